@@ -1,0 +1,69 @@
+"""Every deliberate exception of Sklar: the rule, what was found, and what to do, in one or two plain sentences.
+
+Messages raised from ``rows`` and ``private`` name columns and row-independent facts only, never a cell or an exact count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class SklarError(Exception):
+    """Base of all deliberate errors; the command line prints its message without a traceback and exits with 1."""
+
+
+class UsageError(SklarError):
+    """An argument is outside what the function accepts."""
+
+
+class SchemaError(SklarError):
+    """The schema breaks one or more rules; ``faults`` lists all of them at once."""
+
+    def __init__(self, faults: Sequence[str]):
+        self.faults = tuple(faults)
+        head = "the schema has a fault: " if len(self.faults) == 1 else f"the schema has {len(self.faults)} faults: "
+        super().__init__(head + "; ".join(self.faults))
+
+
+class UnconfirmedFactError(SchemaError):
+    """The schema holds facts taken from the rows which nobody confirmed or paid for."""
+
+
+class SourceError(SklarError):
+    """The data cannot be read as a table: a structural fault of the file or frame, never of a value."""
+
+
+class TableTooLargeError(SklarError):
+    """A table of counts would not fit into memory; raised before any row is read."""
+
+
+class BudgetError(SklarError):
+    """Epsilon, delta, rho or a noise scale is not usable."""
+
+
+class OverspendError(BudgetError):
+    """A charge would exceed what the fit reserved or what the ledger allows; nothing was read."""
+
+
+class LedgerError(SklarError):
+    """The ledger file is damaged, belongs to other settings, or cannot be written."""
+
+
+class DoorError(SklarError):
+    """A request at the Door is not frozen data of the listed kinds, or does not fit the schema."""
+
+
+class ModelFileError(SklarError):
+    """The model file is corrupted, edited, of an unknown version, or not a model file."""
+
+
+class UnsupportedConditionError(SklarError):
+    """A conditional sample asks for values that have no, or too little, support under the model."""
+
+
+class OutputError(SklarError):
+    """An output cannot be written where it was asked for; nothing half-written is left behind."""
+
+
+class MissingExtraError(SklarError):
+    """An optional library is needed for this; the message names the extra to install."""

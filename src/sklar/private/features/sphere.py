@@ -1,0 +1,149 @@
+r"""Sums of rows placed on a sphere: exact integer arithmetic, and the proof of how far one row can move them.
+
+**A row's point.** The row's scores are integers k_1..k_d (units of 2^-10). With s = sum k_a^2 > 0 its point is the
+integer vector
+
+    w_a = sign(k_a) isqrt( floor( d k_a^2 2^20 / s ) )          (w = 0 if s = 0)
+
+which is sqrt(d) k / |k| in units of 2^-10, rounded toward zero coordinate by coordinate. Everything is integer
+arithmetic, so the point is the same on every machine, in every batch and next to any other rows.
+
+**One row.** w_a^2 <= floor(d k_a^2 2^20 / s), hence S = sum w_a^2 <= d 2^20. In real units (w 2^-10, written v):
+
+* star: the row adds c_m v_a for every contrast m and coordinate a, and c_m to one level of each of q nominal columns.
+  L2^2 = |c|^2 (sum v_a^2 + q) <= |c|^2 (d + q).  L1 <= |c|_1 (sum |v_a| + q) <= |c|_1 (d + q), by Cauchy-Schwarz.
+* pairs: the row adds v_a v_b for a < b. With S = sum v_a^2 <= d and sum v_a^4 >= S^2 / d (Cauchy-Schwarz),
+  L2^2 = (S^2 - sum v_a^4) / 2 <= S^2 (1 - 1/d) / 2 <= d (d - 1) / 2 = P.
+  L1 = ((sum |v_a|)^2 - S) / 2 <= (d S - S) / 2 <= P.
+  Times the contrasts: L2 <= |c| sqrt(P), L1 <= |c|_1 P.
+
+Rounding is inside these bounds: they are stated for the rounded w itself and need no equality sum v_a^2 = d.
+
+**One person** has r = rows_per_person rows. Added or removed: r rows, so r times the bound (triangle inequality).
+Replaced: r rows leave and r rows come, so 2 r times the bound. Scores, contrasts and levels are fixed before the rows are
+read (public, or from earlier releases), so a row's term does not depend on other rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting import Unit
+from sklar.release.features import SCORE_BITS, Contrasts, PairSums, Scores, StarSums
+
+Codes = npt.NDArray[np.integer[Any]]
+Ints = npt.NDArray[np.int64]
+
+BLOCK_ENTRIES = 1 << 21
+"""Rows are taken in blocks of about this many matrix entries, so memory stays bounded."""
+EXACT = 2.0**53
+"""Float64 holds every integer up to this size, so matrix products below it are exact in any order of addition."""
+
+
+def star_bounds(feature: StarSums, unit: Unit) -> tuple[float, float]:
+    """(L1, L2) by which one person can move the star sums; see the proof above."""
+    width = feature.scores.count + len(feature.nominal)
+    l1, l2 = _contrast_norms(feature.contrasts)
+    rows = _rows_moved(unit)
+    return rows * l1 * width, rows * l2 * _sqrt_up(width)
+
+
+def pair_bounds(feature: PairSums, unit: Unit) -> tuple[float, float]:
+    """(L1, L2) by which one person can move the pair sums; see the proof above."""
+    d = feature.scores.count
+    pairs = d * (d - 1) // 2
+    l1, l2 = _contrast_norms(feature.contrasts) if feature.contrasts else (1.0, 1.0)
+    rows = _rows_moved(unit)
+    return rows * l1 * pairs, rows * l2 * _sqrt_up(pairs)
+
+
+def exact_star_sums(feature: StarSums, codes: Codes) -> Ints:
+    """Star sums of a batch, in units of `feature.resolution`."""
+    place = {name: i for i, name in enumerate(feature.columns)}
+    weights = _contrast_rows(feature.contrasts, codes, place)
+    sums = [_exact_product(weights, _points(feature.scores, codes, place))]
+    one = 1 << SCORE_BITS
+    for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
+        sums.append(one * _level_sums(weights, levels[codes[:, place[name]]], count))
+    return np.concatenate(sums, axis=1).ravel()
+
+
+def exact_pair_sums(feature: PairSums, codes: Codes) -> Ints:
+    """Pair sums of a batch, in units of `feature.resolution`, as matrix products: no rows x pairs matrix is formed."""
+    place = {name: i for i, name in enumerate(feature.columns)}
+    d = feature.scores.count
+    upper = np.triu_indices(d, 1)
+    contrasts = len(feature.contrasts.lookups) if feature.contrasts else 1
+    total = np.zeros((contrasts, len(upper[0])), np.int64)
+    step = max(1, BLOCK_ENTRIES // max(d, 1))
+    for start in range(0, len(codes), step):
+        block = codes[start : start + step]
+        points = _points(feature.scores, block, place)
+        if feature.contrasts is None:
+            total[0] += _exact_product(points.T, points)[upper]
+            continue
+        for m, weights in enumerate(_contrast_rows(feature.contrasts, block, place)):
+            total[m] += _exact_product(points.T * weights, points)[upper]
+    return total.ravel()
+
+
+def _points(scores: Scores, codes: Codes, place: dict[str, int]) -> Ints:
+    """Each row's integer point on the sphere, rounded toward zero."""
+    if not scores.count:
+        return np.zeros((len(codes), 0), np.int64)
+    read = zip(scores.columns, scores.lookups, strict=True)
+    k = np.column_stack([lookup[codes[:, place[name]]].astype(np.int64) for name, lookup in read])
+    squares = k * k
+    norm = np.maximum(squares.sum(axis=1, keepdims=True), 1)
+    # d <= 2^13 and k^2 < 2^24, so the numerator stays below 2^57 and the quotient below 2^33.
+    quotient = squares * (scores.count << (2 * SCORE_BITS)) // norm
+    # The square root of an integer below 2^52 is rounded to within the gap to the next integer, so floor is exact.
+    return np.sign(k) * np.floor(np.sqrt(quotient.astype(np.float64))).astype(np.int64)
+
+
+def _contrast_rows(contrasts: Contrasts, codes: Codes, place: dict[str, int]) -> Ints:
+    """Weights of each row, one line per contrast."""
+    target = codes[:, place[contrasts.column]]
+    return np.stack([lookup[target].astype(np.int64) for lookup in contrasts.lookups])
+
+
+def _level_sums(weights: Ints, levels: Ints, count: int) -> Ints:
+    sums = np.zeros((len(weights), count), np.int64)
+    for m, line in enumerate(weights):
+        np.add.at(sums[m], levels, line)
+    return sums
+
+
+def _exact_product(left: Ints, right: Ints) -> Ints:
+    """Integer matrix product by float64 products of row blocks small enough to be exact."""
+    rows = left.shape[1]
+    if not rows or not left.size or not right.size:
+        return np.zeros((left.shape[0], right.shape[1]), np.int64)
+    largest = float(np.abs(left).max()) * float(np.abs(right).max())
+    step = max(1, min(rows, int(EXACT / max(largest, 1.0))))
+    total = np.zeros((left.shape[0], right.shape[1]), np.int64)
+    for start in range(0, rows, step):
+        part = left[:, start : start + step].astype(np.float64) @ right[start : start + step].astype(np.float64)
+        total += part.astype(np.int64)
+    return total
+
+
+def _contrast_norms(contrasts: Contrasts) -> tuple[float, float]:
+    """Largest L1 and L2 norm of a row's weights, computed from the lookups rather than believed."""
+    weights = np.abs(np.stack(contrasts.lookups).astype(np.int64))
+    unit = 2.0**-contrasts.bits
+    return float(weights.sum(axis=0).max()) * unit, _sqrt_up(contrasts.largest_square()) * unit
+
+
+def _rows_moved(unit: Unit) -> int:
+    return unit.rows_per_person * (2 if unit.neighbours == "replace" else 1)
+
+
+def _sqrt_up(x: int) -> float:
+    """Square root, never below the true one."""
+    root = math.sqrt(x)
+    return root if root.is_integer() and int(root) ** 2 == x else math.nextafter(root, math.inf)

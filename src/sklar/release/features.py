@@ -1,0 +1,193 @@
+"""Frozen descriptions of the vectors a method may ask the Door to sum over rows: data only, never a callable.
+
+How a description is summed exactly, and by how much one person can move the sum, is told in `sklar.private.features`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import DoorError
+
+SCORE_BITS = 10
+"""Scores are multiples of 2^-10."""
+SCORE_LIMIT = 3 << SCORE_BITS
+"""Scores lie in [-3, 3], so that no single column rules the direction of a row."""
+MAX_SCORES = 8192
+"""Beyond this many scores a sum over rows could leave the integers that float64 holds exactly."""
+
+Lookup = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scores:
+    """The d numbers that place a row on a sphere: one per lookup, read off the row's base codes.
+
+    Attributes:
+        columns: Column of each lookup; a column may occur more than once.
+        lookups: For each of them, base code -> score in units of 2^-10, between -3 * 2^10 and 3 * 2^10.
+    """
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", _frozen_lookups(self.lookups, "scores"))
+        _require(len(self.columns) == len(self.lookups), "scores need one lookup per column")
+        _require(len(self.columns) <= MAX_SCORES, f"at most {MAX_SCORES} scores can be summed")
+        _require(all(_largest(a) <= SCORE_LIMIT for a in self.lookups), "scores must lie between -3 and 3")
+
+    @property
+    def count(self) -> int:
+        """Number of scores, d."""
+        return len(self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contrasts:
+    """One or more signed weights of a row, read off the base code of the target column.
+
+    Attributes:
+        column: The target.
+        lookups: For each contrast, base code -> weight in units of 2^-bits. Squares of a row's weights sum to at most 1.
+        bits: Fixed-point digits of the weights; 0 for plain -1, 0, +1.
+    """
+
+    column: str
+    lookups: tuple[Lookup, ...]
+    bits: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", _frozen_lookups(self.lookups, "contrasts"))
+        _require(0 <= self.bits <= SCORE_BITS, f"contrasts have 0 to {SCORE_BITS} fixed-point digits")
+        _require(len(self.lookups) > 0, "a target needs at least one contrast")
+        _require(len({len(a) for a in self.lookups}) == 1, "contrasts of one column have lookups of one length")
+        _require(self.largest_square() <= 1 << (2 * self.bits), "squared weights of a row must sum to at most 1")
+
+    def largest_square(self) -> int:
+        """Largest sum of squared weights over base codes, in units of 2^-(2 bits)."""
+        return int(sum(a.astype(np.int64) ** 2 for a in self.lookups).max())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StarSums:
+    """Sums over rows of each contrast times the row's point on the sphere, then times its nominal levels.
+
+    Attributes:
+        scores: What places a row on the sphere (may be empty).
+        contrasts: The weights.
+        nominal: Columns that enter as one level out of several.
+        levels: For each nominal column, base code -> level 0, 1, ...
+    """
+
+    scores: Scores
+    contrasts: Contrasts
+    nominal: tuple[str, ...] = ()
+    levels: tuple[Lookup, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _frozen_lookups(self.levels, "levels"))
+        _require(len(self.nominal) == len(self.levels), "nominal columns need one level lookup each")
+        _require(all(a.min() >= 0 for a in self.levels), "levels are counted from 0")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns whose base codes are read, without repeats, in the order in which they are expected."""
+        return _distinct([*self.scores.columns, *self.nominal, self.contrasts.column])
+
+    @property
+    def resolution(self) -> float:
+        """Real value of one integer unit of the sums."""
+        return 2.0 ** -(SCORE_BITS + self.contrasts.bits)
+
+    @property
+    def level_counts(self) -> tuple[int, ...]:
+        """Number of levels of each nominal column."""
+        return tuple(int(a.max()) + 1 for a in self.levels)
+
+    @property
+    def size(self) -> int:
+        """Length of the vector: for each contrast, the d scores and then all levels."""
+        return len(self.contrasts.lookups) * (self.scores.count + sum(self.level_counts))
+
+    @property
+    def read(self) -> tuple[tuple[str, int], ...]:
+        """(column, number of base codes it must have) for every lookup."""
+        return (*_read_scores(self.scores), *_read(self.nominal, self.levels), *_read_contrasts(self.contrasts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairSums:
+    """Sums over rows of products of two coordinates of the row's point on the sphere, for all pairs.
+
+    Attributes:
+        scores: What places a row on the sphere.
+        contrasts: If given, each product is also multiplied by each contrast.
+    """
+
+    scores: Scores
+    contrasts: Contrasts | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns whose base codes are read, without repeats, in the order in which they are expected."""
+        return _distinct([*self.scores.columns, *([self.contrasts.column] if self.contrasts else [])])
+
+    @property
+    def resolution(self) -> float:
+        """Real value of one integer unit of the sums."""
+        return 2.0 ** -(2 * SCORE_BITS + (self.contrasts.bits if self.contrasts else 0))
+
+    @property
+    def size(self) -> int:
+        """Length of the vector: for each contrast, the pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
+        pairs = self.scores.count * (self.scores.count - 1) // 2
+        return pairs * (len(self.contrasts.lookups) if self.contrasts else 1)
+
+    @property
+    def read(self) -> tuple[tuple[str, int], ...]:
+        """(column, number of base codes it must have) for every lookup."""
+        return (*_read_scores(self.scores), *(_read_contrasts(self.contrasts) if self.contrasts else ()))
+
+
+def _frozen_lookups(arrays: Iterable[npt.NDArray[Any]], what: str) -> tuple[Lookup, ...]:
+    """Own read-only copies: a description cannot change after its bound was computed."""
+    copies = []
+    for array in arrays:
+        _require(array.ndim == 1 and array.size > 0, f"{what} are one-dimensional lookups with at least one entry")
+        _require(np.issubdtype(array.dtype, np.integer), f"{what} are integer lookups")
+        _require(int(array.min()) >= -(2**31) and int(array.max()) < 2**31, f"{what} must fit into 32 bits")
+        copy = array.astype(np.int32)
+        copy.flags.writeable = False
+        copies.append(copy)
+    return tuple(copies)
+
+
+def _largest(array: Lookup) -> int:
+    return int(np.abs(array.astype(np.int64)).max())
+
+
+def _read(columns: tuple[str, ...], lookups: tuple[Lookup, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((c, len(a)) for c, a in zip(columns, lookups, strict=True))
+
+
+def _read_scores(scores: Scores) -> tuple[tuple[str, int], ...]:
+    return _read(scores.columns, scores.lookups)
+
+
+def _read_contrasts(contrasts: Contrasts) -> tuple[tuple[str, int], ...]:
+    return tuple((contrasts.column, len(a)) for a in contrasts.lookups)
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _require(truth: object, rule: str) -> None:
+    if not truth:
+        raise DoorError(f"this feature cannot be summed: {rule}.")

@@ -1,0 +1,69 @@
+"""Releases as text, for the resume file and the model file: one line of JSON a step, exact to the last bit."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.noise import Noise
+from sklar.errors import ModelFileError
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
+
+
+def record_line(step: int, label: str, releases: Sequence[Release]) -> str:
+    """One step's releases as a line of JSON."""
+    entry = {"step": step, "label": label, "releases": [_entry(release) for release in releases]}
+    return json.dumps(entry, separators=(",", ":"), sort_keys=True)
+
+
+def line_digest(line: str) -> str:
+    """SHA-256 of a recorded line."""
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def read_line(line: str) -> tuple[int, str, tuple[Release, ...]]:
+    """Step, label and releases of a recorded line."""
+    try:
+        entry = json.loads(line)
+        return int(entry["step"]), str(entry["label"]), tuple(_release(e) for e in entry["releases"])
+    except (ValueError, KeyError, TypeError, zlib.error):
+        raise ModelFileError("a recorded release cannot be read: the file is damaged or of another version") from None
+
+
+def _entry(release: Release) -> dict[str, Any]:
+    if isinstance(release, NoisyCounts):
+        return {"type": "counts", "columns": release.columns, "noise": _noise(release.noise), **_array(release.counts)}
+    if isinstance(release, NoisySums):
+        extra = {"noise": _noise(release.noise), "resolution": release.resolution}
+        return {"type": "sums", **extra, **_array(release.values)}
+    return {"type": "choice", "indices": release.indices}
+
+
+def _release(entry: dict[str, Any]) -> Release:
+    if entry["type"] == "choice":
+        return NoisyChoice(indices=tuple(int(i) for i in entry["indices"]))
+    noise = Noise(**entry["noise"])
+    if entry["type"] == "sums":
+        return NoisySums(values=_numbers(entry, "<f8"), noise=noise, resolution=float(entry["resolution"]))
+    return NoisyCounts(columns=tuple(entry["columns"]), counts=_numbers(entry, "<i8"), noise=noise)
+
+
+def _noise(noise: Noise) -> dict[str, Any]:
+    return {"kind": noise.kind, "scale": noise.scale}
+
+
+def _array(values: np.ndarray) -> dict[str, Any]:
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    return {"shape": list(values.shape), "data": base64.b64encode(zlib.compress(little.tobytes(), 6)).decode()}
+
+
+def _numbers(entry: dict[str, Any], dtype: str) -> np.ndarray:
+    raw = zlib.decompress(base64.b64decode(entry["data"]))
+    values = np.frombuffer(raw, dtype=dtype).reshape(entry["shape"])
+    return values.astype(np.dtype(dtype).newbyteorder("="))

@@ -1,0 +1,93 @@
+"""What may be asked at the Door: frozen data only, never a callable, which could carry rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting.noise import Noise
+from sklar.errors import DoorError
+
+Lookup = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A table of counts over the base codes of some columns."""
+
+    columns: tuple[str, ...]
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecodedTable:
+    """A table of counts after recoding each column by an integer lookup from base code to group.
+
+    Attributes:
+        columns: The columns, in the order of the table's axes.
+        lookups: One array a column, of the column's number of base codes, with groups 0, 1, 2, ...
+        noise: The noise put on every cell.
+    """
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate:
+    """A table that could be measured, and a public estimate of its counts."""
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    estimate: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+        if not isinstance(self.estimate, np.ndarray):
+            raise DoorError("the estimate of a candidate must be an array of numbers")
+        estimate = np.array(self.estimate, dtype=np.float64)
+        estimate.setflags(write=False)
+        object.__setattr__(self, "estimate", estimate)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableDistance:
+    """Score of a candidate: L1 distance between its exact counts and its public estimate, plus a public bonus.
+
+    One row moves one count by one, so it moves each score by at most 1 (add or remove) or 2 (replace).
+    """
+
+    candidates: tuple[Candidate, ...]
+    bonuses: tuple[float, ...] = ()
+
+
+Score = TableDistance
+
+
+def frozen_lookup(lookup: object) -> Lookup:
+    """A read-only int32 copy, so that nobody can change it after it was checked."""
+    if not isinstance(lookup, np.ndarray) or lookup.dtype.kind not in "iu" or lookup.ndim != 1 or not lookup.size:
+        raise DoorError("a lookup must be a one-dimensional array of integers, one group for each base code")
+    if lookup.min() < 0 or lookup.max() >= 2**31:
+        raise DoorError("groups of a lookup must be numbered from 0")
+    if lookup.dtype == np.int32 and not lookup.flags.writeable and lookup.flags.owndata:
+        return lookup
+    copy = np.array(lookup, dtype=np.int32)
+    copy.setflags(write=False)
+    return copy

@@ -1,0 +1,176 @@
+"""The kinds of columns and their public facts. Nothing here is ever read from rows.
+
+Every modelled column has `size` base codes: its value cells in order, then one for `other` (categories), then one for
+null (if nullable). Facts are checked by `faults()`, which reports everything that is wrong, not the first thing only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+from sklar.schema.provenance import Sources, normalize_sources, source_faults
+
+SourceMark = str | Mapping[str, str] | Sources
+"""As given: one word for all facts, or a word per fact. Columns store it as sorted pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What all kinds share; use one of the kinds."""
+
+    kind: ClassVar[str] = ""
+    facts: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that state something about the data and so carry a provenance."""
+    numeric: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
+    modelled: ClassVar[bool] = True
+
+    @property
+    def sources(self) -> Sources:
+        """Provenance of the facts that are not simply `assumed`."""
+        return getattr(self, "source", ())
+
+    def provenance(self, fact: str) -> str:
+        """Where one fact comes from."""
+        return dict(self.sources).get(fact, "assumed")
+
+    @property
+    def value_cells(self) -> int:
+        """Number of base codes that stand for values."""
+        return 0
+
+    @property
+    def other_code(self) -> int | None:
+        """Base code of values that the schema does not list."""
+        return None
+
+    @property
+    def null_code(self) -> int | None:
+        """Base code of a missing value."""
+        if not getattr(self, "nullable", False):
+            return None
+        return self.value_cells + (self.other_code is not None)
+
+    @property
+    def size(self) -> int:
+        """Number of base codes."""
+        return self.value_cells + (self.other_code is not None) + (self.null_code is not None)
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with this column's facts."""
+        return source_faults(self.sources, self.facts)
+
+    def _normalize_source(self) -> None:
+        object.__setattr__(self, "source", normalize_sources(self.sources, self.facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Labels(Column):
+    """Shared by the two kinds with listed labels: all text or all integers; text that looks like a number stays text."""
+
+    values: tuple[str, ...] | tuple[int, ...]
+    _: KW_ONLY
+    other: str | int | None = None
+    nullable: bool = False
+    source: SourceMark = ()
+
+    facts: ClassVar[tuple[str, ...]] = ("values", "nullable")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if self.other is None and self.values:
+            object.__setattr__(self, "other", _default_other(self.values))
+        self._normalize_source()
+
+    @property
+    def integer_labels(self) -> bool:
+        """Whether the labels are integers rather than text."""
+        return bool(self.values) and all(type(v) is int for v in self.values)
+
+    @property
+    def value_cells(self) -> int:
+        return len(self.values)
+
+    @property
+    def other_code(self) -> int | None:
+        return len(self.values)
+
+    def faults(self) -> list[str]:
+        faults = source_faults(self.sources, self.facts)
+        if not self.values:
+            faults.append("values must list at least one label")
+        elif not (self.integer_labels or all(type(v) is str for v in self.values)):
+            faults.append("values must be all text or all integers; put numbers that are labels in quotes")
+        if len(set(self.values)) < len(self.values):
+            faults.append("values lists a label twice")
+        if self.other in self.values:
+            faults.append("other may not equal one of the values")
+        elif self.values and type(self.other) is not type(self.values[0]):
+            faults.append("other must be of the same type as the values")
+        return faults
+
+
+@dataclass(frozen=True, slots=True)
+class Category(Labels):
+    """Unordered labels. Values that are not listed become `other`, which decodes to the label given here."""
+
+    kind: ClassVar[str] = "category"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Labels):
+    """Labels from low to high. Values that are not listed become `other`, as for a category."""
+
+    kind: ClassVar[str] = "ordinal"
+    ordered: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Column):
+    """True or false; a missing or unreadable value becomes null if nullable, else `missing_value`."""
+
+    _: KW_ONLY
+    nullable: bool = False
+    missing_value: bool = False
+    source: SourceMark = ()
+
+    kind: ClassVar[str] = "boolean"
+    facts: ClassVar[tuple[str, ...]] = ("nullable",)
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._normalize_source()
+
+    @property
+    def value_cells(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True, slots=True)
+class Id(Column):
+    """A key of the row or person: never read; the output gets fresh keys 1, 2, 3, ... with this prefix."""
+
+    _: KW_ONLY
+    prefix: str = ""
+
+    kind: ClassVar[str] = "id"
+    modelled: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore(Column):
+    """Never read and not in the output."""
+
+    kind: ClassVar[str] = "ignore"
+    modelled: ClassVar[bool] = False
+
+
+def _default_other(values: tuple[str, ...] | tuple[int, ...]) -> str | int:
+    if all(type(v) is int for v in values):
+        return next(k for k in range(-1, -len(values) - 2, -1) if k not in values)
+    label = "other"
+    while label in values:
+        label = f"({label})"
+    return label

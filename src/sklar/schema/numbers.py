@@ -1,0 +1,235 @@
+"""Columns with a numeric range: integers, reals and points in time, each on a public grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from sklar.schema.columns import Column, SourceMark
+from sklar.schema.grid import MAX_CELLS, Grid, integer_grid, real_grid
+from sklar.schema.provenance import source_faults
+from sklar.schema.ticks import RESOLUTIONS, parse_time, to_ticks
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Column):
+    """Whole numbers from `lower` to `upper`, both included; values outside are clipped.
+
+    Attributes:
+        bins: Number of equal cells of the finest grid; by default every integer is a cell if the range is at most
+            200,000 values, else 2,048 cells and about 100 single cells at round values.
+        edges: Cell edges instead of `bins`, from `lower` to `upper + 1`.
+        atoms: Values that get a cell of their own on a coarser grid.
+        missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
+    """
+
+    lower: int
+    upper: int
+    _: KW_ONLY
+    bins: int | None = None
+    edges: tuple[int, ...] = ()
+    atoms: tuple[int, ...] = ()
+    nullable: bool = False
+    missing_value: int | None = None
+    source: SourceMark = ()
+
+    kind: ClassVar[str] = "integer"
+    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "atoms", "nullable")
+    numeric: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _freeze_lists(self)
+        self._normalize_source()
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid of the values."""
+        return _integer_grid_of(self.lower, self.upper, self.bins, self.edges, self.atoms)
+
+    @property
+    def value_cells(self) -> int:
+        return self.grid.cells
+
+    def faults(self) -> list[str]:
+        faults = source_faults(self.sources, self.facts)
+        numbers = {"lower": self.lower, "upper": self.upper}
+        wrong = [f"{name} must be an integer" for name, x in numbers.items() if type(x) is not int]
+        if wrong:
+            return faults + wrong
+        if not INT64_MIN <= self.lower <= self.upper < INT64_MAX:
+            faults.append("lower and upper must be 64-bit integers with lower <= upper")
+        if self.missing_value is not None and not self.lower <= self.missing_value <= self.upper:
+            faults.append("missing_value must lie between lower and upper")
+        return faults + _grid_faults(self, self.upper + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Real(Column):
+    """Real numbers from `lower` to `upper`; values outside are clipped, and both bounds are cells of their own.
+
+    Attributes:
+        bins: Number of equal cells of the finest grid, 2,048 by default.
+        edges: Cell edges instead of `bins`, from `lower` to `upper`.
+        atoms: Values that occur exactly (0, 99, ...) and so get a cell of their own.
+        decimals: Digits after the point in the output; all of them by default.
+        missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
+    """
+
+    lower: float
+    upper: float
+    _: KW_ONLY
+    bins: int | None = None
+    edges: tuple[float, ...] = ()
+    atoms: tuple[float, ...] = ()
+    decimals: int | None = None
+    nullable: bool = False
+    missing_value: float | None = None
+    source: SourceMark = ()
+
+    kind: ClassVar[str] = "real"
+    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "atoms", "decimals", "nullable")
+    numeric: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _freeze_lists(self)
+        for name in ("lower", "upper", "missing_value"):
+            if type(getattr(self, name)) is int:
+                object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("edges", "atoms"):
+            object.__setattr__(self, name, tuple(float(x) for x in getattr(self, name)))
+        self._normalize_source()
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid of the values."""
+        return _real_grid_of(self.lower, self.upper, self.bins, self.edges, self.atoms)
+
+    @property
+    def value_cells(self) -> int:
+        return self.grid.cells
+
+    def faults(self) -> list[str]:
+        faults = source_faults(self.sources, self.facts)
+        if not all(isinstance(x, float) and math.isfinite(x) for x in (self.lower, self.upper)):
+            return [*faults, "lower and upper must be finite numbers"]
+        if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
+            faults.append("lower must be below upper, and their distance finite")
+        if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 15):
+            faults.append("decimals must be a whole number from 0 to 15")
+        if self.missing_value is not None and not self.lower <= self.missing_value <= self.upper:
+            faults.append("missing_value must lie between lower and upper")
+        return faults + _grid_faults(self, self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Datetime(Column):
+    """Dates or times (no zone; zoned input is taken as UTC) from `lower` to `upper`, both included.
+
+    Attributes:
+        resolution: One of day, hour, minute, second, millisecond, microsecond; by default day if both bounds are
+            plain dates, else second.
+        format: How text input is read and text output written (as in strptime); ISO 8601 by default.
+        bins: Number of equal cells of the finest grid; by default as for an integer number of ticks.
+    """
+
+    lower: str
+    upper: str
+    _: KW_ONLY
+    resolution: str = ""
+    format: str | None = None
+    bins: int | None = None
+    nullable: bool = False
+    missing_value: str | None = None
+    source: SourceMark = ()
+
+    kind: ClassVar[str] = "datetime"
+    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "resolution", "bins", "nullable")
+    numeric: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper", "missing_value"):
+            moment = getattr(self, name)
+            if hasattr(moment, "isoformat"):
+                object.__setattr__(self, name, moment.isoformat())
+        if not self.resolution:
+            dates = all(isinstance(t, str) and len(t) <= 10 for t in (self.lower, self.upper))
+            object.__setattr__(self, "resolution", "day" if dates else "second")
+        self._normalize_source()
+
+    def tick(self, moment: str) -> int:
+        """Ticks of an ISO date or time."""
+        return to_ticks(moment, self.resolution)
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid, in ticks."""
+        return _integer_grid_of(self.tick(self.lower), self.tick(self.upper), self.bins, (), ())
+
+    @property
+    def value_cells(self) -> int:
+        return self.grid.cells
+
+    def faults(self) -> list[str]:
+        faults = source_faults(self.sources, self.facts)
+        if self.resolution not in RESOLUTIONS:
+            faults.append(f"resolution must be one of {', '.join(RESOLUTIONS)}")
+        times = (self.lower, self.upper, *([] if self.missing_value is None else [self.missing_value]))
+        if not all(isinstance(t, str) and _is_time(t) for t in times):
+            return [*faults, "lower, upper and missing_value must be ISO dates or times without a zone, as 2024-12-31"]
+        if not parse_time(self.lower) <= parse_time(times[-1]) <= parse_time(self.upper):
+            faults.append("lower must not be after upper, and missing_value must lie between them")
+        return faults + _bins_faults(self.bins)
+
+
+@lru_cache(maxsize=4096)
+def _integer_grid_of(
+    lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...]
+) -> Grid:
+    return integer_grid(lower, upper, bins, edges, atoms)
+
+
+@lru_cache(maxsize=4096)
+def _real_grid_of(
+    lower: float, upper: float, bins: int | None, edges: tuple[float, ...], atoms: tuple[float, ...]
+) -> Grid:
+    return real_grid(lower, upper, bins, edges, atoms)
+
+
+def _freeze_lists(column: Integer | Real) -> None:
+    for name in ("edges", "atoms"):
+        object.__setattr__(column, name, tuple(getattr(column, name)))
+
+
+def _is_time(text: str) -> bool:
+    try:
+        parse_time(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _bins_faults(bins: int | None) -> list[str]:
+    if bins is None or (type(bins) is int and 1 <= bins <= MAX_CELLS):
+        return []
+    return [f"bins must be a whole number from 1 to {MAX_CELLS:,}"]
+
+
+def _grid_faults(column: Integer | Real, end: int | float) -> list[str]:
+    faults = _bins_faults(column.bins)
+    edges, atoms = column.edges, column.atoms
+    if edges and column.bins is not None:
+        faults.append("give bins or edges, not both")
+    if edges and (edges[0] != column.lower or edges[-1] != end):
+        faults.append(f"edges must start at lower and end at {'upper + 1' if column.kind == 'integer' else 'upper'}")
+    if any(not a < b for a, b in zip(edges, edges[1:], strict=False)) or len(edges) > MAX_CELLS:
+        faults.append(f"edges must increase, and be at most {MAX_CELLS:,}")
+    if not all(column.lower <= a <= column.upper for a in atoms):
+        faults.append("atoms must lie between lower and upper")
+    return faults

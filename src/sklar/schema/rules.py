@@ -1,0 +1,66 @@
+"""Checks that constraints fit the columns they speak of and can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.constraints import AtMost, Constraint, Function, Label, Never
+from sklar.schema.numbers import Datetime, Integer, Real
+
+
+def constraint_faults(columns: Mapping[str, Column], constraints: Iterable[Constraint]) -> list[str]:
+    """Everything that is wrong with the constraints of a schema."""
+    faults: list[str] = []
+    for i, constraint in enumerate(constraints, 1):
+        faults += [f"constraint {i} ({constraint.kind}): {fault}" for fault in _faults_of(columns, constraint)]
+    return faults or _function_chain_faults([c for c in constraints if isinstance(c, Function)])
+
+
+def _faults_of(columns: Mapping[str, Column], constraint: Constraint) -> list[str]:
+    unknown = [name for name in constraint.columns if name not in columns or not columns[name].modelled]
+    if unknown:
+        return [f"'{name}' is not a modelled column" for name in unknown]
+    if isinstance(constraint, AtMost):
+        return _at_most_faults(columns[constraint.low], columns[constraint.high])
+    if isinstance(constraint, Never):
+        if not constraint.pairs:
+            return ["it names no values"]
+        return [f"'{v}' is not a value of '{n}'" for n, v in constraint.pairs if not _is_value(columns[n], v)]
+    column = columns[constraint.column]
+    return [f"'{v}' is not a value of '{constraint.column}'" for _, v in constraint.pairs if not _is_value(column, v)]
+
+
+def _at_most_faults(low: Column, high: Column) -> list[str]:
+    if isinstance(low, Datetime) and isinstance(high, Datetime):
+        if low.resolution != high.resolution:
+            return ["both datetimes must have the same resolution"]
+        return [] if low.tick(low.lower) <= high.tick(high.upper) else ["it can never hold with these bounds"]
+    if isinstance(low, Integer | Real) and isinstance(high, Integer | Real):
+        return [] if low.lower <= high.upper else ["it can never hold with these bounds"]
+    return ["both columns must be numbers, or both datetimes"]
+
+
+def _is_value(column: Column, value: Label) -> bool:
+    if isinstance(column, Labels):
+        return value in column.values or value == column.other
+    if isinstance(column, Boolean):
+        return isinstance(value, bool)
+    if isinstance(column, Integer):
+        return type(value) is int and column.lower <= value <= column.upper
+    return False
+
+
+def _function_chain_faults(functions: list[Function]) -> list[str]:
+    """A column may be given by one function only, and functions may not go round in a circle."""
+    given = [f.column for f in functions]
+    faults = [f"column '{name}' is given by two functions" for name in sorted(set(given)) if given.count(name) > 1]
+    parent = {f.column: f.of for f in functions}
+    for name in parent:
+        seen, at = {name}, parent[name]
+        while at in parent and at not in seen:
+            seen.add(at)
+            at = parent[at]
+        if at == name:
+            faults.append(f"the functions that give '{name}' go round in a circle")
+    return faults

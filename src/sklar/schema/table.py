@@ -1,0 +1,126 @@
+"""The schema of a table: its columns in order, and the public rules its rows obey."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+
+from sklar.errors import SchemaError, UnconfirmedFactError
+from sklar.schema.columns import Column
+from sklar.schema.constraints import Constraint
+from sklar.schema.rules import constraint_faults
+
+MAX_COLUMNS = 20_000
+PRIVATE_MARKS = ("from-rows",)
+
+
+class Schema(Mapping[str, Column]):
+    """Public facts about the columns of a table. Immutable; all faults are reported at once.
+
+    Args:
+        columns: Column name to column, in the order of the table.
+        constraints: Rules that every synthetic row must obey.
+    """
+
+    __slots__ = ("_columns", "constraints")
+
+    def __init__(self, columns: Mapping[str, Column], constraints: Iterable[Constraint] = ()):
+        self._columns = dict(columns)
+        self.constraints = tuple(constraints)
+        faults = self._faults()
+        if faults:
+            raise SchemaError(faults)
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        same = list(self._columns.items()) == list(other._columns.items())
+        return same and self.constraints == other.constraints
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._columns.items()), self.constraints))
+
+    def __repr__(self) -> str:
+        return f"Schema({self._columns!r}, constraints={self.constraints!r})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All column names, in order."""
+        return tuple(self._columns)
+
+    @property
+    def modelled(self) -> tuple[str, ...]:
+        """Names of the columns that are read and modelled, in order."""
+        return tuple(name for name, column in self._columns.items() if column.modelled)
+
+    def size(self, name: str) -> int:
+        """Number of base codes of a column."""
+        return self._columns[name].size
+
+    def facts_by_provenance(self, word: str) -> tuple[tuple[str, str], ...]:
+        """The (column, fact) pairs whose provenance is `word`."""
+        return tuple(
+            (name, fact)
+            for name, column in self._columns.items()
+            for fact in column.facts
+            if column.provenance(fact) == word
+        )
+
+    def require_confirmed(self) -> None:
+        """Refuse facts that were read off private rows and neither confirmed nor paid for."""
+        marked = self.facts_by_provenance("from-rows")
+        if marked:
+            raise UnconfirmedFactError(
+                [
+                    f"{fact} of column '{name}' is marked from-rows; confirm it (source = \"assumed\") if it is known "
+                    'without these rows, or pay for it (source = "pay")'
+                    for name, fact in marked
+                ]
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the schema's own text; it says nothing about rows."""
+        from sklar.schema.toml import schema_to_toml
+
+        return hashlib.sha256(schema_to_toml(self).encode()).hexdigest()
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Schema:
+        """Read a schema from a TOML file."""
+        from sklar.schema.toml import read_schema
+
+        return read_schema(path)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the schema to a TOML file; reading it back gives an equal schema."""
+        from sklar.schema.toml import write_schema
+
+        write_schema(self, path)
+
+    def _faults(self) -> list[str]:
+        if not self._columns:
+            return ["it has no columns"]
+        if len(self._columns) > MAX_COLUMNS:
+            return [f"it has {len(self._columns):,} columns; at most {MAX_COLUMNS:,} are supported"]
+        faults: list[str] = []
+        for name, column in self._columns.items():
+            if not isinstance(name, str) or not name.strip():
+                faults.append("a column has a blank name")
+            elif not isinstance(column, Column) or not column.kind:
+                faults.append(f"column '{name}' is not one of the column kinds")
+            else:
+                faults += [f"column '{name}': {fault}" for fault in column.faults()]
+        if not faults and not self.modelled:
+            faults.append("it has no column to model: all are id or ignore")
+        return faults or constraint_faults(self._columns, self.constraints)
