@@ -27,6 +27,7 @@ read (public, or from earlier releases), so a row's term does not depend on othe
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,31 +65,34 @@ def pair_bounds(feature: PairSums, unit: Unit) -> tuple[float, float]:
 def exact_star_sums(feature: StarSums, codes: Codes) -> Ints:
     """Star sums of a batch, in units of `feature.resolution`."""
     place = {name: i for i, name in enumerate(feature.columns)}
-    weights = _contrast_rows(feature.contrasts, codes, place)
-    sums = [_exact_product(weights, _points(feature.scores, codes, place))]
-    one = 1 << SCORE_BITS
-    for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
-        sums.append(one * _level_sums(weights, levels[codes[:, place[name]]], count))
-    return np.concatenate(sums, axis=1).ravel()
+    width = feature.scores.count + sum(feature.level_counts)
+    total = np.zeros((len(feature.contrasts.lookups), width), np.int64)
+    for block in _blocks(codes, feature.scores.count):
+        weights = _contrast_rows(feature.contrasts, block, place)
+        sums = [_exact_product(weights, _points(feature.scores, block, place))]
+        for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
+            sums.append(_level_sums(weights, levels[block[:, place[name]]], count) << SCORE_BITS)
+        total += np.concatenate(sums, axis=1)
+    return total.ravel()
 
 
 def exact_pair_sums(feature: PairSums, codes: Codes) -> Ints:
     """Pair sums of a batch, in units of `feature.resolution`, as matrix products: no rows x pairs matrix is formed."""
     place = {name: i for i, name in enumerate(feature.columns)}
-    d = feature.scores.count
-    upper = np.triu_indices(d, 1)
+    upper = np.triu_indices(feature.scores.count, 1)
     contrasts = len(feature.contrasts.lookups) if feature.contrasts else 1
     total = np.zeros((contrasts, len(upper[0])), np.int64)
-    step = max(1, BLOCK_ENTRIES // max(d, 1))
-    for start in range(0, len(codes), step):
-        block = codes[start : start + step]
+    for block in _blocks(codes, feature.scores.count):
         points = _points(feature.scores, block, place)
-        if feature.contrasts is None:
-            total[0] += _exact_product(points.T, points)[upper]
-            continue
-        for m, weights in enumerate(_contrast_rows(feature.contrasts, block, place)):
-            total[m] += _exact_product(points.T * weights, points)[upper]
+        weights = _contrast_rows(feature.contrasts, block, place) if feature.contrasts else np.ones((1, 1), np.int64)
+        for m, line in enumerate(weights):
+            total[m] += _exact_product(points.T * line, points)[upper]
     return total.ravel()
+
+
+def _blocks(codes: Codes, scores: int) -> Iterator[Codes]:
+    step = max(1, BLOCK_ENTRIES // max(scores, 1))
+    return (codes[start : start + step] for start in range(0, len(codes), step))
 
 
 def _points(scores: Scores, codes: Codes, place: dict[str, int]) -> Ints:
