@@ -155,6 +155,10 @@ class PairSums:
         return (*_read_scores(self.scores), *(_read_contrasts(self.contrasts) if self.contrasts else ()))
 
 
+Feature = StarSums | PairSums
+"""Everything that can be summed at the Door."""
+
+
 def _frozen_lookups(arrays: Iterable[npt.NDArray[Any]], what: str) -> tuple[Lookup, ...]:
     """Own read-only copies: a description cannot change after its bound was computed."""
     copies = []

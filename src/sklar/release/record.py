@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,20 @@ from sklar.errors import ModelFileError
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
 
 
-def record_line(step: int, label: str, releases: Sequence[Release]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One step as recorded: what was asked (as a digest) and what was released."""
+
+    step: int
+    label: str
+    request: str
+    releases: tuple[Release, ...]
+
+
+def record_line(recorded: Recorded) -> str:
     """One step's releases as a line of JSON."""
-    entry = {"step": step, "label": label, "releases": [_entry(release) for release in releases]}
+    releases = [_entry(release) for release in recorded.releases]
+    entry = {"step": recorded.step, "label": recorded.label, "request": recorded.request, "releases": releases}
     return json.dumps(entry, separators=(",", ":"), sort_keys=True)
 
 
@@ -27,11 +38,12 @@ def line_digest(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()
 
 
-def read_line(line: str) -> tuple[int, str, tuple[Release, ...]]:
-    """Step, label and releases of a recorded line."""
+def read_line(line: str) -> Recorded:
+    """What a recorded line says."""
     try:
         entry = json.loads(line)
-        return int(entry["step"]), str(entry["label"]), tuple(_release(e) for e in entry["releases"])
+        releases = tuple(_release(e) for e in entry["releases"])
+        return Recorded(step=int(entry["step"]), label=entry["label"], request=entry["request"], releases=releases)
     except (ValueError, KeyError, TypeError, zlib.error):
         raise ModelFileError("a recorded release cannot be read: the file is damaged or of another version") from None
 

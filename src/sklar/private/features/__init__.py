@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting import Unit
+from sklar.accounting.unit import Unit
 from sklar.private.features import sphere
 from sklar.release.features import PairSums, StarSums
 

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting import Unit
+from sklar.accounting.unit import Unit
 from sklar.release.features import SCORE_BITS, Contrasts, PairSums, Scores, StarSums
 
 Codes = npt.NDArray[np.integer[Any]]

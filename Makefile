@@ -1,0 +1,32 @@
+# make demo: a private synthetic table from a bundled one.   make test: everything CI checks.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check unit bench clean
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/sklar demo
+
+check: $(VENV)/.installed
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2
+
+test: check unit
+
+bench: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.all
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,54 @@
+"""What every DP method offers: a name, its options, its plan of noise, and a fit that is handed a Door."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.calibrate import PlannedTables
+from sklar.accounting.unit import Neighbours
+from sklar.errors import UsageError
+from sklar.model.table import TableModel
+from sklar.release.door import Door
+from sklar.schema.table import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One DP system.
+
+    Attributes:
+        name: What users write.
+        summary: One line for `sklar methods`.
+        neighbours: The default neighbour relation.
+        options: A frozen dataclass with a default for every option.
+        fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
+        plan: Tables and weights, if all noise scales depend on schema, options and budget only (exact accounting
+            applies); None if scales depend on earlier releases (the zCDP filter applies).
+        needs_delta: Whether it refuses delta = 0.
+        takes_target: Whether `target=` changes anything.
+        caveats: Sentences for the claim.
+    """
+
+    name: str
+    summary: str
+    neighbours: Neighbours = "add-remove"
+    options: type
+    fit: Callable[[Door, Any, np.random.Generator], TableModel]
+    plan: Callable[[Schema, Any], tuple[PlannedTables, ...]] | None = None
+    needs_delta: bool = False
+    takes_target: bool = False
+    caveats: tuple[str, ...] = ()
+
+    def read_options(self, given: Mapping[str, Any]) -> Any:
+        """The options record; unknown names and wrong values are refused by name."""
+        known = [field.name for field in dataclasses.fields(self.options)]
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            listed = ", ".join(known) or "none"
+            raise UsageError(f"method '{self.name}' has no option '{unknown[0]}'; its options are: {listed}")
+        return self.options(**given)

@@ -1,0 +1,70 @@
+"""Models as JSON and arrays, without pickle: frozen dataclasses of this package, and nothing else, are rebuilt."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sklar.errors import ModelFileError
+
+_MODULE = re.compile(r"sklar\.model\.[a-z][a-z0-9_]*")
+
+
+def encode(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Plain JSON for `value`; its arrays are appended to `arrays` and referred to by position."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return _encode_float(float(value))
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    if isinstance(value, tuple | list):
+        return [encode(item, arrays) for item in value]
+    if isinstance(value, dict):
+        return {"pairs": [[encode(k, arrays), encode(v, arrays)] for k, v in value.items()]}
+    if dataclasses.is_dataclass(value) and _MODULE.fullmatch(type(value).__module__):
+        name = f"{type(value).__module__}:{type(value).__qualname__}"
+        return {"class": name, "fields": {f.name: encode(getattr(value, f.name), arrays) for f in _stored(value)}}
+    raise ModelFileError(f"a model cannot be saved: it holds a {type(value).__name__}")
+
+
+def decode(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
+    """Inverse of `encode`; sequences come back as tuples."""
+    if isinstance(tree, list):
+        return tuple(decode(item, arrays) for item in tree)
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "float" in tree:
+        return float(tree["float"])
+    if "pairs" in tree:
+        return {decode(k, arrays): decode(v, arrays) for k, v in tree["pairs"]}
+    return _rebuild(tree["class"], {name: decode(value, arrays) for name, value in tree["fields"].items()})
+
+
+def _encode_float(value: float) -> Any:
+    return value if math.isfinite(value) else {"float": repr(value)}
+
+
+def _stored(value: Any) -> list[dataclasses.Field[Any]]:
+    return [field for field in dataclasses.fields(value) if field.init]
+
+
+def _rebuild(name: str, arguments: dict[str, Any]) -> Any:
+    module, _, qualname = name.partition(":")
+    if not _MODULE.fullmatch(module) or not qualname.isidentifier():
+        raise ModelFileError("the model file names a class that is not a model of this package")
+    found = getattr(importlib.import_module(module), qualname, None)
+    if not (isinstance(found, type) and dataclasses.is_dataclass(found) and found.__module__ == module):
+        raise ModelFileError("the model file names a class that is not a model of this package")
+    return found(**arguments)

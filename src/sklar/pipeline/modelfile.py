@@ -1,0 +1,150 @@
+"""The model file: a zip of JSON and npy members, versioned and checksummed, that holds nothing but public values.
+
+Members: `manifest.json` (format, version, SHA-256 of every other member), `schema.toml`, `claim.json`, `fit.json` (method,
+options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `model.json` and
+`arrays/*.npy` (the model). The archive comment carries the SHA-256 of the manifest. No pickle is written or read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.claim import Claim, claim_from_dict
+from sklar.errors import ModelFileError, SchemaError, UsageError
+from sklar.export.atomic import atomic_path
+from sklar.model.codec import decode, encode
+from sklar.model.table import TableModel
+from sklar.release.record import Recorded, read_line, record_line
+from sklar.schema.table import Schema
+from sklar.schema.toml import schema_from_toml, schema_to_toml
+
+FORMAT = "sklar-model"
+VERSION = 1
+MAX_BYTES = 8 * 2**30
+"""A model file that unpacks to more than this is refused."""
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """All that a model file holds.
+
+    Attributes:
+        schema: Public facts about the columns.
+        claim: What is promised.
+        fit: How it was fitted: method, options, allowance, unit, seed.
+        recorded: Every release, step by step.
+        model: The fitted model.
+    """
+
+    schema: Schema
+    claim: Claim
+    fit: dict[str, Any]
+    recorded: tuple[Recorded, ...]
+    model: TableModel
+
+
+def write_model(stored: Stored, path: str | PathLike[str]) -> None:
+    """Write a model file by atomic rename; the same content gives the same bytes."""
+    members = _members(stored)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sklar": stored.claim.version,
+        "guarantee": str(stored.claim),
+        "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
+    }
+    listing = _json(manifest)
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {"manifest.json": listing, **members}.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
+        archive.comment = hashlib.sha256(listing).hexdigest().encode()
+
+
+def read_model(path: str | PathLike[str]) -> Stored:
+    """Read and check a model file."""
+    members = _checked_members(path)
+    try:
+        arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
+        return Stored(
+            schema=schema_from_toml(members["schema.toml"].decode()),
+            claim=claim_from_dict(json.loads(members["claim.json"])),
+            fit=json.loads(members["fit.json"]),
+            recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
+            model=decode(json.loads(members["model.json"]), arrays),
+        )
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, ImportError, SchemaError):
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: it is damaged or made by another version") from None
+
+
+def _members(stored: Stored) -> dict[str, bytes]:
+    arrays: list[np.ndarray] = []
+    tree = encode(stored.model, arrays)
+    members = {
+        "schema.toml": schema_to_toml(stored.schema).encode(),
+        "claim.json": _json(stored.claim.to_dict()),
+        "fit.json": _json(stored.fit),
+        "releases.jsonl": "\n".join(record_line(step) for step in stored.recorded).encode(),
+        "model.json": _json(tree),
+    }
+    for i, array in enumerate(arrays):
+        buffer = io.BytesIO()
+        np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+        members[f"arrays/{i}.npy"] = buffer.getvalue()
+    return members
+
+
+def _arrays(members: dict[str, bytes]) -> int:
+    return sum(name.startswith("arrays/") for name in members)
+
+
+def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
+    name = os.fspath(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
+                raise ModelFileError(f"{name} unpacks to more than {MAX_BYTES >> 30} GiB and is refused")
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+            comment = archive.comment
+    except FileNotFoundError:
+        raise UsageError(f"there is no model file {name}") from None
+    except OSError as error:
+        raise UsageError(f"cannot read the model file {name}: {error.strerror or 'it is not readable'}") from None
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
+        raise ModelFileError(f"{name} is not a model file, or it is damaged") from None
+    except Exception as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{name} is damaged") from None
+    _check_manifest(name, members, comment)
+    return members
+
+
+def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> None:
+    listing = members.pop("manifest.json", b"")
+    try:
+        manifest = json.loads(listing)
+        known = manifest["format"] == FORMAT
+        version, digests = manifest["version"], dict(manifest["members"])
+    except (ValueError, KeyError, TypeError):
+        raise ModelFileError(f"{name} is not a model file of Sklar") from None
+    if not known:
+        raise ModelFileError(f"{name} is not a model file of Sklar")
+    if version != VERSION:
+        raise ModelFileError(f"{name} has format version {version}; this Sklar reads version {VERSION}")
+    found = {member: hashlib.sha256(content).hexdigest() for member, content in members.items()}
+    if found != digests or hashlib.sha256(listing).hexdigest().encode() != comment:
+        raise ModelFileError(f"{name} was changed after it was written: its checksums do not match")
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()

@@ -1,0 +1,124 @@
+"""The Door itself: charge the ledger, read the rows, add noise, record; in this order, for every request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.events import ChoiceEvent, CountEvent, Event, SumEvent
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.private.features import FEATURES
+from sklar.private.noise import add_noise, add_noise_to_all, pick_noisy
+from sklar.private.recorder import Recorder
+from sklar.private.requests import check_feature, check_score, check_tables, request_digest
+from sklar.private.scores import distance_sensitivity, exact_distances
+from sklar.release.features import Feature
+from sklar.release.requests import RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
+from sklar.rows import EncodedRows, exact_counts, require_countable
+from sklar.schema.table import Schema
+
+TableSpec = tuple[tuple[str, ...], tuple[npt.NDArray[np.int32], ...] | None]
+
+
+class PrivateDoor:
+    """A Door over encoded rows. It holds the rows; what it returns carries noise that was paid for."""
+
+    def __init__(self, rows: EncodedRows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder):
+        self._rows = rows
+        self._recorder = recorder
+        self.schema = schema
+        self.allowance = allowance
+        self.unit = unit
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows under replace-one neighbours, where it is public by definition; else None."""
+        return self._rows.exact_rows if self.unit.neighbours == "replace" else None
+
+    def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
+        """Noisy tables of counts over base codes."""
+        check_tables(tables, Table, self.schema)
+        return self._count([(t.columns, None) for t in tables], [t.noise for t in tables], label, tuple(tables))
+
+    def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
+        """Noisy tables of counts after recoding columns by the given lookups."""
+        check_tables(tables, RecodedTable, self.schema)
+        return self._count([(t.columns, t.lookups) for t in tables], [t.noise for t in tables], label, tuple(tables))
+
+    def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
+        """A noisy vector of sums of one of the listed features."""
+        check_feature(feature, noise, self.schema)
+        rule = FEATURES[type(feature)]
+        l1, l2 = rule.bounds(feature, self.unit)
+        event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, unit=self.unit)
+        inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)
+
+        def measure() -> tuple[Release, ...]:
+            batches = self._rows.code_matrix_batches(feature.columns)
+            exact_sums = sum((rule.exact_sums(feature, codes) for codes in batches), np.zeros(feature.size, np.int64))
+            # Sensitivity: one person moves the vector by at most (l1, l2), as proved in the feature's own file; the
+            # charge above is for exactly these norms at this scale.
+            noisy = add_noise(exact_sums, inside)
+            return (NoisySums(values=noisy * feature.resolution, noise=noise, resolution=feature.resolution),)
+
+        (release,) = self._step(label, [event], request_digest(feature, noise), measure)
+        assert isinstance(release, NoisySums)
+        return release
+
+    def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
+        """The best-scoring candidates, each picked by an exponential mechanism with `epsilon`."""
+        check_score(score, epsilon, picks, self.schema)
+        specs: list[TableSpec] = [(c.columns, c.lookups) for c in score.candidates]
+        require_countable(specs, self.schema)
+        events = [ChoiceEvent(label=label, choice=float(epsilon), picks=picks, unit=self.unit)]
+
+        def measure() -> tuple[Release, ...]:
+            exact_scores = exact_distances(score, exact_counts(self._rows, specs))
+            # Sensitivity: one person moves each distance by at most the L1 change of the counts (private/scores.py).
+            return (NoisyChoice(indices=pick_noisy(exact_scores, distance_sensitivity(self.unit), epsilon, picks)),)
+
+        (release,) = self._step(label, events, request_digest(score, float(epsilon), picks), measure)
+        assert isinstance(release, NoisyChoice)
+        return release
+
+    def _count(
+        self, specs: list[TableSpec], noises: list[Noise], label: str, request: tuple[object, ...]
+    ) -> tuple[NoisyCounts, ...]:
+        require_countable(specs, self.schema)
+        events = count_events(noises, label, self.unit)
+
+        def measure() -> tuple[Release, ...]:
+            # Sensitivity: a row is in exactly one cell of each table, so one person moves a table by unit.l1 in L1 and
+            # unit.l2 in L2 (accounting/unit.py); each table was charged as one event at its own scale.
+            noisy = add_noise_to_all(exact_counts(self._rows, specs), noises)
+            return tuple(
+                NoisyCounts(columns=columns, counts=counts, noise=noise)
+                for (columns, _), counts, noise in zip(specs, noisy, noises, strict=True)
+            )
+
+        releases = self._step(label, events, request_digest(request), measure)
+        return tuple(release for release in releases if isinstance(release, NoisyCounts))
+
+    def _step(
+        self, label: str, events: Sequence[Event], digest: str, measure: Callable[[], tuple[Release, ...]]
+    ) -> tuple[Release, ...]:
+        recorded = self._recorder.recall(label, digest)
+        if recorded is not None:
+            return recorded
+        step = self._recorder.charge(events, label)
+        releases = measure()
+        self._recorder.record(step, label, digest, releases)
+        return releases
+
+
+def count_events(noises: Sequence[Noise], label: str, unit: Unit) -> list[Event]:
+    """One event per distinct noise, with the number of tables that carry it."""
+    tables: dict[Noise, int] = {}
+    for noise in noises:
+        tables[noise] = tables.get(noise, 0) + 1
+    return [CountEvent(label=label, noise=noise, tables=count, unit=unit) for noise, count in tables.items()]

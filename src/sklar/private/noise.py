@@ -1,0 +1,99 @@
+"""The only place where noise is drawn: exact discrete samplers of OpenDP, fed by the system's entropy, never seeded.
+
+OpenDP samples the discrete Gaussian and discrete Laplace distributions exactly, in rational arithmetic, so there is no
+floating-point gap between the promise and the sampler (Canonne, Kamath and Steinke 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from os import cpu_count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting.noise import Noise
+from sklar.errors import BudgetError, DoorError
+
+CHUNK = 4096
+"""Cells noised at once; chunks run in threads, each drawing its own entropy from the system."""
+MAX_MAGNITUDE = 2**62
+"""OpenDP saturates at 64 bits; a scale that could reach this is refused before anything is read."""
+
+
+def require_samplable(noise: Noise) -> None:
+    """Refuse a noise scale so large that 64-bit integers could overflow (before rows are read)."""
+    # 64 standard deviations of a Gaussian, or 64 scales of a Laplace tail, have probability below 1e-27.
+    if noise.scale * 64 > MAX_MAGNITUDE:
+        raise BudgetError("the noise this budget asks for is beyond 64-bit integers; use a larger epsilon")
+
+
+def add_noise(exact_values: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.int64]:
+    """Integer noise of the given kind and scale on every entry. The caller has charged for it and argued sensitivity."""
+    return add_noise_to_all([exact_values], [noise])[0]
+
+
+def add_noise_to_all(
+    exact_tables: Sequence[npt.NDArray[np.int64]], noises: Sequence[Noise]
+) -> list[npt.NDArray[np.int64]]:
+    """The same for many tables, each with its own noise."""
+    parts = [
+        (np.ascontiguousarray(table, dtype=np.int64).ravel()[start : start + CHUNK], noise)
+        for table, noise in zip(exact_tables, noises, strict=True)
+        for start in range(0, table.size, CHUNK)
+    ]
+    with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
+        noisy = list(pool.map(lambda part: _draw(*part), parts))
+    flat = np.concatenate([np.empty(0, np.int64), *noisy])
+    ends = np.cumsum([table.size for table in exact_tables])
+    return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]
+
+
+def pick_noisy(exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
+    """The `picks` highest scores, each by an exponential mechanism with `epsilon` (peeling, without replacement).
+
+    Adding Gumbel noise of scale 2 * sensitivity / epsilon to all scores once and taking the highest k equals k
+    exponential mechanisms in a row, each of epsilon (Durfee and Rogers 2019).
+    """
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_top_k
+    from opendp.measures import zero_concentrated_divergence
+    from opendp.metrics import linf_distance
+
+    _enable()
+    if not 1 <= picks <= exact_scores.size:
+        raise DoorError("the number of picks must lie between one and the number of candidates")
+    measurement = make_noisy_top_k(
+        vector_domain(atom_domain(T="f64", nan=False)),
+        linf_distance(T="f64"),
+        zero_concentrated_divergence(),
+        k=picks,
+        scale=2.0 * sensitivity / epsilon,
+    )
+    return tuple(int(i) for i in measurement([float(s) for s in exact_scores]))
+
+
+def _draw(exact_values: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.int64]:
+    return np.array(_measurement(noise.kind, float(noise.scale))(exact_values.tolist()), dtype=np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _measurement(kind: str, scale: float) -> Any:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian, make_laplace
+    from opendp.metrics import l1_distance, l2_distance
+
+    _enable()
+    domain = vector_domain(atom_domain(T="i64"))
+    if kind == "gaussian":
+        return make_gaussian(domain, l2_distance(T="f64"), scale=scale)
+    return make_laplace(domain, l1_distance(T="i64"), scale=scale)
+
+
+def _enable() -> None:
+    from opendp.mod import enable_features
+
+    enable_features("contrib")

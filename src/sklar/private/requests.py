@@ -1,0 +1,132 @@
+"""Checks at the threshold: a request is frozen data of a listed kind and fits the schema, or it is refused unread."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.noise import Noise
+from sklar.errors import DoorError
+from sklar.private.features import FEATURES
+from sklar.private.noise import require_samplable
+from sklar.release.features import Feature
+from sklar.release.requests import Candidate, RecodedTable, Score, Table, TableDistance
+from sklar.schema.table import Schema
+
+
+def check_tables(tables: Sequence[Table] | Sequence[RecodedTable], kind: type, schema: Schema) -> None:
+    """Refuse anything but a list of the one kind of table, over modelled columns, with usable noise."""
+    if type(tables) not in (tuple, list) or not tables:
+        raise DoorError("tables must be a list or tuple with at least one table")
+    for table in tables:
+        if type(table) is not kind:
+            raise DoorError(f"only {kind.__name__} requests are accepted here, never functions or other objects")
+        _require_frozen(table)
+        _check_columns(table.columns, schema)
+        check_noise(table.noise)
+        if isinstance(table, RecodedTable):
+            _check_lookups(table.columns, table.lookups, schema)
+
+
+def check_feature(feature: Feature, noise: Noise, schema: Schema) -> None:
+    """Refuse a feature that is not on the closed list or does not fit the schema."""
+    if type(feature) not in FEATURES:
+        raise DoorError("this feature is not on the list of features with a proved sensitivity")
+    _require_frozen(feature)
+    check_noise(noise)
+    for name, codes in feature.read:
+        _check_columns((name,), schema)
+        if codes != schema.size(name):
+            raise DoorError(f"a lookup for column '{name}' does not have one entry per base code")
+
+
+def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> None:
+    """Refuse a score that is not frozen data, or candidates that do not fit the schema."""
+    if type(score) is not TableDistance or type(score.candidates) is not tuple or not score.candidates:
+        raise DoorError("only a TableDistance with candidates is accepted as a score")
+    _require_frozen(score)
+    if type(picks) is not int or not 1 <= picks <= len(score.candidates):
+        raise DoorError("picks must lie between one and the number of candidates")
+    if not (isinstance(epsilon, float | int) and 0 < epsilon < float("inf")):
+        raise DoorError("the epsilon of a choice must be positive and finite")
+    if score.bonuses and len(score.bonuses) != len(score.candidates):
+        raise DoorError("bonuses must be empty or one for each candidate")
+    for candidate in score.candidates:
+        if type(candidate) is not Candidate:
+            raise DoorError("only Candidate tables are accepted in a score")
+        _check_columns(candidate.columns, schema)
+        _check_lookups(candidate.columns, candidate.lookups, schema)
+        if candidate.estimate.shape != candidate.shape or not np.isfinite(candidate.estimate).all():
+            raise DoorError("the estimate of a candidate must be finite and have the shape of its table")
+
+
+def check_noise(noise: Noise) -> None:
+    """Refuse noise that is not a plain Noise with a positive, finite scale that integers can hold."""
+    if type(noise) is not Noise or noise.kind not in ("gaussian", "laplace"):
+        raise DoorError("noise must be a Noise of kind gaussian or laplace")
+    if not (isinstance(noise.scale, float | int) and 0 < noise.scale < float("inf")):
+        raise DoorError("a noise scale must be positive and finite")
+    require_samplable(noise)
+
+
+def request_digest(*parts: object) -> str:
+    """SHA-256 over the content of requests, to tell on resume whether the same thing is asked again."""
+    digest = hashlib.sha256()
+    for part in parts:
+        _feed(digest, part)
+    return digest.hexdigest()
+
+
+def _check_columns(columns: object, schema: Schema) -> None:
+    if type(columns) is not tuple or not all(type(name) is str for name in columns):
+        raise DoorError("the columns of a request must be a tuple of names")
+    unknown = [name for name in columns if name not in schema.modelled]
+    if unknown:
+        raise DoorError(f"column '{unknown[0]}' is not a modelled column of the schema")
+    if len(set(columns)) < len(columns):
+        raise DoorError("a request names a column twice")
+
+
+def _check_lookups(columns: tuple[str, ...], lookups: tuple[np.ndarray, ...], schema: Schema) -> None:
+    if len(lookups) != len(columns):
+        raise DoorError("a recoded table needs one lookup per column")
+    for name, lookup in zip(columns, lookups, strict=True):
+        if lookup.shape != (schema.size(name),):
+            raise DoorError(f"the lookup for column '{name}' must have one group for each of its base codes")
+
+
+def _require_frozen(value: object, depth: int = 0) -> None:
+    """Walk a request: dataclasses, tuples, plain scalars and read-only plain arrays only. A callable is refused."""
+    if depth > 6:
+        raise DoorError("a request is nested too deeply")
+    if value is None or type(value) in (str, int, float, bool):
+        return
+    if type(value) is np.ndarray and value.dtype.kind in "iuf" and not value.flags.writeable:
+        return
+    if type(value) is tuple:
+        for item in value:
+            _require_frozen(item, depth + 1)
+    elif dataclasses.is_dataclass(value) and type(value).__module__.startswith(("sklar.release.", "sklar.accounting.")):
+        for field in dataclasses.fields(value):
+            _require_frozen(getattr(value, field.name), depth + 1)
+    else:
+        raise DoorError("a request may hold names, numbers and read-only arrays only, never functions or other objects")
+
+
+def _feed(digest: Any, value: object) -> None:
+    digest.update(type(value).__name__.encode() + b":")
+    if isinstance(value, np.ndarray):
+        digest.update(str((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, tuple | list):
+        for item in value:
+            _feed(digest, item)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            _feed(digest, getattr(value, field.name))
+    else:
+        digest.update(repr(value).encode())
+    digest.update(b";")
