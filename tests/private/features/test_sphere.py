@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sklar.accounting import Unit
+from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.features import FEATURES
 from sklar.private.features.sphere import exact_pair_sums, exact_star_sums, pair_bounds, star_bounds

@@ -1,0 +1,107 @@
+"""The classes of a declared target, and the contrasts that tell them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.margin import Margin
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_CLASSES = 6
+LEAST_CLASS = 0.02
+"""A class holds at least this probability; lighter codes share one."""
+CONTRAST_BITS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Classes:
+    """A partition of the target's base codes.
+
+    Attributes:
+        column: Position of the target among the modelled columns.
+        of_code: Class of each base code.
+        share: Probability of each class.
+    """
+
+    column: int
+    of_code: Ints
+    share: Floats
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return len(self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Basis:
+    """Uncorrelated, standardized class variables c_1..c_M behind the contrasts y.
+
+    Attributes:
+        scores: c of each class, classes x M: mean 0 and covariance I under the class shares.
+        rotate: E, contrasts x M: c = (y - mean) E / sqrt(spread).
+        spread: Variances of the contrasts along the columns of E.
+    """
+
+    scores: Floats
+    rotate: Floats
+    spread: Floats
+
+
+def target_classes(column: int, margin: Margin, nominal: bool) -> Classes | None:
+    """Classes of the target by its released margin; None if it is all but constant.
+
+    Each of the few heavy codes is a class and the rest share one. An ordered target with many values is cut in two halves.
+    """
+    mass = margin.dense()
+    heavy = np.flatnonzero(mass >= LEAST_CLASS)
+    light = 1.0 - mass[heavy].sum()
+    if len(heavy) + (light >= LEAST_CLASS) > MOST_CLASSES or not len(heavy):
+        if not nominal:
+            return _classes(column, (np.cumsum(mass) > 0.5).astype(np.int64), mass)
+        heavy = np.sort(np.argsort(-mass, kind="stable")[: MOST_CLASSES - 1])
+        light = 1.0 - mass[heavy].sum()
+    of_code = np.full(len(mass), len(heavy) if light >= LEAST_CLASS else int(np.argmax(mass[heavy])))
+    of_code[heavy] = np.arange(len(heavy))
+    return _classes(column, of_code, mass)
+
+
+def contrast_vectors(count: int) -> Floats:
+    """Unit vectors of the classes: -1, +1 for two, else the corners of a regular simplex (count x (count - 1))."""
+    if count == 2:
+        return np.array([[-1.0], [1.0]])
+    centered = np.eye(count) - 1.0 / count
+    basis = np.linalg.svd(centered)[2][: count - 1].T
+    corners = centered @ basis
+    return corners / np.linalg.norm(corners, axis=1, keepdims=True)
+
+
+def contrast_lookups(classes: Classes) -> tuple[tuple[Ints, ...], int]:
+    """(lookups, bits): fixed-point contrasts of every base code, rounded toward zero so that norms stay at most 1."""
+    bits = 0 if classes.count == 2 else CONTRAST_BITS
+    fixed = np.trunc(contrast_vectors(classes.count) * (1 << bits)).astype(np.int64)
+    return tuple(line[classes.of_code] for line in fixed.T), bits
+
+
+def class_basis(classes: Classes) -> Basis:
+    """Rotate and scale the contrasts to uncorrelated variables of variance one under the class shares."""
+    lookups, bits = contrast_lookups(classes)
+    first = np.array([int(np.argmax(classes.of_code == k)) for k in range(classes.count)])
+    contrasts = np.stack([a[first] for a in lookups], axis=1) / (1 << bits)
+    centered = contrasts - classes.share @ contrasts
+    spread, rotate = np.linalg.eigh(centered.T @ (centered * classes.share[:, None]))
+    spread = np.maximum(spread, 1e-6)
+    return Basis(scores=centered @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
+
+
+def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:
+    share = np.bincount(of_code, mass)
+    if len(share) < 2 or share.min() <= 0:
+        return None
+    share = np.maximum(share / share.sum(), LEAST_CLASS)
+    return Classes(column=column, of_code=of_code, share=share / share.sum())
