@@ -1,0 +1,113 @@
+"""One block of a sample: codes from the model, values inside their cells, and the rules and conditions on rows."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import UnsupportedConditionError, UsageError
+from sklar.sample.conditions import Conditions, allowed_codes, conditions_hold, read_conditions, restrictions
+from sklar.sample.constraints import enforce
+from sklar.sample.decode import decode, with_keys
+from sklar.sample.rng import generator
+from sklar.sample.values import Mask, SampledTable
+from sklar.schema.table import Schema
+
+Codes = npt.NDArray[np.int32]
+
+MOST_ROWS_AT_ONCE = 200_000_000
+"""A sample in memory is refused beyond this; streams have no limit."""
+
+
+class Sampler(Protocol):
+    """What sampling needs of a model: base codes of the modelled columns, one row a record."""
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Independent draws."""
+        ...
+
+    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Draws of the same law whose totals vary less."""
+        ...
+
+    def simulate_given(self, rows: int, allowed: Mapping[int, Mask], rng: np.random.Generator) -> tuple[Codes, float]:
+        """Draws whose codes are all allowed, and how many independent draws they are worth."""
+        ...
+
+
+def sample_table(
+    sampler: Sampler,
+    schema: Schema,
+    rows: int,
+    *,
+    seed: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    iid: bool = False,
+) -> SampledTable:
+    """A sample in memory.
+
+    Args:
+        sampler: The fitted model.
+        schema: The public facts and rules it was fitted with.
+        rows: How many rows.
+        seed: Any whole number; the same seed gives the same sample.
+        given: Conditions on columns, as read by `read_conditions`.
+        iid: Independent rows. By default totals vary less than those of independent rows would.
+    """
+    rows = whole_number(rows, "the number of rows")
+    if rows > MOST_ROWS_AT_ONCE:
+        raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
+    conditions = read_conditions(schema, given)
+    return draw_block(sampler, schema, rows, generator(seed), conditions, rounded=not iid)
+
+
+def draw_block(
+    sampler: Sampler,
+    schema: Schema,
+    rows: int,
+    rng: np.random.Generator,
+    conditions: Conditions,
+    *,
+    rounded: bool = False,
+    first_key: int = 1,
+) -> SampledTable:
+    """Rows that obey all conditions and rules, with keys from `first_key` on."""
+
+    def draw(count: int, first: bool = False) -> SampledTable:
+        codes = _codes(sampler, schema, count, rng, conditions, rounded=rounded and first)
+        return decode(schema, codes, rng, restrictions(conditions))
+
+    def as_asked(table: SampledTable) -> Mask:
+        return conditions_hold(schema, conditions, table)
+
+    table = enforce(schema, draw(rows, first=True), draw, rng, as_asked if conditions else None)
+    return with_keys(schema, table, rows, first_key)
+
+
+def whole_number(value: Any, what: str) -> int:
+    """A whole number of at least one, or a plain refusal."""
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise UsageError(f"{what} must be a whole number of at least 1; found {value!r}.")
+    return number
+
+
+def _codes(
+    sampler: Sampler, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions, *, rounded: bool
+) -> Codes:
+    if not conditions:
+        return sampler.simulate_rounded(rows, rng) if rounded else sampler.simulate(rows, rng)
+    codes, worth = sampler.simulate_given(rows, allowed_codes(schema, conditions), rng)
+    if len(codes) != rows or not worth >= 1:
+        named = ", ".join(f"'{name}'" for name in conditions)
+        raise UnsupportedConditionError(
+            f"the model has next to no rows with what was asked of {named}; ask for wider ranges or fewer columns."
+        )
+    return codes

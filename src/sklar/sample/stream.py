@@ -1,0 +1,62 @@
+"""Samples too large for memory, in batches: the rows depend on the seed and their number only, not on the batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sklar.sample.conditions import Conditions, read_conditions
+from sklar.sample.draw import Sampler, draw_block, whole_number
+from sklar.sample.rng import seed_entropy, substream
+from sklar.sample.values import SampledTable, concatenate, row_count, take
+from sklar.schema.table import Schema
+
+BLOCK_ROWS = 65_536
+"""Rows drawn at a time, each block from its own random stream. Part of what a seed means: do not change it."""
+
+
+def stream_tables(
+    sampler: Sampler,
+    schema: Schema,
+    rows: int,
+    *,
+    seed: int | None = None,
+    batch_rows: int = BLOCK_ROWS,
+    given: Mapping[str, Any] | None = None,
+) -> Iterator[SampledTable]:
+    """Independent rows in batches of `batch_rows` (the last may be shorter), in memory of one batch and one block.
+
+    Arguments are checked at once, not at the first batch.
+    """
+    rows, batch_rows = whole_number(rows, "the number of rows"), whole_number(batch_rows, "batch_rows")
+    conditions = read_conditions(schema, given)
+    return _batches(_blocks(sampler, schema, rows, seed_entropy(seed), conditions), batch_rows)
+
+
+def _blocks(
+    sampler: Sampler, schema: Schema, rows: int, entropy: int, conditions: Conditions
+) -> Iterator[SampledTable]:
+    for index, start in enumerate(range(0, rows, BLOCK_ROWS)):
+        count = min(BLOCK_ROWS, rows - start)
+        yield draw_block(sampler, schema, count, substream(entropy, index), conditions, first_key=start + 1)
+
+
+def _batches(blocks: Iterator[SampledTable], batch_rows: int) -> Iterator[SampledTable]:
+    """The same rows regrouped."""
+    waiting: list[SampledTable] = []
+    held = 0
+    for block in blocks:
+        waiting.append(block)
+        held += row_count(block)
+        if held < batch_rows:
+            continue
+        joined = concatenate(waiting)
+        whole = held - held % batch_rows
+        for start in range(0, whole, batch_rows):
+            yield take(joined, np.arange(start, start + batch_rows))
+        waiting = [take(joined, np.arange(whole, held))] if whole < held else []
+        held -= whole
+    if waiting:
+        yield concatenate(waiting)
