@@ -1,0 +1,60 @@
+"""An amount of privacy loss that adds up, and the noise it buys."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from sklar.accounting.amounts import checked_count, checked_positive
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import BudgetError
+
+Measure = Literal["rho", "epsilon"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What a fit, or a part of it, may spend: rho (zCDP, Gaussian noise) or pure epsilon (Laplace noise).
+
+    Amounts of one measure add up over adaptively chosen measurements, so an allowance may be cut into parts at will.
+    """
+
+    measure: Measure
+    amount: float
+
+    def __post_init__(self) -> None:
+        if self.measure not in ("rho", "epsilon"):
+            raise BudgetError(f'an allowance is measured in "rho" or "epsilon", not {self.measure!r}.')
+        object.__setattr__(self, "amount", checked_positive(self.amount, f"an allowance of {self.measure}"))
+
+    def part(self, fraction: float) -> Allowance:
+        """This fraction, in (0, 1], of the allowance."""
+        share = checked_positive(fraction, "a fraction of an allowance")
+        if share > 1 + 1e-12:
+            raise BudgetError(f"a part of an allowance is at most the whole; the fraction {share:g} was given.")
+        return Allowance(measure=self.measure, amount=self.amount * share)
+
+    def noise(self, unit: Unit, tables: int = 1) -> Noise:
+        """Noise for each cell of `tables` tables of counts that together spend this allowance.
+
+        rho: sigma = l2 / sqrt(2 rho / tables). epsilon: scale = l1 / (epsilon / tables).
+        """
+        share = self.amount / checked_count(tables, "the number of tables")
+        return _calibrated(self.measure, share, unit.l1, unit.l2)
+
+    def sum_noise(self, *, l1: float, l2: float) -> Noise:
+        """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance."""
+        moved = checked_positive(l1, "an L1 bound"), checked_positive(l2, "an L2 bound")
+        return _calibrated(self.measure, self.amount, *moved)
+
+    def choice_epsilon(self) -> float:
+        """Epsilon of one exponential mechanism that spends this allowance: sqrt(8 rho), or epsilon itself."""
+        return math.sqrt(8 * self.amount) if self.measure == "rho" else self.amount
+
+
+def _calibrated(measure: Measure, amount: float, l1: float, l2: float) -> Noise:
+    if measure == "rho":
+        return Noise(kind="gaussian", scale=l2 / math.sqrt(2 * amount))
+    return Noise(kind="laplace", scale=l1 / amount)

@@ -1,0 +1,118 @@
+"""From a budget to an allowance, and from an allowance and a plan to noise scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.amounts import checked_count, checked_positive
+from sklar.accounting.budget import Budget
+from sklar.accounting.events import CountEvent
+from sklar.accounting.exact import draws_of, exact_delta, why_not_exact
+from sklar.accounting.gaussian import analytic_gaussian_sigma
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.accounting.zcdp import epsilon_to_rho
+from sklar.errors import BudgetError
+
+_TRIES = 6
+_AIM = 0.998
+"""Share of delta the search aims at, so that a small miss is still within the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTables:
+    """One line of a plan: `tables` tables of counts that share `weight` parts of the allowance equally."""
+
+    label: str
+    tables: int
+    weight: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", checked_count(self.tables, "the number of planned tables"))
+        object.__setattr__(self, "weight", checked_positive(self.weight, "the weight of a planned line"))
+
+
+Plan = tuple[PlannedTables, ...]
+
+
+def calibrate(budget: Budget, unit: Unit, plan: Sequence[PlannedTables] | None = None) -> Allowance:
+    """All that a fit with this budget may spend.
+
+    Pure budgets are spent as epsilon, budgets in rho as they are. An (epsilon, delta) budget becomes a rho: the zCDP
+    amount, or more where a plan fixes all scales and numbers of tables in advance and exact composition shows that the
+    plan stays within (epsilon, delta). An allowance that rests on a plan is good for that plan's noise only.
+
+    Args:
+        budget: The promise.
+        unit: Whom it protects.
+        plan: All tables the fit will measure, none depending on a release; None when any scale does.
+    """
+    return _calibrated(budget, unit, tuple(plan or ()))
+
+
+def plan_noise(allowance: Allowance, unit: Unit, plan: Sequence[PlannedTables]) -> tuple[Noise, ...]:
+    """The noise of each line of the plan when the plan spends the whole allowance by its weights."""
+    if not plan:
+        raise BudgetError("a plan needs at least one line.")
+    whole = math.fsum(line.weight for line in plan)
+    return tuple(allowance.part(line.weight / whole).noise(unit, line.tables) for line in plan)
+
+
+def plan_events(allowance: Allowance, unit: Unit, plan: Sequence[PlannedTables]) -> tuple[CountEvent, ...]:
+    """The events the plan will cause, one per line."""
+    noises = plan_noise(allowance, unit, plan)
+    return tuple(
+        CountEvent(label=line.label, noise=noise, tables=line.tables, unit=unit)
+        for line, noise in zip(plan, noises, strict=True)
+    )
+
+
+@lru_cache(maxsize=64)
+def _calibrated(budget: Budget, unit: Unit, plan: Plan) -> Allowance:
+    if budget.rho is not None:
+        return Allowance(measure="rho", amount=budget.rho)
+    assert budget.epsilon is not None
+    if budget.pure:
+        return Allowance(measure="epsilon", amount=budget.epsilon)
+    amount = epsilon_to_rho(budget.epsilon, budget.delta)
+    if plan and why_not_exact(plan_events(Allowance(measure="rho", amount=amount), unit, plan), budget.delta) is None:
+        amount = _exact_rho(budget.epsilon, budget.delta, unit, plan, amount)
+    return Allowance(measure="rho", amount=amount)
+
+
+def _exact_rho(epsilon: float, delta: float, unit: Unit, plan: Plan, safe: float) -> float:
+    """The largest rho found whose plan is within (epsilon, delta); `safe`, the zCDP amount, if none is larger.
+
+    Many draws of moderate noise are nearly one Gaussian, so the search starts at the rho of the analytic Gaussian
+    mechanism and follows the secant of log delta in log rho. Only amounts that were evaluated are returned.
+    """
+    start = 0.5 / analytic_gaussian_sigma(epsilon, delta) ** 2
+    points: list[tuple[float, float]] = []
+    guess = math.log(start)
+    for _ in range(_TRIES):
+        found = _plan_delta(math.exp(guess), epsilon, delta, unit, plan)
+        points.append((guess, found))
+        if _AIM**2 * delta <= found <= delta:
+            break
+        guess = _next_guess(points, delta)
+    return max([math.exp(log_rho) for log_rho, found in points if found <= delta] + [safe])
+
+
+def _plan_delta(rho: float, epsilon: float, delta: float, unit: Unit, plan: Plan) -> float:
+    """Delta of the plan at this rho; 1 where exact composition does not apply."""
+    events = plan_events(Allowance(measure="rho", amount=rho), unit, plan)
+    return exact_delta(draws_of(events), epsilon) if why_not_exact(events, delta) is None else 1.0
+
+
+def _next_guess(points: list[tuple[float, float]], delta: float) -> float:
+    """Where the last two points, or the slope of a Gaussian tail from one, put log rho for the delta aimed at."""
+    (x, found), slope = points[-1], math.log(1 / delta)
+    if len(points) > 1 and points[-2][0] != x:
+        measured = (math.log(found) - math.log(points[-2][1])) / (x - points[-2][0])
+        slope = measured if measured > slope / 10 else slope
+    step = (math.log(_AIM * delta) - math.log(found)) / slope
+    return x + min(max(step, -0.5), 0.5)

@@ -1,0 +1,58 @@
+"""The total privacy loss of a collection of events: the smallest of the bounds that apply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from sklar.accounting.amounts import checked_delta
+from sklar.accounting.events import Event
+from sklar.accounting.exact import draws_of, exact_epsilon, why_not_exact
+from sklar.accounting.zcdp import rho_to_epsilon
+from sklar.errors import BudgetError
+
+Accountant = Literal["pure", "zcdp", "exact"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """A bound on a total privacy loss.
+
+    Attributes:
+        epsilon: The bound.
+        delta: The delta it holds at; 0 for pure sums.
+        rho: The same events in zCDP.
+        accountant: Which bound it is: "pure" (sum of epsilons), "zcdp" (sum of rhos, converted) or "exact".
+    """
+
+    epsilon: float
+    delta: float
+    rho: float
+    accountant: Accountant
+
+
+def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total:
+    """The smallest bound on epsilon at `delta` for these events together.
+
+    Pure epsilons and rhos add up under full adaptivity: later events may depend on earlier outputs in every way.
+    Exact composition needs all noise scales and numbers of tables to be set before the first output; `planned` says so.
+
+    Args:
+        events: All events, in any order.
+        delta: 0 asks for the pure sum.
+        planned: Whether all parameters were set in advance.
+    """
+    events, delta = tuple(events), checked_delta(delta)
+    rho = math.fsum(event.rho for event in events)
+    bounds = [Total(epsilon=math.fsum(event.epsilon for event in events), delta=0.0, rho=rho, accountant="pure")]
+    if delta > 0:
+        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta, rho=rho, accountant="zcdp"))
+        if planned and why_not_exact(events, delta) is None:
+            epsilon = exact_epsilon(draws_of(events), delta)
+            bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
+    best = min(bounds, key=lambda bound: bound.epsilon)
+    if math.isinf(best.epsilon):
+        raise BudgetError("Gaussian noise has no pure epsilon: ask for its total at a delta above 0.")
+    return best

@@ -1,0 +1,115 @@
+"""What happened to the rows: one frozen record per kind of measurement, with what it costs.
+
+Cost in zCDP (`rho`) and in pure DP (`epsilon`), per event; both add up over adaptively chosen events.
+
+* Discrete Gaussian: an integer vector moved by at most l2 costs rho = l2^2 / (2 sigma^2) and no finite pure epsilon
+  (Canonne, Kamath, Steinke 2020, Theorem 14).
+* Discrete Laplace: epsilon = l1 / scale, and rho = (l1 / scale) tanh(m / (2 scale)) where no cell moves by more than m.
+  For a cell moved by x is (x / scale)-DP and costs (x / scale) tanh(x / (2 scale)) by `zcdp.pure_to_rho`, which is at
+  most (x / scale) tanh(m / (2 scale)); and the x sum to at most l1.
+* Exponential mechanism: rho = epsilon^2 / 8 (Rogers, Steinke 2021; Cesar, Rogers 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sklar.accounting.amounts import checked_count, checked_positive
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.accounting.zcdp import choice_to_rho
+from sklar.errors import BudgetError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountEvent:
+    """Noisy tables of counts, all with the same noise; a row sits in exactly one cell of each."""
+
+    label: str
+    noise: Noise
+    tables: int
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        _check_label(self.label)
+        object.__setattr__(self, "tables", checked_count(self.tables, "the number of tables"))
+
+    @property
+    def rho(self) -> float:
+        """zCDP cost."""
+        return self.tables * _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
+
+    @property
+    def epsilon(self) -> float:
+        """Pure cost; infinite for Gaussian noise."""
+        return self.tables * _vector_epsilon(self.noise, self.unit.l1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumEvent:
+    """A noisy vector of sums that one person moves by at most `l1` and `l2`; noise and norms in the same units."""
+
+    label: str
+    noise: Noise
+    l1: float
+    l2: float
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        _check_label(self.label)
+        object.__setattr__(self, "l1", checked_positive(self.l1, "an L1 bound"))
+        object.__setattr__(self, "l2", checked_positive(self.l2, "an L2 bound"))
+
+    @property
+    def rho(self) -> float:
+        """zCDP cost."""
+        return _vector_rho(self.noise, self.l1, self.l2, min(self.l1, self.l2))
+
+    @property
+    def epsilon(self) -> float:
+        """Pure cost; infinite for Gaussian noise."""
+        return _vector_epsilon(self.noise, self.l1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceEvent:
+    """Picks by exponential mechanisms, each with `choice` as its epsilon for a whole person (see `unit`)."""
+
+    label: str
+    choice: float
+    picks: int = 1
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        _check_label(self.label)
+        object.__setattr__(self, "choice", checked_positive(self.choice, "the epsilon of a choice"))
+        object.__setattr__(self, "picks", checked_count(self.picks, "the number of picks"))
+
+    @property
+    def rho(self) -> float:
+        """zCDP cost."""
+        return self.picks * choice_to_rho(self.choice)
+
+    @property
+    def epsilon(self) -> float:
+        """Pure cost."""
+        return self.picks * self.choice
+
+
+Event = CountEvent | SumEvent | ChoiceEvent
+
+
+def _vector_rho(noise: Noise, l1: float, l2: float, largest: float) -> float:
+    if noise.kind == "gaussian":
+        return (l2 / noise.scale) ** 2 / 2
+    return l1 / noise.scale * math.tanh(largest / (2 * noise.scale))
+
+
+def _vector_epsilon(noise: Noise, l1: float) -> float:
+    return l1 / noise.scale if noise.kind == "laplace" else math.inf
+
+
+def _check_label(label: str) -> None:
+    if not isinstance(label, str) or not 0 < len(label) <= 500:
+        raise BudgetError("an event needs a label: text of 1 to 500 characters.")

@@ -1,0 +1,44 @@
+"""The noise put on integers: its kind, its scale and its spread."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from sklar.accounting.amounts import checked_positive
+from sklar.errors import BudgetError
+
+NoiseKind = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Integer noise: discrete Gaussian, P(x) ~ exp(-x^2 / (2 scale^2)), or discrete Laplace, P(x) ~ exp(-|x| / scale).
+
+    Reference: Canonne, Kamath, Steinke (2020), "The Discrete Gaussian for Differential Privacy".
+    """
+
+    kind: NoiseKind
+    scale: float
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("gaussian", "laplace"):
+            raise BudgetError(f'the kind of noise must be "gaussian" or "laplace"; {self.kind!r} was given.')
+        object.__setattr__(self, "scale", checked_positive(self.scale, "the noise scale"))
+
+    @property
+    def variance(self) -> float:
+        """Variance of one draw.
+
+        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact. Gaussian: scale^2, which the true variance never
+        exceeds (Corollary 9 of the reference) and meets to twelve digits once scale is above 1.5.
+        """
+        if self.kind == "gaussian":
+            return self.scale**2
+        return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one draw, the root of `variance`."""
+        return math.sqrt(self.variance)
