@@ -1,8 +1,8 @@
-"""Parametric pair copulas: the families as a table of facts, their CDFs from pyvinecopulib, and their fit to noisy cells."""
+"""Parametric pair copulas: families as a table of facts, CDFs from pyvinecopulib, and their fit to noisy cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -145,12 +145,16 @@ def _members(signs: tuple[float, ...]) -> Iterator[ParametricPair]:
             for rotation in family.rotations:
                 for tau in TAUS:
                     yield ParametricPair(family=name, rotation=rotation + turn, tau=float(sign * tau))
+    # Dependence without a direction: both tails heavy, Kendall's tau zero.
+    yield ParametricPair(family="student", rotation=0, tau=0.0)
 
 
-def _refine(member: ParametricPair, misfit: object) -> ParametricPair:
-    """Golden-section search for Kendall's tau between the neighbors of the best grid point."""
+def _refine(member: ParametricPair, misfit: Callable[[ParametricPair], float]) -> ParametricPair:
+    """Search for Kendall's tau between the neighbors of the best grid point."""
     from scipy.optimize import minimize_scalar
 
+    if member.tau == 0:
+        return member
     place = TAUS.index(abs(member.tau))
     low = TAUS[place - 1] if place > 0 else 0.005
     high = TAUS[place + 1] if place + 1 < len(TAUS) else 0.97
@@ -159,5 +163,7 @@ def _refine(member: ParametricPair, misfit: object) -> ParametricPair:
     def at(size: float) -> ParametricPair:
         return ParametricPair(family=member.family, rotation=member.rotation, tau=float(sign * size))
 
-    found = minimize_scalar(lambda size: misfit(at(size)), bounds=(low, high), method="bounded", options={"xatol": 1e-3})  # type: ignore[operator]
+    found = minimize_scalar(
+        lambda size: misfit(at(size)), bounds=(low, high), method="bounded", options={"xatol": 1e-3}
+    )
     return at(float(found.x))

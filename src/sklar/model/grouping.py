@@ -9,7 +9,7 @@ import numpy as np
 from sklar.model.scale import TINY, Scale
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
     """A partition of a column's axis into intervals made of whole margin cells.
 
@@ -122,9 +122,7 @@ def _partition_nested(mass: np.ndarray, parents: np.ndarray, most: int, least_ma
     return result
 
 
-def _spare_parts(
-    mass: np.ndarray, parents: np.ndarray, outer: np.ndarray, most: int, least_mass: float
-) -> np.ndarray:
+def _spare_parts(mass: np.ndarray, parents: np.ndarray, outer: np.ndarray, most: int, least_mass: float) -> np.ndarray:
     """In how many parts to cut each outer group; only groups made of one public cell are cut."""
     label = outer[parents]
     weight = np.bincount(label, mass)

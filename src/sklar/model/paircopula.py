@@ -43,19 +43,19 @@ class IndependentPair:
         """Density 1 everywhere."""
         return np.ones(np.broadcast_shapes(u1.shape, u2.shape))
 
-    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
         """u2, whatever u1."""
         return u2
 
-    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
         """u1, whatever u2."""
         return u1
 
-    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
         """p itself."""
         return p
 
-    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
         """p itself."""
         return p
 

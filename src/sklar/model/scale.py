@@ -10,7 +10,7 @@ TINY = 1e-9
 """Uniforms are kept this far from 0 and 1, so that quantiles and normal scores stay finite."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scale:
     """A public, invertible map between base codes and intervals of the unit interval.
 

@@ -1,0 +1,176 @@
+"""Calibration: weights that tilt the vine so that it agrees with every released table as far as the noise lets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklar.model.scale import Scale, cells_at
+
+MOST_CELLS = 65_535
+"""Cells a table may have to take part; particles carry 16-bit cell numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """One way of grouping a column: the group of each of its margin cells, and the number of groups."""
+
+    column: int
+    lookup: np.ndarray
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SoftTable:
+    """A released table that the model should agree with, up to its noise.
+
+    Attributes:
+        parts: positions of its axes in the list of partitions, slowest first.
+        observed: noisy probabilities of its cells, flat.
+        variance: squared tolerance of a cell (noise variance times the prior strength c).
+        dual: log-weight that the model gives to each cell.
+    """
+
+    parts: tuple[int, ...]
+    observed: np.ndarray
+    variance: float
+    dual: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calibration:
+    """A tilt of the vine: row x has weight exp(sum over tables of dual[cell of x] - level).
+
+    Attributes:
+        partitions: the axes of the tables.
+        tables: the tables, in the order of the sweep.
+        level: makes the mean weight one under the vine.
+        effective: effective sample size of the weights, as a fraction of the particles.
+        ceiling: weight above which streamed particles are repeated; 1 / ceiling is the rate at which they are kept.
+    """
+
+    partitions: tuple[Partition, ...]
+    tables: tuple[SoftTable, ...]
+    level: float
+    effective: float
+    ceiling: float
+
+
+def empty_calibration() -> Calibration:
+    """The tilt that changes nothing."""
+    return Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=1.0)
+
+
+def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particles: np.ndarray) -> list[np.ndarray]:
+    """Group of every particle (rows of uniforms) under every partition."""
+    cells: dict[int, np.ndarray] = {}
+    for part in partitions:
+        if part.column not in cells:
+            cells[part.column] = cells_at(scales[part.column], particles[:, part.column])
+    return [part.lookup.astype(np.uint16)[cells[part.column]] for part in partitions]
+
+
+def table_cells(parts: Sequence[int], partitions: Sequence[Partition], codes: Sequence[np.ndarray]) -> np.ndarray:
+    """Cell of every particle in a table, row-major over its axes."""
+    cell = codes[parts[0]]
+    for part in parts[1:]:
+        cell = cell * np.uint16(partitions[part].count) + codes[part]
+    return cell
+
+
+def cell_matrix(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
+    """Cell of each particle (column) in each table (row)."""
+    codes = part_codes(calibration.partitions, scales, particles)
+    cells = np.empty((len(calibration.tables), len(particles)), dtype=np.uint16)
+    for k, table in enumerate(calibration.tables):
+        cells[k] = table_cells(table.parts, calibration.partitions, codes)
+    return cells
+
+
+def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
+    """Log-weight of every particle; the weights have mean one under the vine."""
+    total = np.full(len(particles), -calibration.level)
+    codes = part_codes(calibration.partitions, scales, particles)
+    for table in calibration.tables:
+        total += table.dual[table_cells(table.parts, calibration.partitions, codes)]
+    return total
+
+
+def prior_strength(tables: Sequence[SoftTable], cells: Sequence[np.ndarray]) -> float:
+    """How far the vine may be from the truth, by empirical Bayes.
+
+    c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - cells_k s_k^2), with m_k the vine's own table, y_k the released
+    one and s_k its noise: the inverse of the squared distance that noise does not explain. Kept within [100, 1e5].
+
+    Args:
+        tables: released tables with `variance` equal to the plain noise variance.
+        cells: cell of every vine particle in each of them.
+    """
+    unexplained, scale = 0.0, 0.0
+    for table, cell in zip(tables, cells, strict=True):
+        own = np.bincount(cell, minlength=len(table.observed)) / len(cell)
+        unexplained += float(np.sum((table.observed - own) ** 2)) - len(own) * table.variance
+        scale += 1.0 - float(own @ own)
+    return float(np.clip(scale / max(unexplained, 1e-9), 100.0, 1e5))
+
+
+def calibrate(
+    partitions: tuple[Partition, ...],
+    tables: Sequence[SoftTable],
+    cells: np.ndarray,
+    sweeps: int = 100,
+    tolerance: float = 1e-4,
+) -> tuple[Calibration, np.ndarray]:
+    """Weights of particles that minimize KL(w || uniform) + sum_k |A_k w - y_k|^2 / (2 v_k).
+
+    Exact minimization over the dual of one table at a time, in turn (soft iterative proportional fitting): with m the
+    table's current weighted histogram, each cell solves m e^d + v (lambda + d) = y for d; then lambda += d and the
+    weights of its particles are multiplied by e^d. For v -> 0 this is iterative proportional fitting.
+
+    Args:
+        partitions: the axes of the tables.
+        tables: the tables; their duals are the starting point.
+        cells: cell of each particle (column) in each table (row), 16-bit.
+        sweeps: largest number of rounds over all tables.
+        tolerance: stop when a table moves less mass than this on average.
+
+    Returns:
+        The tilt, and the normalized weights of the particles.
+    """
+    if not tables:
+        return empty_calibration(), np.full(cells.shape[1], 1.0 / max(cells.shape[1], 1))
+    from sklar.model.calibration_kernels import soft_fit, tilt
+
+    offsets = np.concatenate([[0], np.cumsum([len(table.observed) for table in tables])]).astype(np.int64)
+    observed = np.concatenate([table.observed for table in tables])
+    variance = np.repeat([table.variance for table in tables], np.diff(offsets))
+    dual = np.concatenate([table.dual for table in tables])
+    weights = _normalized(tilt(cells, offsets, dual))
+    soft_fit(cells, offsets, observed, np.maximum(variance, 1e-16), dual, weights, sweeps, tolerance)
+    logs = tilt(cells, offsets, dual)
+    fitted = [replace(t, dual=dual[a:b].copy()) for t, a, b in zip(tables, offsets[:-1], offsets[1:], strict=True)]
+    return _summary(partitions, tuple(fitted), logs), _normalized(logs)
+
+
+def _normalized(logs: np.ndarray) -> np.ndarray:
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], logs: np.ndarray) -> Calibration:
+    weights = _normalized(logs) * len(logs)
+    level = float(logs.max() + np.log(np.mean(np.exp(logs - logs.max()))))
+    effective = float(1.0 / np.mean(weights**2))
+    return Calibration(
+        partitions=partitions, tables=tables, level=level, effective=effective, ceiling=weight_ceiling(weights)
+    )
+
+
+def weight_ceiling(weights: np.ndarray, excess: float = 0.01, most: float = 40.0) -> float:
+    """The lowest ceiling c with at most `excess` of the total weight above it, sum (w - c)+ <= excess sum w."""
+    ordered = np.sort(weights)[::-1]
+    above = np.cumsum(ordered) - ordered * np.arange(1, len(ordered) + 1)
+    within = np.flatnonzero(above <= excess * ordered.sum())
+    return float(np.clip(ordered[within[-1]], 1.0, most))

@@ -1,0 +1,42 @@
+"""Controlled rounding: rows picked from weighted particles so that counts lie nearer to the model than chance would."""
+
+from __future__ import annotations
+
+import numpy as np
+
+PROPOSALS_PER_ROW = 24
+MOST_PROPOSALS = 3_000_000
+
+
+def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
+    reach = np.cumsum(weights)
+    places = (np.arange(rows) + rng.random()) / rows * reach[-1]
+    return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
+
+
+def round_rows(
+    cells: np.ndarray, offsets: np.ndarray, weights: np.ndarray, rows: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Indices of `rows` particles whose counts in all tables follow the weighted model closely.
+
+    Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
+    weights) whenever that lowers sum (count - target)^2 / (target + 1) over the cells of all tables. The work is
+    bounded by a number of proposals, whatever the number of rows.
+
+    Args:
+        cells: cell of each particle (row) in each table (column).
+        offsets: start of each table in the list of all cells.
+        weights: weight of each particle.
+        rows: number of rows wanted.
+        rng: source of randomness.
+    """
+    from sklar.model.rounding_kernels import swap_rows, weighted_counts
+
+    chosen = systematic(weights, rows, rng)
+    if cells.shape[1] == 0 or rows == 0:
+        return chosen
+    proposed = systematic(weights, min(PROPOSALS_PER_ROW * rows, MOST_PROPOSALS), rng)
+    target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
+    swap_rows(cells, offsets, chosen, proposed, target)
+    return chosen

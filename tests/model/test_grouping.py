@@ -1,0 +1,66 @@
+"""Groups of margin cells."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklar.model.grouping import base_lookup, group_cells
+from sklar.model.scale import lay_out
+
+
+def axis(mass, nominal=False, widths=None):
+    widths = np.ones(len(mass), dtype=int) if widths is None else widths
+    starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    return lay_out(starts, np.asarray(mass, float), int(np.sum(widths)), nominal=nominal)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    mass=st.lists(st.floats(0, 1), min_size=1, max_size=40),
+    most=st.integers(2, 12),
+    least=st.floats(0, 0.3),
+    nominal=st.booleans(),
+    nested=st.booleans(),
+)
+def test_groups_are_a_partition_in_axis_order(mass, most, least, nominal, nested):
+    scale = axis(mass, nominal)
+    coarse = np.arange(len(mass)) // 4 if nested and not nominal else None
+    groups = group_cells(scale, most, least, coarse)
+    along = groups.lookup[scale.order]
+    assert set(np.diff(along)) <= {0, 1}
+    assert along[0] == 0
+    assert groups.count == along[-1] + 1 <= most
+    assert np.all(groups.mass > 0)
+    assert np.allclose(np.bincount(groups.lookup, scale.mass), groups.mass)
+    assert groups.count == 1 or groups.mass.min() >= least / 2 - 1e-12
+
+
+def test_heavy_cells_stand_alone():
+    groups = group_cells(axis([0.05] * 6 + [0.5] + [0.05] * 4), 5, 0.0)
+    assert np.sum(groups.lookup == groups.lookup[6]) == 1
+
+
+def test_least_mass_limits_the_number_of_groups():
+    scale = axis(np.full(100, 0.01))
+    assert group_cells(scale, 50, 0.1).count <= 11
+    assert group_cells(scale, 50, 2.0).count == 1
+
+
+def test_public_cells_are_cut_only_when_heavy():
+    mass = np.array([0.01] * 8 + [0.2] * 4 + [0.01] * 4 + [0.03] * 4)
+    coarse = np.repeat(np.arange(5), 4)
+    groups = group_cells(axis(mass), 8, 0.01, coarse)
+    light = [groups.lookup[4 * k : 4 * k + 4] for k in (0, 1, 3, 4)]
+    assert all(len(set(part)) == 1 for part in light)
+    assert len(set(groups.lookup[8:12])) > 1
+
+
+def test_lookup_over_base_codes_repeats_the_cell_lookup():
+    scale = axis([0.5, 0.25, 0.25], widths=np.array([3, 1, 2]))
+    groups = group_cells(scale, 2, 0.0)
+    assert base_lookup(groups, scale).tolist() == groups.lookup[[0, 0, 0, 1, 2, 2]].tolist()
+
+
+def test_a_heavy_null_cell_keeps_a_group_of_its_own():
+    groups = group_cells(axis(np.append(np.full(50, 0.7 / 50), 0.3)), 6, 0.02)
+    assert np.flatnonzero(groups.lookup == groups.lookup[-1]).tolist() == [50]

@@ -1,0 +1,93 @@
+"""Pair copulas: h-functions, inverses and densities of every kind, against each other and pyvinecopulib."""
+
+import numpy as np
+import pytest
+import pyvinecopulib as pv
+
+from sklar.model.checkerboard import Checkerboard, checkerboard, fit_margins, kendall_tau
+from sklar.model.families import FAMILIES, ParametricPair, cell_masses
+from sklar.model.paircopula import GaussianPair, IndependentPair, simulate_pair
+
+RNG = np.random.default_rng(4)
+U, V, P = RNG.uniform(0.02, 0.98, (3, 400))
+
+
+def random_board():
+    edges1 = np.concatenate([[0.0], np.sort(RNG.uniform(0.05, 0.95, 5)), [1.0]])
+    edges2 = np.concatenate([[0.0], np.sort(RNG.uniform(0.05, 0.95, 3)), [1.0]])
+    return checkerboard(edges1, edges2, RNG.gamma(1.0, size=(6, 4)))
+
+
+def members():
+    for name, family in FAMILIES.items():
+        for rotation in family.rotations:
+            yield ParametricPair(family=name, rotation=rotation, tau=0.4)
+        turn = () if family.symmetric else (90, 270)
+        yield from (ParametricPair(family=name, rotation=r, tau=-0.4) for r in turn)
+        if family.symmetric:
+            yield ParametricPair(family=name, rotation=0, tau=-0.4)
+
+
+KINDS = [IndependentPair(), GaussianPair(corr=0.6), GaussianPair(corr=-0.9), random_board(), *members()]
+
+
+@pytest.mark.parametrize("copula", KINDS, ids=lambda c: f"{type(c).__name__}-{getattr(c, 'family', '')}")
+def test_inverses_undo_h_functions(copula):
+    assert np.allclose(copula.hfunc1(U, copula.hinv1(U, P)), P, atol=1e-6)
+    assert np.allclose(copula.hfunc2(copula.hinv2(P, V), V), P, atol=1e-6)
+
+
+@pytest.mark.parametrize("copula", KINDS, ids=lambda c: f"{type(c).__name__}-{getattr(c, 'family', '')}")
+def test_density_is_the_slope_of_both_h_functions(copula):
+    step = 1e-5
+    inside = np.ones(len(U), bool)
+    if isinstance(copula, Checkerboard):
+        inside &= np.min(np.abs(U[:, None] - copula.edges1), axis=1) > 2 * step
+        inside &= np.min(np.abs(V[:, None] - copula.edges2), axis=1) > 2 * step
+    u, v = U[inside], V[inside]
+    slope1 = (copula.hfunc1(u, v + step) - copula.hfunc1(u, v - step)) / (2 * step)
+    slope2 = (copula.hfunc2(u + step, v) - copula.hfunc2(u - step, v)) / (2 * step)
+    assert np.allclose(slope1, copula.pdf(u, v), rtol=2e-3, atol=2e-3)
+    assert np.allclose(slope2, copula.pdf(u, v), rtol=2e-3, atol=2e-3)
+
+
+def test_gaussian_agrees_with_pyvinecopulib():
+    ours, theirs = GaussianPair(corr=0.55), pv.Bicop(pv.BicopFamily.gaussian, 0, np.array([[0.55]]))
+    points = np.column_stack([U, V])
+    for name in ("pdf", "hfunc1", "hfunc2", "hinv1", "hinv2"):
+        assert np.allclose(getattr(ours, name)(U, V), getattr(theirs, name)(points), atol=1e-8)
+
+
+@pytest.mark.parametrize("member", list(members()), ids=lambda m: f"{m.family}-{m.rotation}-{m.tau}")
+def test_tabulated_families_agree_with_pyvinecopulib(member):
+    grid = np.linspace(0, 1, 65)
+    board = checkerboard(grid, grid, cell_masses(member, grid, grid))
+    assert np.isclose(kendall_tau(board), member.tau, atol=0.02)
+    assert np.abs(board.hfunc1(U, V) - member.hfunc1(U, V)).mean() < 0.006
+    assert np.abs(board.hfunc2(U, V) - member.hfunc2(U, V)).mean() < 0.006
+
+
+def test_cell_masses_have_uniform_margins():
+    grid = np.array([0.0, 0.1, 0.55, 1.0])
+    masses = cell_masses(ParametricPair(family="clayton", rotation=270, tau=-0.3), grid, np.linspace(0, 1, 5))
+    assert np.allclose(masses.sum(axis=1), np.diff(grid), atol=1e-6)
+    assert np.allclose(masses.sum(axis=0), 0.25, atol=1e-6)
+
+
+def test_simulated_pairs_have_the_cell_masses_of_their_board():
+    board = random_board()
+    pairs = simulate_pair(board, 200_000, np.random.default_rng(5))
+    seen = np.histogram2d(pairs[:, 0], pairs[:, 1], bins=[board.edges1, board.edges2])[0] / len(pairs)
+    assert np.abs(seen - board.mass).max() < 6 * np.sqrt(0.25 / len(pairs))
+
+
+def test_fit_margins_reaches_the_margins_and_keeps_odds_ratios():
+    table = np.array([[4.0, 1.0], [2.0, 3.0]])
+    fitted = fit_margins(table, np.array([0.3, 0.7]), np.array([0.6, 0.4]))
+    assert np.allclose(fitted.sum(axis=1), [0.3, 0.7])
+    assert np.allclose(fitted.sum(axis=0), [0.6, 0.4])
+    assert np.isclose(fitted[0, 0] * fitted[1, 1] / (fitted[0, 1] * fitted[1, 0]), 6.0, rtol=1e-5)
+
+
+def test_fit_margins_survives_an_all_zero_table():
+    assert np.allclose(fit_margins(np.zeros((2, 2)), np.array([0.5, 0.5]), np.array([0.2, 0.8])), [[0.1, 0.4]] * 2)

@@ -1,0 +1,188 @@
+"""The vine model: independent, rounded and conditional rows of one law."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sklar.errors import UnsupportedConditionError
+from sklar.model.calibration import (
+    Calibration,
+    Partition,
+    SoftTable,
+    calibrate,
+    cell_matrix,
+    empty_calibration,
+)
+from sklar.model.codec import decode, encode
+from sklar.model.margin import Margin
+from sklar.model.paircopula import GaussianPair
+from sklar.model.scale import lay_out
+from sklar.model.vine import Edge, Vine
+from sklar.model.vine_model import VineFacts, VineModel, effective_size
+from sklar.model.vine_sampling import simulate_vine
+
+SIZES = (5, 7, 12, 3)
+
+
+def edge(first, second, given, corr):
+    return Edge(first=first, second=second, given=given, copula=GaussianPair(corr=corr), family="gaussian", tau=0.0)
+
+
+def make_model(tilted=True):
+    rng = np.random.default_rng(0)
+    margins = tuple(
+        Margin(column=f"c{j}", starts=np.arange(size), mass=rng.dirichlet(np.full(size, 3.0)), size=size)
+        for j, size in enumerate(SIZES)
+    )
+    margins = (
+        *margins[:2],
+        Margin(column="c2", starts=np.array([0, 1, 4, 9]), mass=np.array([0.3, 0.2, 0.4, 0.1]), size=12),
+        margins[3],
+    )
+    scales = tuple(lay_out(m.starts, m.mass, m.size, nominal=j == 3) for j, m in enumerate(margins))
+    vine = Vine(
+        size=4,
+        trees=(
+            (edge(0, 1, (), 0.7), edge(1, 2, (), -0.5), edge(1, 3, (), 0.3)),
+            (edge(0, 2, (1,), 0.4), edge(2, 3, (1,), -0.3)),
+        ),
+    )
+    facts = VineFacts(rows=1_000.0, margin_error=(), strength=1.0, pairs=2)
+    plain = VineModel(margins=margins, scales=scales, vine=vine, calibration=empty_calibration(), facts=facts)
+    return tilt(plain, rng) if tilted else plain
+
+
+def tilt(model, rng):
+    parts = tuple(
+        Partition(column=j, lookup=np.arange(len(s.starts)), count=len(s.starts)) for j, s in enumerate(model.scales)
+    )
+    tables = []
+    for a, b in ((0, 3), (2, 3)):
+        product = np.outer(model.margins[a].mass, model.margins[b].mass)
+        product = product * rng.gamma(4.0, 0.25, product.shape)
+        flat = (product / product.sum()).ravel()
+        tables.append(SoftTable(parts=(a, b), observed=flat, variance=1e-4, dual=np.zeros(len(flat))))
+    draft = Calibration(partitions=parts, tables=tuple(tables), level=0.0, effective=1.0, ceiling=1.0)
+    particles = simulate_vine(model.vine, 50_000, rng, stratified=True)
+    calibration, _ = calibrate(parts, tables, cell_matrix(draft, model.scales, particles))
+    return VineModel(
+        margins=model.margins, scales=model.scales, vine=model.vine, calibration=calibration, facts=model.facts
+    )
+
+
+ALL_PAIRS = tuple(combinations(range(4), 2))
+
+
+def pair_distance(first, second, pairs=ALL_PAIRS):
+    """Mean total variation distance over pairs of columns."""
+    total = []
+    for a, b in pairs:
+        size = SIZES[a] * SIZES[b]
+        tables = [np.bincount(x[:, a] * SIZES[b] + x[:, b], minlength=size) / len(x) for x in (first, second)]
+        total.append(np.abs(tables[0] - tables[1]).sum() / 2)
+    return float(np.mean(total))
+
+
+MODEL = make_model()
+LARGE = MODEL.simulate(400_000, np.random.default_rng(1))
+
+
+def test_independent_rows_follow_the_weighted_vine():
+    from sklar.model.calibration import log_weights
+    from sklar.model.scale import codes_at
+
+    particles = simulate_vine(MODEL.vine, 400_000, np.random.default_rng(2))
+    weights = np.exp(log_weights(MODEL.calibration, MODEL.scales, particles))
+    assert abs(weights.mean() - 1) < 0.05
+    for a, b in combinations(range(4), 2):
+        first, second = (codes_at(MODEL.scales[j], particles[:, j]).astype(int) for j in (a, b))
+        cell = first * SIZES[b] + second
+        expected = np.bincount(cell, weights, SIZES[a] * SIZES[b]) / weights.sum()
+        seen = np.bincount(LARGE[:, a] * SIZES[b] + LARGE[:, b], minlength=len(expected)) / len(LARGE)
+        assert np.abs(seen - expected).sum() / 2 < 0.012
+
+
+def test_rows_are_int32_codes_in_fortran_order_and_seeded():
+    rows = MODEL.simulate(1_234, np.random.default_rng(3))
+    assert rows.shape == (1_234, 4)
+    assert rows.dtype == np.int32
+    assert rows.flags.f_contiguous
+    assert np.array_equal(rows, MODEL.simulate(1_234, np.random.default_rng(3)))
+    assert rows.min() >= 0
+    assert np.all(rows.max(axis=0) < SIZES)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_few_rows(rows):
+    for draw in (MODEL.simulate, MODEL.simulate_rounded):
+        assert draw(rows, np.random.default_rng(4)).shape == (rows, 4)
+
+
+def test_rounded_rows_are_nearer_to_the_model():
+    rng = np.random.default_rng(5)
+    released = ((0, 3),)
+    rounded = np.mean([pair_distance(MODEL.simulate_rounded(3_000, rng), LARGE, released) for _ in range(3)])
+    independent = np.mean([pair_distance(MODEL.simulate(3_000, rng), LARGE, released) for _ in range(3)])
+    assert rounded < 0.6 * independent
+
+
+def test_large_rounded_samples_come_in_pieces(monkeypatch):
+    monkeypatch.setattr(VineModel, "_pool_size", lambda self, rows: 20_000)
+    rows = MODEL.simulate_rounded(20_001, np.random.default_rng(6))
+    assert rows.shape == (20_001, 4)
+    assert pair_distance(rows, LARGE) < 0.02
+
+
+CONDITIONS = {
+    "one value": {1: [2]},
+    "a range inside a margin cell": {2: [5, 6]},
+    "two columns": {0: [0, 1], 3: [1]},
+    "scattered values": {2: [0, 3, 10], 1: [0, 6]},
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS.keys())
+def test_conditional_rows_follow_the_conditioned_law(condition):
+    """Reference: rejection from a large unconditional sample of the calibrated model."""
+    masks = {j: np.isin(np.arange(SIZES[j]), values) for j, values in condition.items()}
+    keep = np.all([mask[LARGE[:, j]] for j, mask in masks.items()], axis=0)
+    reference = LARGE[keep]
+    rows, effective = MODEL.simulate_given(20_000, masks, np.random.default_rng(7))
+    assert all(mask[rows[:, j]].all() for j, mask in masks.items())
+    assert effective > 5_000
+    floor = pair_distance(reference[::2], reference[1::2])
+    assert pair_distance(rows, reference) < floor + 0.02
+
+
+def test_condition_without_mass_is_refused():
+    with pytest.raises(UnsupportedConditionError, match="'c1'"):
+        MODEL.simulate_given(10, {1: np.zeros(7, bool)}, np.random.default_rng(8))
+
+
+def test_condition_with_too_little_support_is_refused():
+    margins = (
+        Margin(column="a", starts=np.array([0, 1]), mass=np.array([0.5, 0.5]), size=2),
+        Margin(column="b", starts=np.array([0, 1]), mass=np.array([0.5, 0.5]), size=2),
+    )
+    scales = tuple(lay_out(m.starts, m.mass, m.size, nominal=False) for m in margins)
+    parts = tuple(Partition(column=j, lookup=np.arange(2), count=2) for j in range(2))
+    table = SoftTable(parts=(0, 1), observed=np.zeros(4), variance=1.0, dual=np.array([0.0, -900.0, 0.0, 0.0]))
+    tilted = Calibration(partitions=parts, tables=(table,), level=0.0, effective=1.0, ceiling=1.0)
+    vine = Vine(size=2, trees=((edge(0, 1, (), 0.1),),))
+    model = VineModel(margins=margins, scales=scales, vine=vine, calibration=tilted, facts=MODEL.facts)
+    with pytest.raises(UnsupportedConditionError, match="effective sample size"):
+        model.simulate_given(5, {0: np.array([True, False]), 1: np.array([False, True])}, np.random.default_rng(9))
+
+
+def test_saved_and_loaded_models_draw_the_same_rows():
+    arrays: list[np.ndarray] = []
+    tree = encode(MODEL, arrays)
+    again = decode(tree, arrays)
+    assert np.array_equal(again.simulate(50, np.random.default_rng(1)), MODEL.simulate(50, np.random.default_rng(1)))
+
+
+def test_effective_size_limits():
+    assert effective_size(np.ones(10)) == 10.0
+    assert effective_size(np.array([1.0, 0.0, 0.0])) == 1.0
+    assert effective_size(np.zeros(3)) == 0.0
