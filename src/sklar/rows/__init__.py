@@ -1,1 +1,6 @@
-"""rows."""
+"""The only code that reads private rows: sources, encoding to base codes, exact counting. For `private` and `disclosed`."""
+
+from sklar.rows.count import TableSpec, exact_counts
+from sklar.rows.table import CodeBatch, EncodedRows, open_rows
+
+__all__ = ["CodeBatch", "EncodedRows", "TableSpec", "exact_counts", "open_rows"]

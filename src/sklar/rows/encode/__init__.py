@@ -1,0 +1,41 @@
+"""From Arrow arrays to base codes, one file a family of kinds; the value rules live here and never raise for a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.rows.encode.arrays import Encoder, plain_codes
+from sklar.rows.encode.boolean import boolean_encoder
+from sklar.rows.encode.integer import integer_encoder
+from sklar.rows.encode.labels import labels_encoder
+from sklar.rows.encode.moment import moment_encoder
+from sklar.rows.encode.real import real_encoder
+from sklar.schema import Column
+
+ENCODERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
+    "category": labels_encoder,
+    "ordinal": labels_encoder,
+    "boolean": boolean_encoder,
+    "integer": integer_encoder,
+    "real": real_encoder,
+    "datetime": moment_encoder,
+}
+
+
+def code_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds the codes 0 to size - 1."""
+    return np.min_scalar_type(max(size - 1, 0))
+
+
+def encoder_of(column: Column, null_values: tuple[str, ...] = ()) -> Callable[[Any], npt.NDArray[Any]]:
+    """A function from an Arrow array of any type to the base codes of `column`, in the smallest type that fits."""
+    encode, dtype = ENCODERS[column.kind](column, null_values), code_dtype(column.size)
+
+    def codes_of(array: Any) -> npt.NDArray[Any]:
+        return plain_codes(array, encode).astype(dtype, copy=False)
+
+    return codes_of

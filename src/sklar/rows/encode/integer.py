@@ -1,0 +1,50 @@
+"""Integer columns: whole numbers exact over all of int64, fractions rounded to the nearest integer, ties to even."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, listed_numbers, spelled, text_of
+from sklar.rows.encode.real import missing_code
+from sklar.schema import Integer
+
+
+def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
+    """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
+    from sklar.rows.kernels.cells import finder, number_cells
+    from sklar.rows.kernels.decimals import integer_text_cells
+
+    search, nulls = finder(column.grid.starts), listed_numbers(null_values)
+    place = (search.starts, search.first, search.low, search.inverse)
+    missing = missing_code(column)
+
+    def encode(array: Any) -> Codes:
+        out = np.empty(len(array), dtype=np.int32)
+        numbers = integers_of(array) or rounded_floats(array)
+        if numbers is None:
+            text = text_of(spelled(array), null_values)
+            integer_text_cells(text.data, text.offsets, text.valid, *place, missing, out)
+            return out
+        values, valid = numbers
+        if nulls.size:
+            valid = valid & ~np.isin(values, nulls)
+        number_cells(values, valid, *place, missing, out)
+        return out
+
+    return encode
+
+
+def rounded_floats(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
+    """Floats as the nearest int64, those beyond it clipped; None if the array does not hold floats."""
+    numbers = floats_of(array)
+    if numbers is None:
+        return None
+    values, valid = numbers
+    whole = np.rint(np.where(valid, values, 0.0))
+    # The largest float below 2^63 converts exactly; anything from 2^63 on must not be converted at all.
+    whole_numbers = np.clip(whole, -(2.0**63), np.nextafter(2.0**63, 0)).astype(np.int64)
+    whole_numbers[whole >= 2.0**63] = 2**63 - 1
+    return whole_numbers, valid

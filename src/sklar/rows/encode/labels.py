@@ -1,0 +1,102 @@
+"""Category and ordinal columns: each listed label is a code, everything else is `other`.
+
+Text labels match text of exactly the same spelling. A number matches the label that spells it: integers as "1", floats by
+their shortest text, and a float that is a whole number also as an integer, unless it is listed with its point. Integer
+labels match integers, floats that are whole numbers, and their plain text ("1" or "1.0", but not "01").
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, spelled, text_of
+from sklar.schema import Labels
+
+TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0")
+
+
+def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
+    """The empty text and those of `null_values` are null, unless they are labels."""
+    from sklar.rows.kernels.words import word_codes, word_list
+
+    other = len(column.values)
+    missing = other if column.null_code is None else column.null_code
+    names = _names(column, null_values, missing)
+    words = word_list(names)
+    table = (words.slots, words.data, words.offsets, words.codes)
+
+    def encode(array: Any) -> Codes:
+        codes = _number_codes(array, names, other, missing)
+        if codes is not None:
+            return codes
+        text = text_of(spelled(array))
+        out = np.empty(len(text.valid), dtype=np.int32)
+        word_codes(text.data, text.offsets, text.valid, *table, other, missing, out)
+        return out
+
+    return encode
+
+
+def _names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[str, int]:
+    """Text of every label and null text, with its code; a label wins over a null text."""
+    labels = {str(label): code for code, label in enumerate(column.values)}
+    if column.integer_labels:
+        labels |= {f"{label}.0": code for code, label in enumerate(column.values)}
+    return {text: missing for text in ("", *null_values)} | labels
+
+
+def _number_codes(array: Any, names: dict[str, int], other: int, missing: int) -> Codes | None:
+    """Codes of an array of booleans, integers or floats; None for any other."""
+    import pyarrow as pa
+
+    integers = integers_of(array)
+    if pa.types.is_boolean(array.type) and integers is not None:
+        known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
+        return _matched(*integers, known, other, missing)
+    if integers is not None:
+        return _matched(*integers, _integer_names(names), other, missing)
+    floats = floats_of(array)
+    if floats is None:
+        return None
+    return _matched(*floats, _float_names(names, array.type.to_pandas_dtype()), other, missing)
+
+
+def _first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int:
+    return next((names[s] for s in spellings if s in names), other)
+
+
+def _integer_names(names: dict[str, int]) -> dict[int, int]:
+    """The names that are the plain text of a 64-bit integer."""
+    numbers: dict[int, int] = {}
+    for name, code in names.items():
+        if len(name) <= 20 and name.removeprefix("-").isdecimal() and name.isascii() and str(int(name)) == name:
+            numbers[int(name)] = code
+    return {number: code for number, code in numbers.items() if -(2**63) <= number < 2**63}
+
+
+def _float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
+    """The names that spell a float of this width: whole numbers as integers, then the shortest text, which wins."""
+    numbers = {float(n): code for n, code in _integer_names(names).items() if int(float(n)) == n}
+    for name, code in names.items():
+        try:
+            number = dtype(name)
+        except (ValueError, OverflowError):
+            continue
+        if str(number) == name:
+            numbers[float(number)] = code
+    return numbers
+
+
+def _matched(
+    values: npt.NDArray[Any], valid: npt.NDArray[np.bool_], numbers: dict[Any, int], other: int, missing: int
+) -> Codes:
+    """Code of each value among the listed numbers."""
+    if not numbers:
+        return np.where(valid, other, missing).astype(np.int32)
+    listed = np.array(sorted(numbers), dtype=values.dtype)
+    codes = np.array([numbers[k] for k in sorted(numbers)], dtype=np.int32)
+    at = np.minimum(np.searchsorted(listed, values), len(listed) - 1)
+    return np.where(valid, np.where(listed[at] == values, codes[at], other), missing).astype(np.int32)

@@ -1,0 +1,100 @@
+"""Datetime columns: dates, timestamps and text to ticks of the column's resolution; zones are converted to UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.rows.encode.arrays import Codes, Encoder, spelled, text_of, valid_of
+from sklar.rows.encode.real import missing_code
+from sklar.schema import Datetime
+from sklar.schema.ticks import EPOCH, RESOLUTIONS
+
+UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+DAY_NANOS = 86_400_000_000_000
+Moments = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+
+
+def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
+    """Moments outside the bounds are clipped; text that is not in the stated format counts as missing."""
+    from sklar.rows.kernels.cells import finder, number_cells
+
+    search, tick_micros = finder(column.grid.starts), RESOLUTIONS[column.resolution]
+    place = (search.starts, search.first, search.low, search.inverse)
+    missing = missing_code(column)
+
+    def encode(array: Any) -> Codes:
+        moments = _typed_ticks(array, tick_micros)
+        if moments is None:
+            micros, valid = _text_micros(array, column.format, null_values)
+            moments = micros // tick_micros, valid
+        out = np.empty(len(array), dtype=np.int32)
+        number_cells(*moments, *place, missing, out)
+        return out
+
+    return encode
+
+
+def _typed_ticks(array: Any, tick_micros: int) -> Moments | None:
+    """Ticks of an Arrow array of dates or timestamps; None for any other."""
+    import pyarrow as pa
+
+    if pa.types.is_date32(array.type):
+        nanos, raw = DAY_NANOS, array.cast(pa.int32()).cast(pa.int64())
+    elif pa.types.is_date64(array.type):
+        nanos, raw = UNIT_NANOS["ms"], array.cast(pa.int64())
+    elif pa.types.is_timestamp(array.type):
+        # A zoned timestamp already holds the time in UTC.
+        nanos, raw = UNIT_NANOS[array.type.unit], array.cast(pa.int64())
+    else:
+        return None
+    valid = valid_of(raw)
+    return _rescaled(raw.fill_null(0).to_numpy(zero_copy_only=False), nanos, tick_micros * 1000), valid
+
+
+def _rescaled(values: npt.NDArray[np.int64], unit: int, tick: int) -> npt.NDArray[np.int64]:
+    """Units to ticks, rounded down; both lengths divide each other, and what would overflow is far out of any range."""
+    if tick >= unit:
+        return values // (tick // unit)
+    factor = unit // tick
+    top = (2**63 - 1) // factor
+    return np.clip(values, -top, top) * factor
+
+
+def _text_micros(array: Any, form: str | None, null_values: tuple[str, ...]) -> Moments:
+    if form is not None:
+        return _formatted_micros(spelled(array), form, null_values)
+    from sklar.rows.kernels.moments import iso_micros
+
+    text = text_of(spelled(array), null_values)
+    micros, fine = np.empty(len(text.valid), dtype=np.int64), np.empty(len(text.valid), dtype=bool)
+    iso_micros(text.data, text.offsets, text.valid, micros, fine)
+    return micros, fine
+
+
+def _formatted_micros(array: Any, form: str, null_values: tuple[str, ...]) -> Moments:
+    """Each distinct text is read once, since dates repeat."""
+    import pyarrow.compute as pc
+
+    distinct = pc.dictionary_encode(array)
+    nulls = set(null_values)
+    read = [_read_moment(text, form) if text not in nulls else None for text in distinct.dictionary.to_pylist()]
+    micros = np.array([m or 0 for m in read] + [0], dtype=np.int64)
+    fine = np.array([m is not None for m in read] + [False], dtype=bool)
+    indices = distinct.indices.fill_null(len(read)).to_numpy(zero_copy_only=False)
+    return micros[indices], fine[indices]
+
+
+def _read_moment(text: Any, form: str) -> int | None:
+    """Microseconds since 1970-01-01 UTC of a text in the given format; None if it is not."""
+    try:
+        text = text.decode() if isinstance(text, bytes) else text
+        moment = datetime.strptime(text.strip(), form)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError, AttributeError):
+        return None
+    return (moment - EPOCH) // timedelta(microseconds=1)

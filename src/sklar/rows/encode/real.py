@@ -1,0 +1,56 @@
+"""Real columns: numbers, decimals and text to the cells of the public grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklar.rows.encode.arrays import Codes, Encoder, Text, floats_of, integers_of, listed_numbers, spelled, text_of
+from sklar.schema import Real
+
+
+def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
+    """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
+    from sklar.rows.kernels.cells import finder, number_cells
+
+    grid, nulls = column.grid, listed_numbers(null_values)
+    search = finder(grid.starts.astype(np.float64))
+    place = (search.starts, search.first, search.low, search.inverse)
+    missing = missing_code(column)
+
+    def encode(array: Any) -> Codes:
+        numbers = floats_of(array) or integers_of(array)
+        if numbers is None:
+            return _text_cells(text_of(spelled(array), null_values), place, missing, grid)
+        values, valid = numbers
+        if nulls.size:
+            valid = valid & ~np.isin(values, nulls)
+        out = np.empty(len(values), dtype=np.int32)
+        number_cells(values.astype(np.float64, copy=False), valid, *place, missing, out)
+        return out
+
+    return encode
+
+
+def missing_code(column: Any) -> int:
+    """Code of a missing number: null if the column may be null, else the cell of `missing_value` or the lower bound."""
+    if column.null_code is not None:
+        return column.null_code
+    value = column.lower if column.missing_value is None else column.missing_value
+    if column.kind == "datetime":
+        value = column.tick(value)
+    return int(column.grid.code(np.array([value], dtype=column.grid.starts.dtype))[0])
+
+
+def _text_cells(text: Text, place: Any, missing: int, grid: Any) -> Codes:
+    from sklar.rows.kernels.decimals import real_text_cells
+
+    count = len(text.valid)
+    out, doubtful = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint8)
+    real_text_cells(text.data, text.offsets, text.valid, *place, missing, out, doubtful)
+    for i in np.flatnonzero(doubtful):
+        # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
+        value = float(text.data[text.offsets[i] : text.offsets[i + 1]].tobytes())
+        out[i] = grid.code(np.array([value]))[0]
+    return out

@@ -1,0 +1,176 @@
+"""Reading numbers written as text, straight to grid cells, without an error for any text whatever.
+
+Accepted, after stripping ASCII spaces: an optional sign, digits with an optional point, an optional exponent; and
+inf or infinity in any case. Everything else, nan included, is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sklar.rows.kernels.cells import cell_of
+
+MISSING, FINITE, INFINITE = 0, 1, 2
+POWERS = np.array([float(f"1e{k}") for k in range(309)])
+"""Correctly rounded powers of ten; exact up to 10^22."""
+INTEGER_POWERS = np.array([10**k for k in range(20)], dtype=np.uint64)
+INT64_TOP = np.uint64(2**63)
+
+
+@njit(nogil=True, cache=True)
+def _is_space(byte):  # type: ignore[no-untyped-def]
+    return byte == 32 or (9 <= byte <= 13)
+
+
+@njit(nogil=True, cache=True)
+def _word_kind(data, at, end):  # type: ignore[no-untyped-def]
+    """INFINITE for inf and infinity in any case, else MISSING."""
+    length = end - at
+    if length != 3 and length != 8:
+        return MISSING
+    word = b"infinity"
+    for k in range(length):
+        if (data[at + k] | 32) != word[k]:
+            return MISSING
+    return INFINITE
+
+
+@njit(nogil=True, cache=True)
+def decimal_of(data, at, end):  # type: ignore[no-untyped-def]
+    """(kind, negative, digits, exponent, more): the number is (digits + something in [0, 1) if more) * 10^exponent.
+
+    Digits holds the first 19 significant digits, which always fit 64 bits.
+    """
+    zero = np.uint64(0)
+    while at < end and _is_space(data[at]):
+        at += 1
+    while end > at and _is_space(data[end - 1]):
+        end -= 1
+    negative = False
+    if at < end and (data[at] == 45 or data[at] == 43):
+        negative = data[at] == 45
+        at += 1
+    digits, seen, kept, exponent, more, point = zero, 0, 0, 0, False, False
+    while at < end:
+        byte = data[at]
+        if 48 <= byte <= 57:
+            seen += 1
+            if kept < 19:
+                digits = digits * np.uint64(10) + np.uint64(byte - 48)
+                kept += 1 if digits > zero else 0
+                exponent -= 1 if point else 0
+            else:
+                more = more or byte != 48
+                exponent += 0 if point else 1
+        elif byte == 46 and not point:
+            point = True
+        else:
+            break
+        at += 1
+    if seen == 0:
+        return (MISSING if point else _word_kind(data, at, end)), negative, zero, 0, False
+    if at < end:
+        power, fine = _exponent_of(data, at, end)
+        if not fine:
+            return MISSING, negative, zero, 0, False
+        exponent += power
+    return FINITE, negative, digits, exponent, more
+
+
+@njit(nogil=True, cache=True)
+def _exponent_of(data, at, end):  # type: ignore[no-untyped-def]
+    """(exponent, whether the text is e or E, an optional sign and digits)."""
+    if (data[at] | 32) != 101:
+        return 0, False
+    at += 1
+    negative = False
+    if at < end and (data[at] == 45 or data[at] == 43):
+        negative = data[at] == 45
+        at += 1
+    if at == end:
+        return 0, False
+    power = 0
+    while at < end:
+        if not 48 <= data[at] <= 57:
+            return 0, False
+        power = min(power * 10 + int(data[at] - 48), 1_000_000_000)
+        at += 1
+    return (-power if negative else power), True
+
+
+@njit(nogil=True, cache=True)
+def _rounded(digits, exponent, more):  # type: ignore[no-untyped-def]
+    """Magnitude rounded to the nearest integer, ties to even; 2^63 stands for everything from there on."""
+    if exponent >= 0:
+        for _ in range(min(exponent, 20)):
+            if digits >= INT64_TOP // np.uint64(10) + np.uint64(1):
+                return INT64_TOP
+            digits *= np.uint64(10)
+        return min(digits, INT64_TOP)
+    if exponent < -19:
+        return np.uint64(0)
+    power = INTEGER_POWERS[-exponent]
+    whole, rest = digits // power, digits % power
+    half = power // np.uint64(2)
+    up = rest > half or (rest == half and (more or whole % np.uint64(2) == np.uint64(1)))
+    return min(whole + np.uint64(1) if up else whole, INT64_TOP)
+
+
+@njit(nogil=True, cache=True)
+def integer_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out):  # type: ignore[no-untyped-def]
+    """Cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded."""
+    unit = int(starts[-1] - starts[0]) == len(starts) - 1
+    for i in range(len(offsets) - 1):
+        out[i] = missing
+        if not valid[i]:
+            continue
+        kind, negative, digits, exponent, more = decimal_of(data, offsets[i], offsets[i + 1])
+        if kind == MISSING:
+            continue
+        size = INT64_TOP if kind == INFINITE else _rounded(digits, exponent, more)
+        if negative:
+            x = -np.int64(size) if size < INT64_TOP else np.int64(-(2**63))
+        else:
+            x = np.int64(size) if size < INT64_TOP else np.int64(2**63 - 1)
+        if unit and starts[0] <= x <= starts[-1]:
+            out[i] = x - starts[0]
+        else:
+            out[i] = cell_of(x, starts, first, low, inverse)
+
+
+@njit(nogil=True, cache=True)
+def real_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out, doubtful):  # type: ignore[no-untyped-def]
+    """Cell of each text read as a real number; `doubtful` marks those too close to a cell start to be sure.
+
+    With at most 2^53 in digits and a power up to 10^22 the product or quotient is the correctly rounded number. Else
+    it is off by less than 4 units in the last place, so the cell is certain unless a start lies within that distance.
+    """
+    exact = np.uint64(2**53)
+    for i in range(len(offsets) - 1):
+        out[i] = missing
+        doubtful[i] = 0
+        if not valid[i]:
+            continue
+        kind, negative, digits, exponent, more = decimal_of(data, offsets[i], offsets[i + 1])
+        if kind == MISSING:
+            continue
+        sure = digits <= exact and not more and -22 <= exponent <= 22
+        if kind == INFINITE or exponent > 308:
+            x = np.inf if kind == INFINITE or digits > 0 else 0.0
+            sure = True
+        elif exponent < -308:
+            x, sure = 0.0, digits == 0
+        elif exponent >= 0:
+            x = float(digits) * POWERS[exponent]
+        else:
+            x = float(digits) / POWERS[-exponent]
+        x = -x if negative else x
+        cell = cell_of(x, starts, first, low, inverse)
+        if not sure:
+            slack = abs(x) * 1e-15 + 1e-280
+            doubtful[i] = (
+                cell_of(x - slack, starts, first, low, inverse) != cell
+                or cell_of(x + slack, starts, first, low, inverse) != cell
+            )
+        out[i] = cell

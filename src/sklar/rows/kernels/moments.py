@@ -1,0 +1,125 @@
+"""Reading ISO 8601 dates and times written as text, straight to microseconds, without an error for any text.
+
+Accepted, after stripping ASCII spaces: YYYY-MM-DD or YYYYMMDD, then optionally T or a space, HH:MM, :SS and a fraction
+after a point or comma, and Z or +HH:MM, +HHMM or +HH. A zone is converted to UTC.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sklar.rows.kernels.decimals import _is_space
+
+MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+
+
+@njit(nogil=True, cache=True)
+def days_from_civil(year, month, day):  # type: ignore[no-untyped-def]
+    """Days since 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that leap days end them."""
+    shifted = year - 1 if month <= 2 else year
+    era = shifted // 400
+    of_era = shifted - era * 400
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+
+
+@njit(nogil=True, cache=True)
+def _digits(data, at, end, count):  # type: ignore[no-untyped-def]
+    """Number written with exactly `count` digits, or -1."""
+    if at + count > end:
+        return -1
+    number = 0
+    for k in range(count):
+        if not 48 <= data[at + k] <= 57:
+            return -1
+        number = number * 10 + int(data[at + k]) - 48
+    return number
+
+
+@njit(nogil=True, cache=True)
+def _zone_minutes(data, at, end):  # type: ignore[no-untyped-def]
+    """(minutes east of UTC, whether the text is a zone)."""
+    if end - at == 1 and (data[at] | 32) == 122:
+        return 0, True
+    if data[at] != 43 and data[at] != 45:
+        return 0, False
+    sign = -1 if data[at] == 45 else 1
+    hours, minutes = _digits(data, at + 1, end, 2), 0
+    at += 3
+    if at < end:
+        at += 1 if data[at] == 58 else 0
+        minutes = _digits(data, at, end, 2)
+        at += 2
+    fine = at == end and 0 <= hours < 24 and 0 <= minutes < 60
+    return sign * (hours * 60 + minutes), fine
+
+
+@njit(nogil=True, cache=True)
+def _date_days(data, at, end):  # type: ignore[no-untyped-def]
+    """(days since 1970, place after the date, whether it is a date)."""
+    year = _digits(data, at, end, 4)
+    dashed = at + 4 < end and data[at + 4] == 45
+    step = 1 if dashed else 0
+    month = _digits(data, at + 4 + step, end, 2)
+    if dashed and (at + 7 >= end or data[at + 7] != 45):
+        return 0, at, False
+    day = _digits(data, at + 6 + 2 * step, end, 2)
+    if year < 1 or not 1 <= month <= 12 or day < 1:
+        return 0, at, False
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if day > MONTH_DAYS[month - 1] + (1 if leap else 0):
+        return 0, at, False
+    return days_from_civil(year, month, day), at + 8 + 2 * step, True
+
+
+@njit(nogil=True, cache=True)
+def _clock_micros(data, at, end):  # type: ignore[no-untyped-def]
+    """(microseconds since midnight, place after the time, whether it is a time)."""
+    hour, minute = _digits(data, at, end, 2), _digits(data, at + 3, end, 2)
+    if not 0 <= hour < 24 or not 0 <= minute < 60 or data[at + 2] != 58:
+        return 0, at, False
+    at += 5
+    seconds, micros = 0, 0
+    if at < end and data[at] == 58:
+        seconds = _digits(data, at + 1, end, 2)
+        if not 0 <= seconds < 60:
+            return 0, at, False
+        at += 3
+        if at < end and (data[at] == 46 or data[at] == 44):
+            at += 1
+            unit, start = 100_000, at
+            while at < end and 48 <= data[at] <= 57:
+                micros += unit * (int(data[at]) - 48)
+                unit //= 10
+                at += 1
+            if at == start:
+                return 0, at, False
+    return ((hour * 60 + minute) * 60 + seconds) * 1_000_000 + micros, at, True
+
+
+@njit(nogil=True, cache=True)
+def iso_micros(data, offsets, valid, micros, fine):  # type: ignore[no-untyped-def]
+    """Microseconds since 1970-01-01 UTC of each text, with `fine` False where it is not a date or time."""
+    for i in range(len(offsets) - 1):
+        fine[i] = False
+        micros[i] = 0
+        if not valid[i]:
+            continue
+        at, end = offsets[i], offsets[i + 1]
+        while at < end and _is_space(data[at]):
+            at += 1
+        while end > at and _is_space(data[end - 1]):
+            end -= 1
+        days, at, good = _date_days(data, at, end)
+        moment = days * 86_400_000_000
+        if good and at < end:
+            good = (data[at] | 32) == 116 or data[at] == 32
+            if good:
+                clock, at, good = _clock_micros(data, at + 1, end)
+                moment += clock
+            if good and at < end:
+                minutes, good = _zone_minutes(data, at, end)
+                moment -= minutes * 60_000_000
+        fine[i] = good
+        micros[i] = moment

@@ -1,0 +1,127 @@
+"""What exact counting will do, worked out and checked before any row is read: features, tables, sizes, refusals."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import TableTooLargeError, UsageError
+from sklar.schema import Schema
+
+MAX_CELLS = 2**31
+MAX_BYTES = 2 << 30
+
+Lookup = npt.NDArray[Any]
+TableSpec = tuple[Sequence[str], Sequence[Lookup] | None]
+"""Columns of a table, and for each a lookup from base code to group, or None for the base codes themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Feature:
+    """A column, or a column recoded by a lookup; `groups` codes 0, 1, 2, ..."""
+
+    column: str
+    lookup: Lookup | None
+    groups: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Distinct features, distinct tables over them, and which table answers each request.
+
+    Attributes:
+        features: The distinct features.
+        tables: The distinct tables, each a tuple of features by number.
+        answers: For each request, the number of its table.
+    """
+
+    features: tuple[Feature, ...]
+    tables: tuple[tuple[int, ...], ...]
+    answers: tuple[int, ...]
+
+    def shape(self, table: int) -> tuple[int, ...]:
+        """Shape of one of the distinct tables."""
+        return tuple(self.features[f].groups for f in self.tables[table])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that must be read."""
+        return tuple(dict.fromkeys(feature.column for feature in self.features))
+
+
+def plan_counts(schema: Schema, specs: Sequence[TableSpec], max_bytes: int = MAX_BYTES) -> Plan:
+    """Check requests against the schema and the memory limit, and merge what is asked for twice."""
+    features: dict[tuple[str, bytes], int] = {}
+    listed: list[Feature] = []
+    digests: dict[int, bytes] = {}
+    tables: dict[tuple[int, ...], int] = {}
+    answers: list[int] = []
+    for columns, lookups in specs:
+        axes: list[int] = []
+        for place, column in enumerate(columns):
+            lookup = None if lookups is None else lookups[place]
+            key = (column, _digest(lookup, digests))
+            if key not in features:
+                features[key] = len(listed)
+                listed.append(_feature(schema, column, lookup))
+            axes.append(features[key])
+        answers.append(tables.setdefault(tuple(axes), len(tables)))
+    plan = Plan(features=tuple(listed), tables=tuple(tables), answers=tuple(answers))
+    _require_room(plan, max_bytes)
+    return plan
+
+
+def _digest(lookup: Lookup | None, known: dict[int, bytes]) -> bytes:
+    """Equal lookups get equal keys, so that they are applied once; arrays seen before are not hashed again."""
+    if lookup is None:
+        return b""
+    if id(lookup) not in known:
+        known[id(lookup)] = hashlib.blake2b(np.ascontiguousarray(lookup, dtype=np.int64), digest_size=16).digest()
+    return known[id(lookup)]
+
+
+def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
+    if column not in schema or not schema[column].modelled:
+        raise UsageError(f"'{column}' is not a modelled column of the schema")
+    size = schema[column].size
+    if lookup is None:
+        return Feature(column=column, lookup=None, groups=size)
+    if lookup.ndim != 1 or len(lookup) != size or lookup.dtype.kind not in "iu" or lookup.min() < 0:
+        raise UsageError(f"the lookup of column '{column}' must give a group 0, 1, 2, ... for each of its {size:,} codes")
+    return Feature(column=column, lookup=lookup, groups=int(lookup.max()) + 1)
+
+
+def _require_room(plan: Plan, max_bytes: int) -> None:
+    total = 0
+    for table in range(len(plan.tables)):
+        cells = math.prod(plan.shape(table))
+        total += 8 * cells
+        if cells > MAX_CELLS or 8 * cells > max_bytes:
+            names = ", ".join(f"'{plan.features[f].column}' ({plan.features[f].groups:,})" for f in plan.tables[table])
+            raise TableTooLargeError(
+                f"a table over {names} would have {cells:,} cells ({_bytes(8 * cells)}), more than fit into "
+                f"{_bytes(max_bytes)}; use fewer columns or coarser grids (bins) for them"
+            )
+    if total > max_bytes:
+        raise TableTooLargeError(
+            f"the {len(plan.tables):,} tables asked for at once would take {_bytes(total)}, more than {_bytes(max_bytes)}; "
+            f"use coarser grids (bins) for the largest columns: {', '.join(_largest(plan))}"
+        )
+
+
+def _largest(plan: Plan) -> list[str]:
+    order = sorted(plan.features, key=lambda feature: -feature.groups)
+    return list(dict.fromkeys(f"'{feature.column}' ({feature.groups:,})" for feature in order))[:3]
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count:,} bytes"

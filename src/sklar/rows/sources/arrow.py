@@ -1,0 +1,132 @@
+"""Arrow in memory or as a stream: tables, record batches, readers, datasets, and anything with the Arrow C stream interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sklar.rows.shield import shielded
+from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+
+
+class ArrowTable(Source):
+    """A pyarrow Table or RecordBatch."""
+
+    in_memory = True
+    what = "the Arrow table"
+
+    def __init__(self, table: Any, options: ReadOptions):
+        super().__init__()
+        self._table, self._progress = table, options.progress
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(self._table.schema.names)
+
+    @property
+    def known_rows(self) -> int | None:
+        return self._table.num_rows
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        rows = self._table.num_rows
+        for start in range(0, rows, BATCH_ROWS):
+            part = self._table.select(list(columns)).slice(start, BATCH_ROWS)
+            yield _one_batch(part)
+            if self._progress:
+                self._progress(min(start + BATCH_ROWS, rows) / rows)
+
+
+class ArrowStream(Source):
+    """A RecordBatchReader, or an object that gives one and may not give another: it is read once and its codes kept."""
+
+    one_shot = True
+    in_memory = True
+    what = "the Arrow stream"
+
+    def __init__(self, stream: Any, options: ReadOptions):
+        super().__init__()
+        self._reader = _reader_of(stream)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(self._reader.schema.names)
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        yield from _projected(self._reader, columns)
+
+
+class RepeatableStream(Source):
+    """An object whose Arrow C stream can be asked for again for every pass, such as a DuckDB relation."""
+
+    what = "the relation"
+
+    def __init__(self, stream: Any, options: ReadOptions):
+        super().__init__()
+        self._stream = stream
+        self._names = tuple(_reader_of(stream).schema.names)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._names
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        yield from _projected(_reader_of(self._stream), columns)
+
+
+class ArrowDataset(Source):
+    """A pyarrow Dataset, scanned out of core."""
+
+    what = "the Arrow dataset"
+
+    def __init__(self, dataset: Any, options: ReadOptions):
+        super().__init__()
+        self._dataset = dataset
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(self._dataset.schema.names)
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        frugal = {"batch_readahead": 2, "fragment_readahead": 1, "batch_size": BATCH_ROWS}
+        options = _parquet_scan_options(self._dataset)
+        yield from self._dataset.to_batches(columns=list(columns), **frugal, **options)
+
+
+def _parquet_scan_options(dataset: Any) -> dict[str, Any]:
+    """Without these a Parquet row group is held whole."""
+    import pyarrow.dataset as ds
+
+    if getattr(getattr(dataset, "format", None), "default_extname", "") != "parquet":
+        return {}
+    return {
+        "fragment_scan_options": ds.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=1 << 16, pre_buffer=False
+        )
+    }
+
+
+def _reader_of(stream: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(stream, pa.RecordBatchReader):
+        return stream
+    return shielded("the data offers an Arrow stream that cannot be opened", pa.RecordBatchReader.from_stream, stream)
+
+
+def _projected(reader: Any, columns: Sequence[str]) -> Iterator[Any]:
+    places = [reader.schema.get_field_index(name) for name in columns]
+    for batch in reader:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.select(places).slice(start, BATCH_ROWS)
+
+
+def _one_batch(table: Any) -> Any:
+    """A table of a few rows as one record batch."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.RecordBatch):
+        return table
+    columns = [column.combine_chunks() for column in table.columns]
+    if any(isinstance(column, pa.ChunkedArray) for column in columns):
+        columns = [pa.concat_arrays(c.chunks) if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    return pa.RecordBatch.from_arrays(columns, names=table.schema.names)

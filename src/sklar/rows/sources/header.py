@@ -1,0 +1,73 @@
+"""The header line of a delimited text file: its end, its delimiter and its names. Only this line decides the dialect."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+
+from sklar.errors import SourceError
+from sklar.schema import Schema
+
+DELIMITERS = (",", "\t", ";", "|")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """Names in order and the delimiter between them."""
+
+    names: tuple[str, ...]
+    delimiter: str
+
+
+def header_end(text: bytes) -> int | None:
+    """Number of bytes up to and with the end of the first line that is not blank; None if the text ends before.
+
+    A line break inside quotes belongs to a name.
+    """
+    start = len(text) - len(text.lstrip(b"\r\n"))
+    quoted = False
+    for at in range(start, len(text)):
+        byte = text[at]
+        if byte == 34:
+            quoted = not quoted
+        elif not quoted and byte == 10:
+            return at + 1
+        elif not quoted and byte == 13 and at + 1 < len(text):
+            return at + 1 + (text[at + 1] == 10)
+    return None
+
+
+def read_header(line: str, schema: Schema, delimiter: str | None) -> Header:
+    """Split the header line; without a stated delimiter, the one that shows most names of the schema."""
+    line = line.strip("\r\n")
+    if not line.strip():
+        raise SourceError("the file is empty: it needs a header line with the names of the columns")
+    if delimiter is not None:
+        return _checked(Header(names=_split(line, delimiter), delimiter=delimiter), schema)
+    wanted = set(schema.modelled)
+    headers = [Header(names=_split(line, mark), delimiter=mark) for mark in DELIMITERS]
+    return _checked(max(headers, key=lambda header: len(wanted.intersection(header.names))), schema)
+
+
+def _split(line: str, delimiter: str) -> tuple[str, ...]:
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        fields = line.split(delimiter)
+    return tuple(field.strip() for field in fields)
+
+
+def _checked(header: Header, schema: Schema) -> Header:
+    """Names found in the file are shown only if the schema has them too: in a file without header they are cells."""
+    if not set(header.names) & set(schema.names):
+        return header  # Said better when the columns are asked for: there seems to be no header at all.
+    blank = [place for place, name in enumerate(header.names, 1) if not name]
+    if blank:
+        raise SourceError(f"the header of the file has no name for column number {blank[0]}; name it or drop it")
+    first: dict[str, int] = {}
+    for place, name in enumerate(header.names, 1):
+        if name in first:
+            shown = f" ('{name}')" if name in schema else ""
+            raise SourceError(f"columns number {first[name]} and {place} of the file have the same name{shown}")
+        first[name] = place
+    return header

@@ -1,0 +1,104 @@
+"""What all kinds of sources share: column names known at once, and any number of passes in batches of bounded size."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sklar.errors import SourceError
+from sklar.rows.shield import shielded_iterator
+from sklar.schema import Schema
+
+BATCH_ROWS = 1 << 17
+"""Rows of a batch where the source lets us choose."""
+Progress = Callable[[float], None]
+"""Told the fraction of the present pass that is done; never a count of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How to read a source; everything is stated by the caller or taken from the header, never from values.
+
+    Attributes:
+        schema: The public facts; only its modelled columns are ever asked for.
+        delimiter: Of text files; found in the header line by default.
+        encoding: Of text files; UTF-8, or what a byte-order mark says, by default.
+        null_values: Texts that stand for null, besides the empty one.
+        sql: A DuckDB query whose result is the table.
+        progress: Told how much of a pass is done.
+    """
+
+    schema: Schema
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: tuple[str, ...] = ()
+    sql: str | None = None
+    progress: Progress | None = None
+
+
+class Source(ABC):
+    """An open table of rows.
+
+    Attributes:
+        one_shot: It can be passed over once only, so its codes must be kept.
+        in_memory: The rows are in memory anyway, so that a bigger cache of codes is in proportion.
+        passes: Number of passes begun.
+    """
+
+    one_shot: ClassVar[bool] = False
+    in_memory: ClassVar[bool] = False
+    what: ClassVar[str] = "the data"
+
+    def __init__(self) -> None:
+        self.passes = 0
+
+    @property
+    @abstractmethod
+    def column_names(self) -> tuple[str, ...]:
+        """Names of all columns the source has."""
+
+    @property
+    def known_rows(self) -> int | None:
+        """Number of rows if the source tells it without a pass; private."""
+        return None
+
+    @abstractmethod
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass: Arrow record batches with exactly these columns, in this order."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass over the given columns, with library errors kept from quoting cells."""
+        if self.one_shot and self.passes:
+            raise SourceError(
+                "this stream of rows was already read and cannot be read again; pass a table, a frame or a file"
+            )
+        self.passes += 1
+        return shielded_iterator(f"{self.what} could not be read to its end", self.scan(columns))
+
+
+def require_columns(schema: Schema, names: Sequence[str], what: str) -> None:
+    """Refuse a table without the schema's columns. Names found in the table are not shown: they may be cells."""
+    counts = {name: 0 for name in schema.modelled}
+    for name in names:
+        if name in counts:
+            counts[name] += 1
+    missing = [name for name, count in counts.items() if not count]
+    twice = [name for name, count in counts.items() if count > 1]
+    if missing and len(missing) == len(counts):
+        raise SourceError(
+            f"{what} has none of the columns of the schema; check that it has a header with their names, "
+            "and the delimiter"
+        )
+    if missing:
+        raise SourceError(f"{what} lacks {listed(missing)} of the schema; add them, or take them out of the schema")
+    if twice:
+        raise SourceError(f"{what} has {listed(twice)} more than once; rename or drop the copies")
+
+
+def listed(names: Sequence[str], shown: int = 5) -> str:
+    """Names for a message, a few of them in full."""
+    head = ", ".join(f"'{name}'" for name in names[:shown])
+    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return f"column{'s' if len(names) > 1 else ''} {head}{rest}"
