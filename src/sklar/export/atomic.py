@@ -1,47 +1,123 @@
-"""Outputs appear whole or not at all: write to a temporary file in the same folder, sync, then rename."""
+"""Files that appear whole or not at all: written beside their place, synced, then renamed."""
 
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator
+import stat
+import sys
+import tempfile
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from os import PathLike
-from pathlib import Path
+from typing import BinaryIO
 
 from sklar.errors import OutputError
 
+PathLike = str | os.PathLike[str]
+
 
 @contextmanager
-def atomic_path(path: str | PathLike[str], mode: int = 0o644) -> Iterator[Path]:
-    """Give a temporary path to write to; on success it becomes `path`, on any error it is removed.
+def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryIO]:
+    """A binary file to write; it takes its place when the block ends, and leaves no trace when the block fails.
+
+    Devices and pipes are written directly: a rename would replace them.
 
     Args:
-        path: The final place. A folder there, or a missing parent folder, is refused before anything is written.
-        mode: Permissions of the result, before the process's umask.
+        path: Where the file shall be. A symbolic link is followed.
+        mode: Permissions; by default those of any new file.
     """
-    final = Path(path)
-    if final.is_dir():
-        raise OutputError(f"cannot write {final}: it is a folder")
-    if not final.parent.is_dir():
-        raise OutputError(f"cannot write {final}: the folder {final.parent} does not exist")
-    temporary = final.with_name(f".{final.name[:80]}.{secrets.token_hex(6)}.tmp")
+    place = os.path.realpath(os.fspath(path))
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        yield temporary
-        _sync(temporary)
-        os.replace(temporary, final)
-        _sync(final.parent)
+        with _open_special(place) if _is_special(place) else _open_beside(place, mode) as file:
+            yield file
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise OutputError(f"cannot write {final}: {error.strerror or 'the write failed'}") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {os.fspath(path)}: {reason(error)}.") from None
 
 
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+@contextmanager
+def standard_output() -> Generator[BinaryIO]:
+    """Standard output as a binary file; a full disk or closed pipe behind it is met inside the block."""
     try:
-        os.fsync(handle)
-    finally:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {reason(error)}.") from None
+
+
+def require_writable(path: PathLike) -> None:
+    """Refuse a place that cannot be written before any work, or privacy, is spent on what should go there."""
+    place = os.path.realpath(os.fspath(path))
+    folder = os.path.dirname(place)
+    if os.path.isdir(place):
+        raise OutputError(f"cannot write {os.fspath(path)}: it is a directory.")
+    if not os.path.isdir(folder):
+        raise OutputError(f"cannot write {os.fspath(path)}: the folder {folder} does not exist.")
+    if _is_special(place):
+        return
+    try:
+        handle, probe = tempfile.mkstemp(dir=folder, prefix=".sklar-", suffix=".tmp")
         os.close(handle)
+        os.unlink(probe)
+    except OSError as error:
+        raise OutputError(f"cannot write {os.fspath(path)}: {reason(error)}.") from None
+
+
+def reason(error: OSError) -> str:
+    """What the system said, without a path."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+@contextmanager
+def _open_special(place: str) -> Generator[BinaryIO]:
+    with os.fdopen(os.open(place, os.O_WRONLY), "wb") as file:
+        yield file
+
+
+@contextmanager
+def _open_beside(place: str, mode: int | None) -> Generator[BinaryIO]:
+    if os.path.isdir(place):
+        raise IsADirectoryError(0, "it is a directory")
+    folder, name = os.path.split(place)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name[:100]}.", suffix=".tmp")
+    file = os.fdopen(handle, "wb")
+    try:
+        yield file
+        file.flush()
+        os.fchmod(handle, _new_file_mode() if mode is None else mode)
+        os.fsync(handle)
+        file.close()
+        os.replace(temporary, place)
+    except BaseException:
+        with suppress(OSError):
+            file.close()
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Makes the rename itself survive a power cut, where the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _is_special(place: str) -> bool:
+    try:
+        kind = os.stat(place).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
+
+
+def _new_file_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

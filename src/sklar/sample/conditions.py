@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from sklar.errors import UsageError
 from sklar.sample.given_values import as_label, as_number, as_window
 from sklar.sample.values import Mask, SampledTable, Values
-from sklar.sample.within import Points, Restriction, Window
+from sklar.sample.within import Points, Restriction, Window, covered
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
@@ -25,10 +26,12 @@ class Condition:
     Attributes:
         allowed: For each base code, whether some value of its cell is asked for.
         restriction: For numbers, the part of the allowed cells that is asked for.
+        share: For each base code, how much of its cell is asked for, relative to the most that is of any cell.
     """
 
     allowed: Mask
     restriction: Restriction | None = None
+    share: npt.NDArray[np.float64] | None = None
 
 
 Conditions = Mapping[str, Condition]
@@ -83,7 +86,9 @@ def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: M
     if isinstance(column, Integer | Real | Datetime):
         points = sorted({as_number(name, column, value) for value in listed})
         allowed[column.grid.code(np.array(points, dtype=column.grid.starts.dtype))] = True
-        return Condition(allowed=allowed, restriction=Points(values=tuple(points)) if points else None)
+        if not points:
+            return Condition(allowed=allowed)
+        return _numeric(column, allowed, Points(values=tuple(points)))
     if isinstance(column, Labels):
         for value in listed:
             allowed[(*column.values, column.other).index(as_label(name, column, value))] = True
@@ -109,7 +114,15 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
     window = as_window(name, column, wanted)
     ends = column.grid.code(np.array([window.low, window.high], dtype=column.grid.starts.dtype))
     allowed[ends[0] : ends[1] + 1] = True
-    return Condition(allowed=allowed, restriction=window)
+    return _numeric(column, allowed, window)
+
+
+def _numeric(column: Integer | Real | Datetime, allowed: Mask, limit: Restriction) -> Condition:
+    """Codes are drawn by the mass of whole cells, so a cell of which only a part is asked for counts by that part."""
+    part = covered(column.grid, limit) / column.grid.widths
+    share = np.ones(column.size)
+    share[: column.grid.cells] = part / part.max()
+    return Condition(allowed=allowed, restriction=limit, share=share)
 
 
 def _holds(column: Column, condition: Condition, values: Values) -> Mask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +21,9 @@ Codes = npt.NDArray[np.int32]
 
 MOST_ROWS_AT_ONCE = 200_000_000
 """A sample in memory is refused beyond this; streams have no limit."""
+
+
+THINNING_ROUNDS = 20
 
 
 class Sampler(Protocol):
@@ -104,6 +107,15 @@ def _codes(
 ) -> Codes:
     if not conditions:
         return sampler.simulate_rounded(rows, rng) if rounded else sampler.simulate(rows, rng)
+    shares = {schema.modelled.index(n): c.share for n, c in conditions.items() if c.share is not None}
+    if all((share == 1).all() for share in shares.values()):
+        return _given_codes(sampler, schema, rows, rng, conditions)
+    return _thinned(lambda count: _given_codes(sampler, schema, count, rng, conditions), rows, shares, rng)
+
+
+def _given_codes(
+    sampler: Sampler, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions
+) -> Codes:
     codes, worth = sampler.simulate_given(rows, allowed_codes(schema, conditions), rng)
     if len(codes) != rows or not worth >= 1:
         named = ", ".join(f"'{name}'" for name in conditions)
@@ -111,3 +123,21 @@ def _codes(
             f"the model has next to no rows with what was asked of {named}; ask for wider ranges or fewer columns."
         )
     return codes
+
+
+def _thinned(
+    draw: Callable[[int], Codes], rows: int, shares: Mapping[int, npt.NDArray[np.float64]], rng: np.random.Generator
+) -> Codes:
+    """Codes kept with the share of their cell that is asked for; if that takes too long, picked with that weight."""
+    kept: list[Codes] = []
+    missing = rows
+    for _ in range(THINNING_ROUNDS):
+        codes = draw(2 * missing + 16)
+        weights = np.prod([share[codes[:, j]] for j, share in shares.items()], axis=0)
+        accepted = np.flatnonzero(rng.random(len(codes)) < weights)[:missing]
+        kept.append(codes[accepted])
+        missing -= len(accepted)
+        if not missing:
+            return np.asfortranarray(np.concatenate(kept))
+    kept.append(codes[rng.choice(len(codes), missing, p=weights / weights.sum())])
+    return np.asfortranarray(np.concatenate(kept))

@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.sample.values import Mask, SampledTable, Values, row_count
-from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.columns import Boolean, Column
 from sklar.schema.constraints import AtMost, Constraint, Function, Label, Never
-from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
-
-TRUE_FALSE = {"true": True, "false": False}
 
 
 def rules_hold(schema: Schema, table: SampledTable) -> Mask:
@@ -69,9 +67,7 @@ def _function_holds(schema: Schema, rule: Function, table: SampledTable) -> Mask
 def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tuple[Mask, npt.NDArray[Any]]:
     """The rows whose argument the function lists, and the value it gives there."""
     pairs = {_parsed(of_column, of, key): _stored(values, value) for key, value in rule.pairs}
-    keys = sorted(key for key in pairs if key is not None)
-    if not keys:
-        return np.zeros(len(of.data), bool), values.data
+    keys = sorted(pairs)
     arguments = np.array(keys, dtype=of.data.dtype)
     images = np.array([pairs[key] for key in keys], dtype=values.data.dtype)
     place = np.minimum(np.searchsorted(arguments, of.data), len(keys) - 1)
@@ -79,26 +75,14 @@ def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tu
 
 
 def _parsed(column: Column, of: Values, key: str) -> Any:
-    """How the value that a key stands for is stored; None if the column cannot hold it, so that it matches no row."""
-    try:
-        if of.labels is not None:
-            return of.labels.index(key)
-        if isinstance(column, Boolean):
-            return TRUE_FALSE.get(key.lower())
-        if isinstance(column, Datetime):
-            return column.tick(key)
-        if isinstance(column, Real):
-            return float(key)
-        number = int(key)
-        return number if _is_integer_value(column, number) else None
-    except ValueError:
-        return None
-
-
-def _is_integer_value(column: Column, number: int) -> bool:
-    if isinstance(column, Labels):
-        return number in column.values or number == column.other
-    return isinstance(column, Integer) and column.lower <= number <= column.upper
+    """How the value that a key of a function stands for is stored; the schema checked that it is a value."""
+    if of.labels is not None:
+        return of.labels.index(key)
+    if isinstance(column, Boolean):
+        return key.lower() == "true"
+    if isinstance(column, Datetime):
+        return column.tick(key)
+    return float(key) if isinstance(column, Real) else int(key)
 
 
 def _in_order(functions: list[Function]) -> list[Function]:

@@ -36,6 +36,31 @@ class Points:
 Restriction = Window | Points
 
 
+def covered(grid: Grid, limit: Restriction) -> Floats:
+    """How much of each cell a range or list of points covers, in the units of `grid.widths`."""
+    if isinstance(limit, Points):
+        values = np.array(limit.values, dtype=grid.starts.dtype)
+        first = np.searchsorted(values, grid.starts, side="left")
+        one = 1.0 if grid.integer else np.spacing(np.abs(grid.starts))  # a point is one unit wide, as an atom is
+        return np.diff(first, append=len(values)) * one
+    inside = np.array([limit.low, limit.high], dtype=grid.starts.dtype)
+    whole, (low, high) = grid.widths, grid.code(inside)
+    part = np.where((np.arange(grid.cells) > low) & (np.arange(grid.cells) < high), whole, 0.0)
+    if low == high:
+        part[low] = _length(inside[0], limit.high, grid.integer)
+        return part
+    part[low] = _length(inside[0], grid.starts[low + 1], grid.integer) - grid.integer
+    part[high] = _length(grid.starts[high], limit.high, grid.integer)
+    return part
+
+
+def _length(first: int | float, last: int | float, integer: bool) -> float:
+    """Number of integers from first to last, or length of the interval (one unit in the last place at least)."""
+    return (
+        float(int(last) - int(first) + 1) if integer else max(float(last) - float(first), float(np.spacing(abs(first))))
+    )
+
+
 def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Integers:
     """Integers uniform on those of each row's cell; exact over all of 64 bits."""
     first = grid.starts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
 from sklar.schema import Schema
 
@@ -29,3 +30,8 @@ class FakeModel:
             kept = mass * allowed.get(j, 1)
             codes[:, j] = rng.choice(len(mass), rows, p=kept / kept.sum())
         return codes, float(rows)
+
+
+@pytest.fixture
+def fake_model() -> type[FakeModel]:
+    return FakeModel
