@@ -1,8 +1,8 @@
-"""Priors on a log-density: smooth along a chain of ordered cells, or exchangeable between levels.
+"""Priors on a log-density that is smooth along a chain of ordered cells.
 
-Each prior is a proper density of theta, the log-ratio of a cell's mass to its base measure:
-a structure matrix D maps theta to independent terms, each Gaussian or Student-t with its own scale, and the null
-space of D (polynomials along the chain) gets a wide Gaussian, so that evidences of different orders are comparable.
+Each prior is a proper density of theta, the log-ratio of a cell's mass to its base measure: differences D theta of some
+order are independent, Gaussian or Student-t, and what D does not see (polynomials along the chain) is wide
+Gaussian, so that evidences of different orders are comparable.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ Floats = NDArray[np.float64]
 DEGREES_OF_FREEDOM = 3.0
 """Tails of the Student-t increments: heavy enough to let a spike pass, light enough to shrink noise."""
 
-WIDE = 10.0
-"""Prior standard deviation (root mean square over cells) of each polynomial left free by the smoothness penalty."""
+WIDE = (60.0, 20.0, 60.0)
+"""Prior standard deviation (root mean square over cells) of the free polynomials of degree 0, 1 and 2.
+
+A narrow bump on a wide range has a mean and a quadratic part of several tens."""
 
 APART = 5.0
 """Prior standard deviation of theta for cells outside the chain (atoms, missing values, other)."""
@@ -30,24 +32,19 @@ class Structure:
 
     Attributes:
         terms: D with rows scaled by the square root of the local spacing weight; shape (k - nulls, k).
+        penalty: D'D.
+        chain: The chained cells, in order.
         fixed: Precision matrix of everything outside D (free polynomials, cells apart).
         log_norm: log pseudo-determinant of D'D plus log determinant of `fixed` on its own range.
         heavy: Student-t terms instead of Gaussian ones.
     """
 
     terms: Floats
+    penalty: Floats
+    chain: NDArray[np.int64]
     fixed: Floats
     log_norm: float
     heavy: bool = False
-
-
-def exchangeable(chained: NDArray[np.bool_]) -> Structure:
-    """Order 0: thetas of the chained cells scatter around their common mean."""
-    cells = np.flatnonzero(chained)
-    k = len(cells)
-    center = np.eye(k) - 1.0 / k
-    basis = np.linalg.svd(center)[2][: k - 1]
-    return _embed(basis, np.full((k, 1), k**-0.5), chained)
 
 
 def smooth(position: Floats, chained: NDArray[np.bool_], order: int, heavy: bool = False) -> Structure:
@@ -63,34 +60,36 @@ def smooth(position: Floats, chained: NDArray[np.bool_], order: int, heavy: bool
     """
     x = position[chained]
     floor = 1e-3 if order == 1 else 0.05  # cells narrower than this are treated as this far apart: conditioning
+    gaps = [np.maximum((x[step + 1 :] - x[: -step - 1]) / (step + 1), floor) for step in range(order)]
     differences = np.eye(len(x))
-    for step in range(order):
-        gap = (x[step + 1 :] - x[: -step - 1]) / (step + 1)
-        differences = np.diff(differences, axis=0) / np.maximum(gap, floor)[:, None]
+    for gap in gaps:
+        differences = np.diff(differences, axis=0) / gap[:, None]
     weight = np.maximum((x[order:] - x[:-order]) / order, floor)
-    terms = differences * np.sqrt(weight)[:, None]
-    centered = (x - x.mean()) / max(np.ptp(x), 1e-12)
-    nulls = np.linalg.qr(_null_space(terms, centered, order))[0]
-    return _embed(terms, nulls, chained, heavy=heavy)
+    return _embed(differences * np.sqrt(weight)[:, None], _free_polynomials(gaps, len(x)), chained, heavy=heavy)
 
 
-def _null_space(terms: Floats, centered: Floats, order: int) -> Floats:
-    """Polynomials of degree below `order`; recomputed numerically where the spacing floor bends them."""
-    vandermonde = centered[:, None] ** np.arange(order)
-    if np.abs(terms @ vandermonde).max(initial=0.0) < 1e-9 * np.abs(terms).max(initial=1.0):
-        return vandermonde
-    return np.linalg.svd(terms)[2][-order:].T
+def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
+    """Orthonormal basis of what the differences do not see: integrating 1, once per gap, undoes them."""
+    columns = []
+    for degree in range(len(gaps)):
+        column = np.ones(k - degree)
+        for gap in reversed(gaps[:degree]):
+            column = np.concatenate([[0.0], np.cumsum(column * gap)])
+        columns.append(column / np.abs(column).max())
+    return np.linalg.qr(np.stack(columns, axis=1))[0]
 
 
 def _embed(terms: Floats, nulls: Floats, chained: NDArray[np.bool_], heavy: bool = False) -> Structure:
     """Place a prior on the chained cells into all cells, and give the others independent Gaussians."""
     k, cells = len(chained), np.flatnonzero(chained)
-    wide, apart = 1.0 / (WIDE**2 * len(cells)), 1.0 / APART**2
+    wide, apart = 1.0 / (np.array(WIDE[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / APART**2
     fixed = np.zeros((k, k))
-    fixed[np.ix_(cells, cells)] = wide * nulls @ nulls.T
+    fixed[np.ix_(cells, cells)] = (nulls * wide) @ nulls.T
     outside = np.flatnonzero(~chained)
     fixed[outside, outside] = apart
     placed = np.zeros((len(terms), k))
     placed[:, cells] = terms
-    log_norm = np.linalg.slogdet(terms @ terms.T)[1] + nulls.shape[1] * np.log(wide) + len(outside) * np.log(apart)
-    return Structure(terms=placed, fixed=fixed, log_norm=float(log_norm), heavy=heavy)
+    log_norm = np.linalg.slogdet(terms @ terms.T)[1] + np.log(wide).sum() + len(outside) * np.log(apart)
+    return Structure(
+        terms=placed, penalty=placed.T @ placed, chain=cells, fixed=fixed, log_norm=float(log_norm), heavy=heavy
+    )

@@ -1,0 +1,180 @@
+"""Which base codes of a column are counted together: public first bins, values singled out, and finer bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Datetime, Integer, Real
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COARSE_CELLS = 32
+FEW_CELLS = 128
+"""Numeric columns with at most this many value cells are counted cell by cell."""
+HEAVY_RANGE = 500
+"""Integer columns with more unit cells than this are also searched for heavy single values."""
+MOST_ATOMS = 24
+MOST_FINE_BINS = 160
+MOST_PARTS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Layout:
+    """How the base codes of a column can be grouped; functions of the schema alone.
+
+    Attributes:
+        width: Width of every value code in values, relative to the range; ones for levels.
+        coarse: Coarse cell of every value code by its value; its own number where codes are few.
+        candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
+        size: Number of base codes.
+        rare: Codes after the values which may well be empty: `other` and null.
+        ordered: Whether the value codes have an order.
+        unit: Whether all value codes hold one integer each.
+    """
+
+    width: Floats
+    coarse: Ints
+    candidate: NDArray[np.bool_]
+    size: int
+    rare: Ints
+    ordered: bool
+    unit: bool
+
+    @property
+    def values(self) -> int:
+        """Number of value codes."""
+        return len(self.width)
+
+    @property
+    def refined(self) -> bool:
+        """Whether several value codes share a coarse cell, so that a second, finer histogram pays."""
+        return int(self.coarse[-1]) + 1 < self.values
+
+    @property
+    def searched(self) -> bool:
+        """Whether heavy single values are looked for at base-code resolution."""
+        return self.refined and self.unit and self.values > HEAVY_RANGE
+
+
+def lay_out_column(column: Column) -> Layout:
+    """The layout of a modelled column."""
+    rare = [code for code in (column.other_code, column.null_code) if code is not None]
+    values = column.value_cells
+    width, candidate, unit = np.ones(values), np.zeros(values, dtype=bool), False
+    coarse = np.arange(values)
+    if isinstance(column, Integer | Real | Datetime):
+        grid = column.grid
+        width = np.maximum(grid.widths, 1e-300)
+        unit = bool(grid.integer and np.all(width == 1.0))
+        if values > FEW_CELLS:
+            coarse, candidate = _coarse_cells(width), grid.is_atom
+        width = width / width.sum()
+    return Layout(
+        width=width,
+        coarse=coarse,
+        candidate=candidate,
+        size=column.size,
+        rare=np.array(rare, dtype=np.int64),
+        ordered=column.ordered,
+        unit=unit,
+    )
+
+
+def first_lookup(layout: Layout) -> Ints:
+    """Bin of every base code in the first histogram: coarse cells, then candidates, then `other` and null."""
+    candidates = np.flatnonzero(layout.candidate)
+    return _with_atoms(layout, layout.coarse, candidates)
+
+
+def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
+    """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
+
+    Args:
+        layout: The column.
+        atoms: Value codes kept as cells of their own.
+        mass: Estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`.
+        part_mass: Smallest mass worth a bin.
+    """
+    starts = cell_starts(layout, layout.coarse, atoms)
+    chained = starts < layout.values
+    alone = np.isin(starts, atoms) | ~chained
+    parts = np.where(alone, 1, np.clip(np.round(mass / max(part_mass, 1e-300)), 1, MOST_PARTS))
+    if parts.sum() > MOST_FINE_BINS:
+        parts = np.maximum(1, np.floor(parts * MOST_FINE_BINS / parts.sum()))
+    ends = np.append(starts[1:], layout.size)
+    fine, first = np.empty(layout.values, dtype=np.int64), 0
+    for start, end, count in zip(starts[chained], ends[chained], parts[chained].astype(int), strict=True):
+        cut = _cut(~layout.candidate[start:end], count)
+        fine[start:end] = first + cut
+        first += int(cut[-1]) + 1
+    return _with_atoms(layout, fine, np.zeros(0, dtype=np.int64))
+
+
+def cell_starts(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
+    """First base code of every cell of a density: runs of equal labels, atoms and the codes after the values alone."""
+    change = np.zeros(layout.size, dtype=bool)
+    change[0] = True
+    change[1 : layout.values] = labels[1 : layout.values] != labels[: layout.values - 1]
+    change[atoms] = True
+    change[(atoms + 1)[atoms + 1 < layout.size]] = True
+    change[layout.values :] = True
+    return np.flatnonzero(change)
+
+
+def heavy_values(layout: Layout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
+    """Values that stand out of the noise and of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
+
+    A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
+    `size` Gaussian draws rarely gets there.
+
+    Args:
+        layout: A searched column.
+        counts: Noisy counts of all base codes.
+        sigma: Their noise standard deviation.
+        coarse_counts: Noisy counts of the coarse cells.
+    """
+    values = counts[: layout.values]
+    mean = np.maximum(coarse_counts, 0.0) / np.bincount(layout.coarse)
+    excess = values - mean[layout.coarse]
+    found = np.flatnonzero(excess > sigma * (np.sqrt(2.0 * np.log(layout.values)) + 1.5))
+    return np.sort(found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS])
+
+
+def significant_candidates(layout: Layout, counts: Floats, sigma: float) -> Ints:
+    """Candidates whose bin of the first histogram stands out of the noise, sorted."""
+    candidates = np.flatnonzero(layout.candidate)
+    if not len(candidates):
+        return candidates
+    found = counts[first_lookup(layout)[candidates]]
+    threshold = max(3.0, float(np.sqrt(2.0 * np.log(len(candidates)))) + 1.5)
+    heaviest = np.argsort(-found, kind="stable")[:MOST_ATOMS]
+    return np.sort(candidates[heaviest[found[heaviest] > threshold * sigma]])
+
+
+def _coarse_cells(width: Floats) -> Ints:
+    """Coarse cell of every code: 32 equal widths, numbered without gaps."""
+    start = np.concatenate([[0.0], np.cumsum(width)[:-1]]) / width.sum()
+    cell = np.clip(np.floor(start * COARSE_CELLS + 1e-9), 0, COARSE_CELLS - 1)
+    return np.unique(cell, return_inverse=True)[1].astype(np.int64)
+
+
+def _with_atoms(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
+    lookup = np.empty(layout.size, dtype=np.int64)
+    lookup[: layout.values] = labels
+    first = int(labels.max()) + 1
+    lookup[atoms] = first + np.arange(len(atoms))
+    lookup[layout.values :] = first + len(atoms) + np.arange(layout.size - layout.values)
+    return np.unique(lookup, return_inverse=True)[1].astype(np.int64)
+
+
+def _cut(counted: NDArray[np.bool_], parts: int) -> Ints:
+    """Part (0, 1, ...) of each code of a run, with about as many counted codes in every part."""
+    rank = np.cumsum(counted) - counted
+    total = max(int(counted.sum()), 1)
+    part = np.minimum(rank * parts // total, parts - 1)
+    return np.unique(part, return_inverse=True)[1].astype(np.int64)
