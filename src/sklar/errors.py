@@ -26,7 +26,14 @@ class SchemaError(SklarError):
 
 
 class UnconfirmedFactError(SchemaError):
-    """The schema holds facts taken from the rows which nobody confirmed or paid for."""
+    """The schema holds facts taken from the rows which nobody confirmed or paid for; ``faults`` lists them by column."""
+
+    def __init__(self, faults: Sequence[str]):
+        super().__init__(faults)
+        self.args = (
+            f"facts marked from-rows must be confirmed (source = \"assumed\") if they are known without these rows, or "
+            f"paid for (source = \"pay\"): {'; '.join(self.faults)}",
+        )
 
 
 class SourceError(SklarError):

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from sklar.schema.grid import MAX_CELLS
 from sklar.schema.provenance import Sources, normalize_sources, source_faults
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 SourceMark = str | Mapping[str, str] | Sources
 """As given: one word for all facts, or a word per fact. Columns store it as sorted pairs."""
@@ -60,7 +63,10 @@ class Column:
 
     def faults(self) -> list[str]:
         """Everything that is wrong with this column's facts."""
-        return source_faults(self.sources, self.facts)
+        faults = source_faults(self.sources, self.facts)
+        if type(getattr(self, "nullable", False)) is not bool:
+            faults.append("nullable must be true or false")
+        return faults
 
     def _normalize_source(self) -> None:
         object.__setattr__(self, "source", normalize_sources(self.sources, self.facts))
@@ -68,7 +74,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Labels(Column):
-    """Shared by the two kinds with listed labels: all text or all integers; text that looks like a number stays text."""
+    """Shared by the two kinds with listed labels: all text or all integers; text like 007 stays text."""
 
     values: tuple[str, ...] | tuple[int, ...]
     _: KW_ONLY
@@ -79,7 +85,10 @@ class Labels(Column):
     facts: ClassVar[tuple[str, ...]] = ("values", "nullable")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
+        # A text is a sequence too: Category("FM") is a slip, which faults() reports, and not the labels F and M.
+        if not isinstance(self.values, str):
+            object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
+        object.__setattr__(self, "other", plain(self.other))
         if self.other is None and self.values:
             object.__setattr__(self, "other", _default_other(self.values))
         self._normalize_source()
@@ -98,18 +107,22 @@ class Labels(Column):
         return len(self.values)
 
     def faults(self) -> list[str]:
-        faults = source_faults(self.sources, self.facts)
+        faults = Column.faults(self)
+        if isinstance(self.values, str):
+            return [*faults, 'values must be a list of labels, as ["F", "M"]']
         if not self.values:
-            faults.append("values must list at least one label")
-        elif not (self.integer_labels or all(type(v) is str for v in self.values)):
-            faults.append("values must be all text or all integers; put numbers that are labels in quotes")
+            return [*faults, "values must list at least one label"]
+        if not (self.integer_labels or all(type(v) is str for v in self.values)):
+            return [*faults, "values must be all text or all integers; put numbers that are labels in quotes"]
+        if len(self.values) > MAX_CELLS:
+            faults.append(f"values must list at most {MAX_CELLS:,} labels")
         if len(set(self.values)) < len(self.values):
             faults.append("values lists a label twice")
-        if self.other in self.values:
-            faults.append("other may not equal one of the values")
-        elif self.values and type(self.other) is not type(self.values[0]):
+        if type(self.other) is not type(self.values[0]):
             faults.append("other must be of the same type as the values")
-        return faults
+        elif self.other in self.values:
+            faults.append("other may not equal one of the values")
+        return faults + [f for f in (_label_fault(v) for v in (*self.values, self.other)) if f][:1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +160,10 @@ class Boolean(Column):
     def value_cells(self) -> int:
         return 2
 
+    def faults(self) -> list[str]:
+        wrong = type(self.missing_value) is not bool
+        return Column.faults(self) + (["missing_value must be true or false"] if wrong else [])
+
 
 @dataclass(frozen=True, slots=True)
 class Id(Column):
@@ -158,6 +175,9 @@ class Id(Column):
     kind: ClassVar[str] = "id"
     modelled: ClassVar[bool] = False
 
+    def faults(self) -> list[str]:
+        return [] if type(self.prefix) is str and is_unicode(self.prefix) else ["prefix must be text"]
+
 
 @dataclass(frozen=True, slots=True)
 class Ignore(Column):
@@ -165,6 +185,23 @@ class Ignore(Column):
 
     kind: ClassVar[str] = "ignore"
     modelled: ClassVar[bool] = False
+
+
+def plain(value: Any) -> Any:
+    """Numbers and texts of numpy as plain ones; everything else as it is."""
+    return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written to a file (it holds no half of a surrogate pair)."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _label_fault(label: object) -> str | None:
+    if isinstance(label, str):
+        return None if is_unicode(label) else "a label is not valid Unicode text"
+    too_large = type(label) is int and not INT64_MIN <= label <= INT64_MAX
+    return "integer labels must be 64-bit integers" if too_large else None
 
 
 def _default_other(values: tuple[str, ...] | tuple[int, ...]) -> str | int:

@@ -1,4 +1,4 @@
-"""Public rules that every synthetic row obeys. They are stated by the custodian, cost nothing and hold in every sample."""
+"""Public rules that every synthetic row obeys. The custodian states them; they cost nothing and always hold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Never:
 
     def __post_init__(self) -> None:
         pairs = self.values.items() if isinstance(self.values, Mapping) else self.values
-        object.__setattr__(self, "values", tuple((name, value) for name, value in pairs))
+        object.__setattr__(self, "values", tuple(dict(pairs).items()))
 
     @property
     def pairs(self) -> Pairs:
@@ -63,7 +63,7 @@ class Function:
 
     def __post_init__(self) -> None:
         pairs = self.table.items() if isinstance(self.table, Mapping) else self.table
-        object.__setattr__(self, "table", tuple((str(key), value) for key, value in pairs))
+        object.__setattr__(self, "table", tuple({_key(key): value for key, value in pairs}.items()))
 
     @property
     def pairs(self) -> Pairs:
@@ -74,6 +74,11 @@ class Function:
     def columns(self) -> tuple[str, ...]:
         """The columns it speaks of."""
         return (self.column, self.of)
+
+
+def _key(value: object) -> str:
+    """A value of the argument column as the schema file writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 Constraint = AtMost | Never | Function

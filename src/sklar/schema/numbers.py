@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
-from sklar.schema.columns import Column, SourceMark
+from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
 from sklar.schema.grid import MAX_CELLS, Grid, integer_grid, real_grid
-from sklar.schema.provenance import source_faults
 from sklar.schema.ticks import RESOLUTIONS, parse_time, to_ticks
-
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Integer(Column):
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _freeze_lists(self)
+        _plain_fields(self, lists=("edges", "atoms"))
         self._normalize_source()
 
     @property
@@ -56,13 +56,14 @@ class Integer(Column):
         return self.grid.cells
 
     def faults(self) -> list[str]:
-        faults = source_faults(self.sources, self.facts)
-        numbers = {"lower": self.lower, "upper": self.upper}
+        faults = Column.faults(self)
+        numbers = {"lower": self.lower, "upper": self.upper, "missing_value": self.missing_value or 0}
         wrong = [f"{name} must be an integer" for name, x in numbers.items() if type(x) is not int]
+        wrong += [f"{name} must be integers" for name in ("edges", "atoms") if not _all_of(getattr(self, name), int)]
         if wrong:
             return faults + wrong
         if not INT64_MIN <= self.lower <= self.upper < INT64_MAX:
-            faults.append("lower and upper must be 64-bit integers with lower <= upper")
+            return [*faults, "lower and upper must be 64-bit integers with lower <= upper < 2^63 - 1"]
         if self.missing_value is not None and not self.lower <= self.missing_value <= self.upper:
             faults.append("missing_value must lie between lower and upper")
         return faults + _grid_faults(self, self.upper + 1)
@@ -97,12 +98,11 @@ class Real(Column):
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _freeze_lists(self)
+        _plain_fields(self, lists=("edges", "atoms"))
         for name in ("lower", "upper", "missing_value"):
-            if type(getattr(self, name)) is int:
-                object.__setattr__(self, name, float(getattr(self, name)))
+            object.__setattr__(self, name, _as_float(getattr(self, name)))
         for name in ("edges", "atoms"):
-            object.__setattr__(self, name, tuple(float(x) for x in getattr(self, name)))
+            object.__setattr__(self, name, tuple(_as_float(x) for x in getattr(self, name)))
         self._normalize_source()
 
     @property
@@ -115,9 +115,11 @@ class Real(Column):
         return self.grid.cells
 
     def faults(self) -> list[str]:
-        faults = source_faults(self.sources, self.facts)
-        if not all(isinstance(x, float) and math.isfinite(x) for x in (self.lower, self.upper)):
-            return [*faults, "lower and upper must be finite numbers"]
+        faults = Column.faults(self)
+        if not all(_all_of(x, float) for x in (self.edges, self.atoms)):
+            return [*faults, "edges and atoms must be numbers"]
+        if not all(type(x) is float and math.isfinite(x) for x in (self.lower, self.upper, self.missing_value or 0.0)):
+            return [*faults, "lower, upper and missing_value must be finite numbers"]
         if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
             faults.append("lower must be below upper, and their distance finite")
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 15):
@@ -154,6 +156,7 @@ class Datetime(Column):
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        _plain_fields(self)
         for name in ("lower", "upper", "missing_value"):
             moment = getattr(self, name)
             if hasattr(moment, "isoformat"):
@@ -177,7 +180,7 @@ class Datetime(Column):
         return self.grid.cells
 
     def faults(self) -> list[str]:
-        faults = source_faults(self.sources, self.facts)
+        faults = Column.faults(self)
         if self.resolution not in RESOLUTIONS:
             faults.append(f"resolution must be one of {', '.join(RESOLUTIONS)}")
         times = (self.lower, self.upper, *([] if self.missing_value is None else [self.missing_value]))
@@ -185,13 +188,13 @@ class Datetime(Column):
             return [*faults, "lower, upper and missing_value must be ISO dates or times without a zone, as 2024-12-31"]
         if not parse_time(self.lower) <= parse_time(times[-1]) <= parse_time(self.upper):
             faults.append("lower must not be after upper, and missing_value must lie between them")
+        if self.format is not None and not _is_format(self.format):
+            faults.append("format must name at least year, month and day in the letters of strptime, as %d.%m.%Y")
         return faults + _bins_faults(self.bins)
 
 
 @lru_cache(maxsize=4096)
-def _integer_grid_of(
-    lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...]
-) -> Grid:
+def _integer_grid_of(lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...]) -> Grid:
     return integer_grid(lower, upper, bins, edges, atoms)
 
 
@@ -202,9 +205,39 @@ def _real_grid_of(
     return real_grid(lower, upper, bins, edges, atoms)
 
 
-def _freeze_lists(column: Integer | Real) -> None:
-    for name in ("edges", "atoms"):
-        object.__setattr__(column, name, tuple(getattr(column, name)))
+def _plain_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
+    """Store numpy scalars as plain numbers and the named lists as tuples of them."""
+    for name in ("lower", "upper", "missing_value", "bins"):
+        object.__setattr__(column, name, plain(getattr(column, name)))
+    for name in lists:
+        object.__setattr__(column, name, tuple(plain(x) for x in getattr(column, name)))
+
+
+def _as_float(x: Any) -> Any:
+    """Whole numbers as reals; one beyond the reals becomes infinite, which faults() reports."""
+    if type(x) is not int:
+        return x
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
+def _all_of(values: tuple[object, ...], kind: type) -> bool:
+    return all(type(x) is kind for x in values)
+
+
+_TRIAL_DAYS = (datetime(1999, 12, 31, tzinfo=UTC), datetime(2001, 2, 3, tzinfo=UTC))
+
+
+def _is_format(format: object) -> bool:
+    """Whether texts in this format name a day: writing a date and reading it back must give the same date."""
+    if not (isinstance(format, str) and is_unicode(format)):
+        return False
+    try:
+        return all(datetime.strptime(d.strftime(format), format).date() == d.date() for d in _TRIAL_DAYS)
+    except (ValueError, re.error):
+        return False
 
 
 def _is_time(text: str) -> bool:
@@ -228,7 +261,7 @@ def _grid_faults(column: Integer | Real, end: int | float) -> list[str]:
         faults.append("give bins or edges, not both")
     if edges and (edges[0] != column.lower or edges[-1] != end):
         faults.append(f"edges must start at lower and end at {'upper + 1' if column.kind == 'integer' else 'upper'}")
-    if any(not a < b for a, b in zip(edges, edges[1:], strict=False)) or len(edges) > MAX_CELLS:
+    if any(not a < b for a, b in pairwise(edges)) or len(edges) > MAX_CELLS:
         faults.append(f"edges must increase, and be at most {MAX_CELLS:,}")
     if not all(column.lower <= a <= column.upper for a in atoms):
         faults.append("atoms must lie between lower and upper")

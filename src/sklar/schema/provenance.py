@@ -25,13 +25,11 @@ def normalize_sources(source: str | Mapping[str, str] | Sources, facts: tuple[st
 
 def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
     """What is wrong with a column's provenance marks."""
-    unknown = [f"source names '{fact}', which this kind of column does not have" for fact, _ in sources if fact not in facts]
-    words = [
-        f"source of '{fact}' is '{word}'; it must be one of {', '.join(PROVENANCES)}"
-        for fact, word in sources
-        if word not in PROVENANCES
+    unknown = [
+        f"source names '{fact}', which this kind of column does not have" for fact, _ in sources if fact not in facts
     ]
-    return unknown + words
+    words = sorted({str(word) for _, word in sources if word not in PROVENANCES})
+    return unknown + [f"source is '{word}'; it must be one of {', '.join(PROVENANCES)}" for word in words]
 
 
 def _pairs(source: str | Mapping[str, str] | Sources, facts: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.constraints import AtMost, Constraint, Function, Label, Never
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.ticks import parse_time
 
 
 def constraint_faults(columns: Mapping[str, Column], constraints: Iterable[Constraint]) -> list[str]:
@@ -22,13 +23,21 @@ def _faults_of(columns: Mapping[str, Column], constraint: Constraint) -> list[st
     if unknown:
         return [f"'{name}' is not a modelled column" for name in unknown]
     if isinstance(constraint, AtMost):
+        if constraint.low == constraint.high:
+            return ["it needs two different columns"]
         return _at_most_faults(columns[constraint.low], columns[constraint.high])
     if isinstance(constraint, Never):
         if not constraint.pairs:
             return ["it names no values"]
         return [f"'{v}' is not a value of '{n}'" for n, v in constraint.pairs if not _is_value(columns[n], v)]
-    column = columns[constraint.column]
-    return [f"'{v}' is not a value of '{constraint.column}'" for _, v in constraint.pairs if not _is_value(column, v)]
+    return _function_faults(columns, constraint)
+
+
+def _function_faults(columns: Mapping[str, Column], rule: Function) -> list[str]:
+    faults = [] if rule.pairs else ["its table is empty"]
+    faults += [f"'{k}' is not a value of '{rule.of}'" for k, _ in rule.pairs if not _is_key(columns[rule.of], k)]
+    column = columns[rule.column]
+    return faults + [f"'{v}' is not a value of '{rule.column}'" for _, v in rule.pairs if not _is_value(column, v)]
 
 
 def _at_most_faults(low: Column, high: Column) -> list[str]:
@@ -43,12 +52,29 @@ def _at_most_faults(low: Column, high: Column) -> list[str]:
 
 def _is_value(column: Column, value: Label) -> bool:
     if isinstance(column, Labels):
-        return value in column.values or value == column.other
+        same_type = type(value) is type(column.other)  # else true would pass for the label 1
+        return same_type and (value in column.values or value == column.other)
     if isinstance(column, Boolean):
         return isinstance(value, bool)
     if isinstance(column, Integer):
         return type(value) is int and column.lower <= value <= column.upper
     return False
+
+
+def _is_key(column: Column, key: str) -> bool:
+    """Whether a text stands for a value of the column; the table of a function lists its arguments as text."""
+    if isinstance(column, Labels):
+        return key in (str(v) for v in (*column.values, column.other))
+    if isinstance(column, Boolean):
+        return key.lower() in ("true", "false")
+    try:
+        if isinstance(column, Datetime):
+            return parse_time(column.lower) <= parse_time(key) <= parse_time(column.upper)
+        if isinstance(column, Integer):
+            return column.lower <= int(key) <= column.upper
+        return isinstance(column, Real) and column.lower <= float(key) <= column.upper
+    except ValueError:
+        return False
 
 
 def _function_chain_faults(functions: list[Function]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 
 from sklar.errors import SchemaError, UnconfirmedFactError
-from sklar.schema.columns import Column
+from sklar.schema.columns import Column, is_unicode
 from sklar.schema.constraints import Constraint
 from sklar.schema.rules import constraint_faults
 
@@ -78,15 +78,11 @@ class Schema(Mapping[str, Column]):
 
     def require_confirmed(self) -> None:
         """Refuse facts that were read off private rows and neither confirmed nor paid for."""
-        marked = self.facts_by_provenance("from-rows")
+        marked: dict[str, list[str]] = {}
+        for name, fact in self.facts_by_provenance("from-rows"):
+            marked.setdefault(name, []).append(fact)
         if marked:
-            raise UnconfirmedFactError(
-                [
-                    f"{fact} of column '{name}' is marked from-rows; confirm it (source = \"assumed\") if it is known "
-                    'without these rows, or pay for it (source = "pay")'
-                    for name, fact in marked
-                ]
-            )
+            raise UnconfirmedFactError([f"column '{name}': {', '.join(facts)}" for name, facts in marked.items()])
 
     @property
     def fingerprint(self) -> str:
@@ -115,8 +111,8 @@ class Schema(Mapping[str, Column]):
             return [f"it has {len(self._columns):,} columns; at most {MAX_COLUMNS:,} are supported"]
         faults: list[str] = []
         for name, column in self._columns.items():
-            if not isinstance(name, str) or not name.strip():
-                faults.append("a column has a blank name")
+            if not isinstance(name, str) or not name.strip() or not is_unicode(name):
+                faults.append("a column has a name that is blank or not text")
             elif not isinstance(column, Column) or not column.kind:
                 faults.append(f"column '{name}' is not one of the column kinds")
             else:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from sklar.errors import OutputError, SchemaError, UsageError
@@ -14,6 +15,7 @@ from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
 from sklar.schema.constraints import CONSTRAINTS, Constraint
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
+from sklar.schema.toml_text import document_text
 
 VERSION = 1
 KINDS: dict[str, type[Column]] = {
@@ -22,7 +24,7 @@ KINDS: dict[str, type[Column]] = {
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
-#         pay (measure it, and pay for it, before the fit), from-rows (a fit refuses it until it is confirmed or paid for).
+#         pay (measure it, and pay for it, before the fit), from-rows (a fit refuses it until confirmed or paid for).
 
 """
 
@@ -30,8 +32,7 @@ HEADER = """\
 def read_schema(path: str | PathLike[str]) -> Schema:
     """Read a schema file; every fault is reported at once."""
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8-sig")
+        text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"cannot read the schema {os.fspath(path)}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -43,7 +44,9 @@ def schema_from_toml(text: str) -> Schema:
     """Parse a schema from TOML text."""
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise SchemaError(["it is not valid TOML: it is nested too deeply"]) from None
+    except ValueError as error:  # of tomllib, and of integers with thousands of digits
         raise SchemaError([f"it is not valid TOML: {error}"]) from None
     return schema_from_dict(document)
 
@@ -51,7 +54,8 @@ def schema_from_toml(text: str) -> Schema:
 def schema_from_dict(document: Mapping[str, Any]) -> Schema:
     """Build a schema from the parsed document."""
     faults = [f"unknown entry '{key}'" for key in document if key not in ("version", "columns", "constraints")]
-    if document.get("version", VERSION) != VERSION:
+    version = document.get("version", VERSION)
+    if type(version) is not int or version != VERSION:
         faults.append(f"version must be {VERSION}")
     listed, rules = document.get("columns"), document.get("constraints", [])
     if not isinstance(listed, Mapping):
@@ -63,12 +67,16 @@ def schema_from_dict(document: Mapping[str, Any]) -> Schema:
     try:
         schema = Schema({n: c for n, c in columns.items() if c}, [c for c in constraints if c])
     except SchemaError as error:
-        if faults and len(columns) != sum(c is not None for c in columns.values()):
-            raise SchemaError([*faults, *(f for f in error.faults if "not a modelled column" not in f)]) from None
-        raise SchemaError([*faults, *error.faults]) from None
+        raise SchemaError([*faults, *_first_hand(error.faults, broken=None in columns.values())]) from None
     if faults:
         raise SchemaError(faults)
     return schema
+
+
+def _first_hand(faults: Sequence[str], broken: bool) -> list[str]:
+    """Without the faults that only say that a column is absent, if some column could not be built at all."""
+    second_hand = ("is not a modelled column", "it has no columns", "it has no column to model")
+    return [f for f in faults if not (broken and any(text in f for text in second_hand))]
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
@@ -79,19 +87,16 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     return document
 
 
-def schema_to_toml(schema: Schema) -> str:
-    """The schema as TOML text."""
-    import tomli_w
-
-    return HEADER + tomli_w.dumps(schema_to_dict(schema))
+def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The schema as TOML text; notes on columns become comments above them."""
+    return HEADER + document_text(schema_to_dict(schema), notes or {})
 
 
-def write_schema(schema: Schema, path: str | PathLike[str]) -> None:
+def write_schema(schema: Schema, path: str | PathLike[str], notes: Mapping[str, Sequence[str]] | None = None) -> None:
     """Write the schema by atomic rename."""
     temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
     try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(schema_to_toml(schema))
+        Path(temporary).write_text(schema_to_toml(schema, notes), encoding="utf-8", newline="\n")
         os.replace(temporary, path)
     except OSError as error:
         if os.path.exists(temporary):
@@ -104,7 +109,7 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
         faults.append(f"column '{name}' must be a table with a kind")
         return None
     kind = entry.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         faults.append(f"column '{name}': kind must be one of {', '.join(KINDS)}")
         return None
     allowed = {f.name for f in fields(KINDS[kind])}
@@ -149,7 +154,7 @@ def _plausible(key: str, value: object) -> bool:
 
 def _constraint(index: int, entry: object, faults: list[str]) -> Constraint | None:
     kind = entry.get("kind") if isinstance(entry, Mapping) else None
-    if not isinstance(entry, Mapping) or kind not in CONSTRAINTS:
+    if not isinstance(entry, Mapping) or not isinstance(kind, str) or kind not in CONSTRAINTS:
         faults.append(f"constraint {index}: kind must be one of {', '.join(CONSTRAINTS)}")
         return None
     needed = {f.name: (Mapping if f.name in ("values", "table") else str) for f in fields(CONSTRAINTS[kind])}
