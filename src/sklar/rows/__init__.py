@@ -1,4 +1,4 @@
-"""The only code that reads private rows: sources, encoding to base codes, exact counting. For `private` and `disclosed`."""
+"""The only code that reads private rows: sources, encoding, exact counting. For `private` and `disclosed` alone."""
 
 from sklar.rows.count import TableSpec, exact_counts
 from sklar.rows.table import CodeBatch, EncodedRows, open_rows

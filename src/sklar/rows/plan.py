@@ -82,7 +82,7 @@ def _digest(lookup: Lookup | None, known: dict[int, bytes]) -> bytes:
     if lookup is None:
         return b""
     if id(lookup) not in known:
-        known[id(lookup)] = hashlib.blake2b(np.ascontiguousarray(lookup, dtype=np.int64), digest_size=16).digest()
+        known[id(lookup)] = hashlib.blake2b(lookup.astype(np.int64).tobytes(), digest_size=16).digest()
     return known[id(lookup)]
 
 
@@ -93,7 +93,7 @@ def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
     if lookup is None:
         return Feature(column=column, lookup=None, groups=size)
     if lookup.ndim != 1 or len(lookup) != size or lookup.dtype.kind not in "iu" or lookup.min() < 0:
-        raise UsageError(f"the lookup of column '{column}' must give a group 0, 1, 2, ... for each of its {size:,} codes")
+        raise UsageError(f"the lookup of column '{column}' must give a group from 0 on for each of its {size:,} codes")
     return Feature(column=column, lookup=lookup, groups=int(lookup.max()) + 1)
 
 
@@ -110,8 +110,8 @@ def _require_room(plan: Plan, max_bytes: int) -> None:
             )
     if total > max_bytes:
         raise TableTooLargeError(
-            f"the {len(plan.tables):,} tables asked for at once would take {_bytes(total)}, more than {_bytes(max_bytes)}; "
-            f"use coarser grids (bins) for the largest columns: {', '.join(_largest(plan))}"
+            f"the {len(plan.tables):,} tables asked for at once would take {_bytes(total)}, more than "
+            f"{_bytes(max_bytes)}; use coarser grids (bins) for the largest columns: {', '.join(_largest(plan))}"
         )
 
 

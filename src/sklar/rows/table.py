@@ -71,9 +71,7 @@ class CodeBatch:
 class EncodedRows:
     """Private rows as base codes. Made by `open_rows`."""
 
-    def __init__(
-        self, source: Source, schema: Schema, *, null_values: tuple[str, ...], cache_bytes: int, threads: int
-    ):
+    def __init__(self, source: Source, schema: Schema, *, null_values: tuple[str, ...], cache_bytes: int, threads: int):
         self.schema, self.threads = schema, threads
         self._source, self._cache_bytes = source, cache_bytes
         self._null_values = null_values
@@ -105,11 +103,13 @@ class EncodedRows:
             yield CodeBatch(rows=batch.rows, codes=tuple(batch.codes[place] for place in places))
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[npt.NDArray[np.int32]]:
-        """One pass over the codes of the given columns as matrices with one row of codes per row, at most `rows` high."""
+        """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
         for batch in self.batches(columns):
             for start in range(0, batch.rows, rows):
-                parts = [codes[start : start + rows] for codes in batch.codes]
-                yield np.stack(parts, axis=1, dtype=np.int32, casting="same_kind") if parts else np.empty((0, 0), np.int32)
+                matrix = np.empty((min(rows, batch.rows - start), len(columns)), dtype=np.int32)
+                for place, codes in enumerate(batch.codes):
+                    matrix[:, place] = codes[start : start + rows]
+                yield matrix
 
     def _fill_cache(self) -> None:
         """Encode all columns in one pass: kept columns must come from the same order of rows."""

@@ -1,4 +1,4 @@
-"""From Arrow arrays to base codes, one file a family of kinds; the value rules live here and never raise for a value."""
+"""From Arrow arrays to base codes, one file a family of kinds; the value rules live here and never raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow arrays of any layout reduced to a few plain ones: flat UTF-8 text, int64, float64, and which entries are valid."""
+"""Arrow arrays of any layout reduced to plain ones: flat UTF-8 text, int64, float64, and which entries are valid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
     if pa.types.is_dictionary(array.type):
         return _dictionary_codes(array, encode)
     if pa.types.is_run_end_encoded(array.type):
-        return plain_codes(pc.run_end_decode(array), encode)
+        return plain_codes(pc.call_function("run_end_decode", [array]), encode)
     return encode(array)
 
 
@@ -100,7 +100,8 @@ def _is_listed(array: Any, texts: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.is_in(array, value_set=pa.array(texts, type=array.type)).to_numpy(zero_copy_only=False)
+    listed = pc.SetLookupOptions(value_set=pa.array(texts, type=array.type))
+    return pc.call_function("is_in", [array], listed).to_numpy(zero_copy_only=False)
 
 
 def spelled(array: Any) -> Any:
@@ -116,7 +117,7 @@ def spelled(array: Any) -> Any:
 
 
 def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
-    """(int64 values, valid) of an integer or boolean array, unsigned values beyond int64 clipped; None if it is not one."""
+    """(int64 values, valid) of integers or booleans, unsigned values beyond int64 clipped; None for other arrays."""
     import pyarrow as pa
 
     if pa.types.is_boolean(array.type):
@@ -131,7 +132,7 @@ def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_
 
 
 def floats_of(array: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
-    """(float64 values, valid) of a floating-point array, NaN not being valid; None if it is not one."""
+    """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
     import pyarrow as pa
 
     if not pa.types.is_floating(array.type):

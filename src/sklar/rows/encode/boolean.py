@@ -54,5 +54,5 @@ def _stripped(array: Any) -> Any:
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         array = array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        return pc.ascii_trim_whitespace(array)
+        return pc.call_function("ascii_trim_whitespace", [array])
     return array

@@ -1,8 +1,8 @@
 """Category and ordinal columns: each listed label is a code, everything else is `other`.
 
-Text labels match text of exactly the same spelling. A number matches the label that spells it: integers as "1", floats by
-their shortest text, and a float that is a whole number also as an integer, unless it is listed with its point. Integer
-labels match integers, floats that are whole numbers, and their plain text ("1" or "1.0", but not "01").
+Text labels match text of exactly the same spelling. A number matches the label that spells it: integers as "1", floats
+by their shortest text, and a float that is a whole number also as an integer, unless it is listed with its point.
+Integer labels match integers, floats that are whole numbers, and their plain text ("1" or "1.0", but not "01").
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[s
     labels = {str(label): code for code, label in enumerate(column.values)}
     if column.integer_labels:
         labels |= {f"{label}.0": code for code, label in enumerate(column.values)}
-    return {text: missing for text in ("", *null_values)} | labels
+    return dict.fromkeys(("", *null_values), missing) | labels
 
 
 def _number_codes(array: Any, names: dict[str, int], other: int, missing: int) -> Codes | None:

@@ -77,9 +77,7 @@ def _text_micros(array: Any, form: str | None, null_values: tuple[str, ...]) -> 
 
 def _formatted_micros(array: Any, form: str, null_values: tuple[str, ...]) -> Moments:
     """Each distinct text is read once, since dates repeat."""
-    import pyarrow.compute as pc
-
-    distinct = pc.dictionary_encode(array)
+    distinct = array.dictionary_encode()
     nulls = set(null_values)
     read = [_read_moment(text, form) if text not in nulls else None for text in distinct.dictionary.to_pylist()]
     micros = np.array([m or 0 for m in read] + [0], dtype=np.int64)

@@ -48,7 +48,8 @@ def _text_cells(text: Text, place: Any, missing: int, grid: Any) -> Codes:
 
     count = len(text.valid)
     out, doubtful = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint8)
-    real_text_cells(text.data, text.offsets, text.valid, *place, missing, out, doubtful)
+    starts, first, low, inverse = place
+    real_text_cells(text.data, text.offsets, text.valid, starts, first, low, inverse, missing, out, doubtful)
     for i in np.flatnonzero(doubtful):
         # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
         value = float(text.data[text.offsets[i] : text.offsets[i + 1]].tobytes())

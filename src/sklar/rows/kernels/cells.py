@@ -1,5 +1,6 @@
 """Finding the grid cell of a number: a table of buckets narrows the search, exact comparisons decide."""
 
+# pyright: reportMissingParameterType=false
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ def finder(starts: npt.NDArray[Any]) -> Finder:
 
 
 @njit(nogil=True, cache=True)
-def cell_of(x, starts, first, low, inverse):  # type: ignore[no-untyped-def]
+def cell_of(x, starts, first, low, inverse):
     """Cell of one number that is not NaN; numbers outside the range belong to the first or last cell."""
     last = len(starts) - 1
     if x <= starts[0]:
@@ -65,7 +66,7 @@ def cell_of(x, starts, first, low, inverse):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def number_cells(values, valid, starts, first, low, inverse, missing, out):  # type: ignore[no-untyped-def]
+def number_cells(values, valid, starts, first, low, inverse, missing, out):
     """Cell of each number; NaN and invalid entries become `missing`."""
     for i in range(len(values)):
         x = values[i]

@@ -4,6 +4,7 @@ Accepted, after stripping ASCII spaces: an optional sign, digits with an optiona
 inf or infinity in any case. Everything else, nan included, is missing.
 """
 
+# pyright: reportMissingParameterType=false
 from __future__ import annotations
 
 import numpy as np
@@ -19,12 +20,12 @@ INT64_TOP = np.uint64(2**63)
 
 
 @njit(nogil=True, cache=True)
-def _is_space(byte):  # type: ignore[no-untyped-def]
+def is_space(byte):
     return byte == 32 or (9 <= byte <= 13)
 
 
 @njit(nogil=True, cache=True)
-def _word_kind(data, at, end):  # type: ignore[no-untyped-def]
+def _word_kind(data, at, end):
     """INFINITE for inf and infinity in any case, else MISSING."""
     length = end - at
     if length != 3 and length != 8:
@@ -37,15 +38,15 @@ def _word_kind(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def decimal_of(data, at, end):  # type: ignore[no-untyped-def]
+def decimal_of(data, at, end):
     """(kind, negative, digits, exponent, more): the number is (digits + something in [0, 1) if more) * 10^exponent.
 
     Digits holds the first 19 significant digits, which always fit 64 bits.
     """
     zero = np.uint64(0)
-    while at < end and _is_space(data[at]):
+    while at < end and is_space(data[at]):
         at += 1
-    while end > at and _is_space(data[end - 1]):
+    while end > at and is_space(data[end - 1]):
         end -= 1
     negative = False
     if at < end and (data[at] == 45 or data[at] == 43):
@@ -79,7 +80,7 @@ def decimal_of(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _exponent_of(data, at, end):  # type: ignore[no-untyped-def]
+def _exponent_of(data, at, end):
     """(exponent, whether the text is e or E, an optional sign and digits)."""
     if (data[at] | 32) != 101:
         return 0, False
@@ -100,7 +101,7 @@ def _exponent_of(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _rounded(digits, exponent, more):  # type: ignore[no-untyped-def]
+def _rounded(digits, exponent, more):
     """Magnitude rounded to the nearest integer, ties to even; 2^63 stands for everything from there on."""
     if exponent >= 0:
         for _ in range(min(exponent, 20)):
@@ -118,7 +119,7 @@ def _rounded(digits, exponent, more):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def integer_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out):  # type: ignore[no-untyped-def]
+def integer_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out):
     """Cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded."""
     unit = int(starts[-1] - starts[0]) == len(starts) - 1
     for i in range(len(offsets) - 1):
@@ -140,7 +141,7 @@ def integer_text_cells(data, offsets, valid, starts, first, low, inverse, missin
 
 
 @njit(nogil=True, cache=True)
-def real_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out, doubtful):  # type: ignore[no-untyped-def]
+def real_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out, doubtful):
     """Cell of each text read as a real number; `doubtful` marks those too close to a cell start to be sure.
 
     With at most 2^53 in digits and a power up to 10^22 the product or quotient is the correctly rounded number. Else

@@ -4,19 +4,20 @@ Accepted, after stripping ASCII spaces: YYYY-MM-DD or YYYYMMDD, then optionally 
 after a point or comma, and Z or +HH:MM, +HHMM or +HH. A zone is converted to UTC.
 """
 
+# pyright: reportMissingParameterType=false
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from sklar.rows.kernels.decimals import _is_space
+from sklar.rows.kernels.decimals import is_space
 
 MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 
 @njit(nogil=True, cache=True)
-def days_from_civil(year, month, day):  # type: ignore[no-untyped-def]
-    """Days since 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that leap days end them."""
+def days_from_civil(year, month, day):
+    """Days since 1970-01-01 in the Gregorian calendar, counting years from March so that a leap day ends its year."""
     shifted = year - 1 if month <= 2 else year
     era = shifted // 400
     of_era = shifted - era * 400
@@ -25,7 +26,7 @@ def days_from_civil(year, month, day):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _digits(data, at, end, count):  # type: ignore[no-untyped-def]
+def _digits(data, at, end, count):
     """Number written with exactly `count` digits, or -1."""
     if at + count > end:
         return -1
@@ -38,7 +39,7 @@ def _digits(data, at, end, count):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _zone_minutes(data, at, end):  # type: ignore[no-untyped-def]
+def _zone_minutes(data, at, end):
     """(minutes east of UTC, whether the text is a zone)."""
     if end - at == 1 and (data[at] | 32) == 122:
         return 0, True
@@ -56,7 +57,7 @@ def _zone_minutes(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _date_days(data, at, end):  # type: ignore[no-untyped-def]
+def _date_days(data, at, end):
     """(days since 1970, place after the date, whether it is a date)."""
     year = _digits(data, at, end, 4)
     dashed = at + 4 < end and data[at + 4] == 45
@@ -74,7 +75,7 @@ def _date_days(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _clock_micros(data, at, end):  # type: ignore[no-untyped-def]
+def _clock_micros(data, at, end):
     """(microseconds since midnight, place after the time, whether it is a time)."""
     hour, minute = _digits(data, at, end, 2), _digits(data, at + 3, end, 2)
     if not 0 <= hour < 24 or not 0 <= minute < 60 or data[at + 2] != 58:
@@ -99,7 +100,7 @@ def _clock_micros(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def iso_micros(data, offsets, valid, micros, fine):  # type: ignore[no-untyped-def]
+def iso_micros(data, offsets, valid, micros, fine):
     """Microseconds since 1970-01-01 UTC of each text, with `fine` False where it is not a date or time."""
     for i in range(len(offsets) - 1):
         fine[i] = False
@@ -107,9 +108,9 @@ def iso_micros(data, offsets, valid, micros, fine):  # type: ignore[no-untyped-d
         if not valid[i]:
             continue
         at, end = offsets[i], offsets[i + 1]
-        while at < end and _is_space(data[at]):
+        while at < end and is_space(data[at]):
             at += 1
-        while end > at and _is_space(data[end - 1]):
+        while end > at and is_space(data[end - 1]):
             end -= 1
         days, at, good = _date_days(data, at, end)
         moment = days * 86_400_000_000

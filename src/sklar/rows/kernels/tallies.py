@@ -1,5 +1,6 @@
 """Adding rows of codes to tables of counts."""
 
+# pyright: reportMissingParameterType=false
 from __future__ import annotations
 
 import numpy as np
@@ -12,14 +13,14 @@ SUB_ROWS = 1 << 14
 
 
 @njit(nogil=True, cache=True)
-def recode(codes, lookup, out):  # type: ignore[no-untyped-def]
+def recode(codes, lookup, out):
     """out[i] = lookup[codes[i]]."""
     for i in range(len(codes)):
         out[i] = lookup[codes[i]]
 
 
 @njit(nogil=True, cache=True)
-def tally(stack, axes, axis_starts, shape, out, out_starts, tables):  # type: ignore[no-untyped-def]
+def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
     """Add every row of `stack` to the given tables.
 
     Args:
@@ -54,7 +55,7 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables):  # type: ig
 
 
 @njit(nogil=True, cache=True)
-def _tally_small_pair(left, right, width, local, counts):  # type: ignore[no-untyped-def]
+def _tally_small_pair(left, right, width, local, counts):
     """Four copies in turn, so that equal neighbours do not wait for each other's store."""
     cells, rows = len(counts), len(left)
     step = np.uint32(width)

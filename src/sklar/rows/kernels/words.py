@@ -1,5 +1,6 @@
 """Looking words up in a small public list by hashing, straight from flat UTF-8 text to codes."""
 
+# pyright: reportMissingParameterType=false
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -39,7 +40,7 @@ def word_list(codes: Mapping[str, int]) -> WordList:
 
 
 @njit(nogil=True, cache=True)
-def _hash(data, start, end):  # type: ignore[no-untyped-def]
+def _hash(data, start, end):
     # Fowler-Noll-Vo 1a with a last mixing step; the list is public and small, so no attack on it matters.
     state = np.uint64(14695981039346656037)
     for k in range(start, end):
@@ -48,7 +49,7 @@ def _hash(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _fill(data, offsets, slots):  # type: ignore[no-untyped-def]
+def _fill(data, offsets, slots):
     mask = np.uint64(len(slots) - 1)
     for word in range(len(offsets) - 1):
         at = _hash(data, offsets[word], offsets[word + 1]) & mask
@@ -58,7 +59,7 @@ def _fill(data, offsets, slots):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def word_codes(data, offsets, valid, slots, words, word_offsets, codes, other, missing, out):  # type: ignore[no-untyped-def]
+def word_codes(data, offsets, valid, slots, words, word_offsets, codes, other, missing, out):
     """Code of each text: that of the word it equals byte for byte, `missing` if invalid, else `other`."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(offsets) - 1):

@@ -1,4 +1,4 @@
-"""Arrow in memory or as a stream: tables, record batches, readers, datasets, and anything with the Arrow C stream interface."""
+"""Arrow in memory or as a stream: tables, readers, datasets, and anything with the Arrow C stream interface."""
 
 from __future__ import annotations
 

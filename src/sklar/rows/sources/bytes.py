@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+from pathlib import Path
 from typing import Any
 
 from sklar.errors import SourceError
@@ -41,7 +42,7 @@ class Utf8Bytes(io.RawIOBase):
 
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
         super().__init__()
-        self._file = shielded(f"cannot read {stamp.path}", lambda: open(stamp.path, "rb"))
+        self._file = shielded(f"cannot read {stamp.path}", Path(stamp.path).open, "rb")
         self._stream = _decompressed(self._file, stamp.path)
         self._size, self._progress = stamp.size, progress
         self._waiting = self._stream.read(4)

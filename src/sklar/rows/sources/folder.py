@@ -11,13 +11,15 @@ from sklar.errors import SourceError
 from sklar.rows.sources.files import suffix_of
 from sklar.rows.sources.source import ReadOptions, Source, require_columns
 
+OpenFile = Callable[[str, ReadOptions], Source]
+
 
 class Folder(Source):
     """All data files below a folder; names that start with a dot or an underscore are left out."""
 
     what = "the folder"
 
-    def __init__(self, path: str, options: ReadOptions, open_file: Callable[[str, ReadOptions], Source], endings: set[str]):
+    def __init__(self, path: str, options: ReadOptions, open_file: OpenFile, endings: set[str]):
         super().__init__()
         paths = [p for p in _files_below(path) if suffix_of(p) in endings]
         if not paths:

@@ -1,4 +1,4 @@
-"""Data frames in memory, converted column by column and batch by batch; a column of mixed Python objects becomes text."""
+"""Data frames in memory, converted column by column and batch by batch; mixed Python objects become text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header line of a delimited text file: its end, its delimiter and its names. Only this line decides the dialect."""
+"""The header line of a delimited text file: its end, its delimiter and its names. It alone decides the dialect."""
 
 from __future__ import annotations
 

@@ -45,5 +45,5 @@ class ParquetFile(Source):
         import pyarrow.parquet as pq
 
         # pre_buffer would fetch whole row groups; a memory map would count the file's pages as ours.
-        settings = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
+        settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
         return shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(self._stamp.path, **settings))

@@ -80,7 +80,7 @@ class Source(ABC):
 
 def require_columns(schema: Schema, names: Sequence[str], what: str) -> None:
     """Refuse a table without the schema's columns. Names found in the table are not shown: they may be cells."""
-    counts = {name: 0 for name in schema.modelled}
+    counts = dict.fromkeys(schema.modelled, 0)
     for name in names:
         if name in counts:
             counts[name] += 1
