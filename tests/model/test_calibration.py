@@ -66,7 +66,7 @@ def test_each_cell_is_solved(mass, observed, variance, dual):
 
 def test_solution_minimizes_the_stated_objective():
     rng = np.random.default_rng(1)
-    particles, tables, cells = setup(0.01, rng)
+    _, tables, cells = setup(0.01, rng)
     found, weights = calibrate(PARTS, tables, cells, sweeps=500, tolerance=1e-12)
 
     # the dual, minimized by a general method over all lambdas at once

@@ -15,11 +15,12 @@ from sklar.model.calibration import (
     empty_calibration,
 )
 from sklar.model.codec import decode, encode
+from sklar.model.given import effective_size
 from sklar.model.margin import Margin
 from sklar.model.paircopula import GaussianPair
 from sklar.model.scale import lay_out
 from sklar.model.vine import Edge, Vine
-from sklar.model.vine_model import VineFacts, VineModel, effective_size
+from sklar.model.vine_model import VineFacts, VineModel
 from sklar.model.vine_sampling import simulate_vine
 
 SIZES = (5, 7, 12, 3)
@@ -100,7 +101,7 @@ def test_independent_rows_follow_the_weighted_vine():
         cell = first * SIZES[b] + second
         expected = np.bincount(cell, weights, SIZES[a] * SIZES[b]) / weights.sum()
         seen = np.bincount(LARGE[:, a] * SIZES[b] + LARGE[:, b], minlength=len(expected)) / len(LARGE)
-        assert np.abs(seen - expected).sum() / 2 < 0.012
+        assert np.abs(seen - expected).sum() / 2 < 0.02
 
 
 def test_rows_are_int32_codes_in_fortran_order_and_seeded():
@@ -128,7 +129,7 @@ def test_rounded_rows_are_nearer_to_the_model():
 
 
 def test_large_rounded_samples_come_in_pieces(monkeypatch):
-    monkeypatch.setattr(VineModel, "_pool_size", lambda self, rows: 20_000)
+    monkeypatch.setattr("sklar.model.vine_model.ROWS_AT_A_TIME", 6_000)
     rows = MODEL.simulate_rounded(20_001, np.random.default_rng(6))
     assert rows.shape == (20_001, 4)
     assert pair_distance(rows, LARGE) < 0.02

@@ -3,131 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.errors import UsageError
 from sklar.methods.margins import MeasuredMargins, measure_margins
+from sklar.methods.method import Method
 from sklar.methods.vine_axes import Axis, Measured, lay_out_axes
 from sklar.methods.vine_calibrate import Calibrated, calibrate_vine
+from sklar.methods.vine_options import SMALL_RESOLUTION, TOTAL_SHARE, Options, budget_shares, check_options
+from sklar.methods.vine_outline import outline_vine
 from sklar.methods.vine_pairs import dependence, informative_pairs, measure_pairs, pair_groups, resolution
+from sklar.methods.vine_select import ALL_PAIRS, CHOICE_SHARE, affordable_pairs, choose_pairs, pairs_to_measure
+from sklar.methods.vine_target import measure_triples, measure_with_target
 from sklar.methods.vine_tree import choose_tree, fit_tree, measure_tree
 from sklar.model.calibration import empty_calibration
 from sklar.model.deeper import PairTable, grow
+from sklar.model.grouping import Groups
 from sklar.model.table import TableModel
 from sklar.model.vine import Vine
 from sklar.model.vine_model import VineFacts, VineModel
 from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
 
-TOTAL_SHARE = 0.003
-SMALL_RESOLUTION = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What may be changed about the method; the defaults need no tuning.
-
-    Attributes:
-        shares: budget for margins, pairs and tree one (and, with a target, for its fine tables and its triples).
-        depth: largest number of trees; those after the first cost nothing.
-        groups: most groups of a category and of a number in a pair table.
-        calibration: whether the vine is tilted towards all released tables.
-        target: a column that users will predict; budget moves to its tables.
-    """
-
-    shares: tuple[float, ...] | None = None
-    depth: int = 6
-    groups: tuple[int, int] = (16, 10)
-    calibration: bool = True
-    target: str | None = None
-
 
 def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
     """Fit the DP vine through a Door, or the small model where pair tables would drown in noise."""
-    check_options(options, door)
+    check_options(options, door.schema)
     shares = budget_shares(options)
-    total = measure_total(door)
+    total, total_sigma = measure_total(door)
     allowance = door.allowance if door.rows is not None else door.allowance.part(1 - TOTAL_SHARE)
     if _too_small(door, allowance.part(shares[1]), total):
         from sklar.methods.small import fit_small
 
         return fit_small(door, allowance, total, options, rng)
-    return fit_vine(door, allowance, total, shares, options, rng)
+    return fit_vine(door, allowance, (total, total_sigma), shares, options, rng)
 
 
-def check_options(options: Options, door: Door) -> None:
-    """Refuse options that make no sense, before anything is spent."""
-    columns = door.schema.modelled
-    if options.target is not None and options.target not in columns:
-        raise UsageError(f"the target must be a modelled column; '{options.target}' is not one of {', '.join(columns)}")
-    wanted = 5 if options.target is not None else 3
-    if options.shares is not None and (len(options.shares) != wanted or min(options.shares) <= 0):
-        raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
-    if options.depth < 1 or min(options.groups) < 2:
-        raise UsageError("depth must be at least 1, and groups at least 2")
-
-
-def budget_shares(options: Options) -> tuple[float, ...]:
-    """Fractions of the budget for margins, pairs, tree one, and with a target its fine tables and triples."""
-    shares = options.shares or ((2.0, 4.0, 1.0) if options.target is None else (2.0, 4.0, 1.0, 2.0, 3.0))
-    return tuple(share / sum(shares) for share in shares)
-
-
-def measure_total(door: Door) -> float:
-    """The number of rows: public under replace-one, else one noisy count."""
+def measure_total(door: Door) -> tuple[float, float]:
+    """The number of rows and its standard deviation: public under replace-one, else one noisy count."""
     if door.rows is not None:
-        return float(max(door.rows, 1))
+        return float(max(door.rows, 1)), 0.0
     name = door.schema.modelled[0]
     everything = np.zeros(door.schema.size(name), dtype=np.int32)
     noise = door.allowance.part(TOTAL_SHARE).noise(door.unit)
     (noisy,) = door.count_recoded([RecodedTable(columns=(name,), lookups=(everything,), noise=noise)], "rows")
-    return float(max(noisy.counts.sum(), 1))
+    return float(max(noisy.counts.sum(), 1)), noise.std
 
 
 def _too_small(door: Door, allowance: Allowance, total: float) -> bool:
     """Whether pair tables of five groups a side would hold too few rows for their noise."""
     columns = len(door.schema.modelled)
-    tables = max(min(columns * (columns - 1) // 2, most_pairs(columns)), 1)
-    return columns > 2 and resolution(total, allowance.noise(door.unit, tables=tables).std) < SMALL_RESOLUTION
-
-
-def most_pairs(columns: int) -> int:
-    """Number of pair tables to measure at most."""
-    return max(780, 4 * columns)
+    noise = allowance.noise(door.unit, tables=max(pairs_to_measure(columns), 1))
+    return columns > 2 and resolution(total, noise.std) < SMALL_RESOLUTION
 
 
 def fit_vine(
     door: Door,
     allowance: Allowance,
-    total: float,
+    total: tuple[float, float],
     shares: tuple[float, ...],
     options: Options,
     rng: np.random.Generator,
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    margins = measure_margins(door, allowance.part(shares[0]), total)
-    axes = lay_out_axes(
-        door.schema, margins.margins, {name: lookup for name, lookup, _ in reversed(margins.histograms)}
-    )
+    margins = measure_margins(door, allowance.part(shares[0]), *total)
+    coarse = {name: lookup for name, lookup, _ in reversed(margins.histograms)}
+    axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
-    pairs = _pairs(door, allowance.part(shares[1]), axes, rows, options)
+    target = None if options.target is None else door.schema.modelled.index(options.target)
+    pairs = _measure_pairs(door, allowance.part(shares[1]), axes, rows, options, target)
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
     fine = measure_tree(door, allowance.part(shares[2]), axes, forest, rows)
-    vine = grow(
-        Vine(size=len(axes), trees=(fit_tree(axes, fine, rows),)),
-        {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs},
-        _eligible(axes, pairs),
-        rows,
-        options.depth,
-        rng,
-    )
-    histograms = histogram_tables(axes, margins)
+    extra = () if target is None else _measure_target(door, allowance, shares, axes, rows, target, pairs)
+    vine = _grow(axes, pairs, fine, rows, options.depth, rng)
     calibrated = Calibrated(calibration=empty_calibration(), strength=0.0)
     if options.calibration and len(axes) > 1:
-        calibrated = calibrate_vine(vine, axes, pairs, [*fine, *histograms], rows, rng)
+        others = [*fine, *extra, *histogram_tables(axes, margins)]
+        calibrated = calibrate_vine(vine, axes, pairs, others, rows, rng)
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),
@@ -137,13 +90,52 @@ def fit_vine(
     )
 
 
-def _pairs(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, options: Options
+def _measure_pairs(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, options: Options, target: int | None
 ) -> tuple[Measured, ...]:
+    """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
     columns = len(axes)
-    sigma = allowance.noise(door.unit, tables=max(columns * (columns - 1) // 2, 1)).std
-    groups = pair_groups(axes, sigma, rows, *options.groups)
-    return measure_pairs(door, allowance, axes, groups, informative_pairs(groups))
+    pairs: Sequence[tuple[int, int]] | None = None
+    tables = max(columns * (columns - 1) // 2, 1)
+    if tables > ALL_PAIRS:
+        wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
+        pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, target)
+        allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
+    groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
+    informative = informative_pairs(groups) if pairs is None else pairs
+    return measure_pairs(door, allowance, axes, groups, informative)
+
+
+def _measure_target(
+    door: Door,
+    allowance: Allowance,
+    shares: tuple[float, ...],
+    axes: Sequence[Axis],
+    rows: float,
+    target: int,
+    pairs: Sequence[Measured],
+) -> tuple[Measured, ...]:
+    """Tables with the declared target: fine ones of each column, coarse ones of each pair."""
+    few = len(axes) * (len(axes) - 1) // 2 <= ALL_PAIRS
+    chosen = None if few else [(table.columns[0], table.columns[1]) for table in pairs]
+    return (
+        *measure_with_target(door, allowance.part(shares[3]), axes, target, rows),
+        *measure_triples(door, allowance.part(shares[4]), axes, target, rows, chosen),
+    )
+
+
+def _grow(
+    axes: Sequence[Axis],
+    pairs: Sequence[Measured],
+    fine: Sequence[Measured],
+    rows: float,
+    depth: int,
+    rng: np.random.Generator,
+) -> Vine:
+    """Fit tree one to its tables and the deeper trees to the pair tables."""
+    trees = (fit_tree(axes, fine, rows),) if len(axes) > 1 else ()
+    tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
+    return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes, pairs), rows, depth, rng)
 
 
 def _pair_table(table: Measured) -> PairTable:
@@ -161,8 +153,6 @@ def _eligible(axes: Sequence[Axis], pairs: Sequence[Measured]) -> set[int]:
 
 def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Measured]:
     """The released histograms of single columns that can be read off margin cells, as tables to calibrate to."""
-    from sklar.model.grouping import Groups
-
     position = {axis.name: column for column, axis in enumerate(axes)}
     tables: list[Measured] = []
     for name, lookup, noisy in margins.histograms:
@@ -174,3 +164,13 @@ def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Mea
         groups = Groups(lookup=cells, edges=np.zeros(noisy.counts.size + 1))
         tables.append(Measured(columns=(column,), groups=(groups,), counts=noisy.counts, sigma=noisy.noise.std))
     return tables
+
+
+VINE = Method(
+    name="vine",
+    summary="A vine copula from noisy tables of counts, calibrated to all of them; picks its regime by itself.",
+    options=Options,
+    fit=fit,
+    outline=outline_vine,
+    takes_target=True,
+)

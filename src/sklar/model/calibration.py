@@ -48,7 +48,8 @@ class Calibration:
         tables: the tables, in the order of the sweep.
         level: makes the mean weight one under the vine.
         effective: effective sample size of the weights, as a fraction of the particles.
-        ceiling: weight above which streamed particles are repeated; 1 / ceiling is the rate at which they are kept.
+        ceiling: weights of rows that were not part of the fit are cut here: a few of them would otherwise carry much of
+            the mass.
     """
 
     partitions: tuple[Partition, ...]
@@ -60,7 +61,7 @@ class Calibration:
 
 def empty_calibration() -> Calibration:
     """The tilt that changes nothing."""
-    return Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=1.0)
+    return Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=np.inf)
 
 
 def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particles: np.ndarray) -> list[np.ndarray]:
@@ -90,12 +91,12 @@ def cell_matrix(calibration: Calibration, scales: Sequence[Scale], particles: np
 
 
 def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
-    """Log-weight of every particle; the weights have mean one under the vine."""
+    """Log-weight of every particle, cut at the ceiling; before that the weights have mean one under the vine."""
     total = np.full(len(particles), -calibration.level)
     codes = part_codes(calibration.partitions, scales, particles)
     for table in calibration.tables:
         total += table.dual[table_cells(table.parts, calibration.partitions, codes)]
-    return total
+    return np.minimum(total, np.log(calibration.ceiling))
 
 
 def prior_strength(tables: Sequence[SoftTable], cells: Sequence[np.ndarray]) -> float:
@@ -168,7 +169,7 @@ def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], l
     )
 
 
-def weight_ceiling(weights: np.ndarray, excess: float = 0.01, most: float = 40.0) -> float:
+def weight_ceiling(weights: np.ndarray, excess: float = 0.02, most: float = 50.0) -> float:
     """The lowest ceiling c with at most `excess` of the total weight above it, sum (w - c)+ <= excess sum w."""
     ordered = np.sort(weights)[::-1]
     above = np.cumsum(ordered) - ordered * np.arange(1, len(ordered) + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 PROPOSALS_PER_ROW = 24
@@ -15,8 +17,14 @@ def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.n
     return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
 
 
+def multinomial(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of `rows` particles drawn independently in proportion to their weights."""
+    reach = np.cumsum(weights)
+    return np.minimum(np.searchsorted(reach, rng.random(rows) * reach[-1], side="right"), len(weights) - 1)
+
+
 def round_rows(
-    cells: np.ndarray, offsets: np.ndarray, weights: np.ndarray, rows: int, rng: np.random.Generator
+    cells: np.ndarray, counts: Sequence[int], weights: np.ndarray, rows: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Indices of `rows` particles whose counts in all tables follow the weighted model closely.
 
@@ -25,8 +33,8 @@ def round_rows(
     bounded by a number of proposals, whatever the number of rows.
 
     Args:
-        cells: cell of each particle (row) in each table (column).
-        offsets: start of each table in the list of all cells.
+        cells: cell of each particle (column) in each table (row).
+        counts: number of cells of each table.
         weights: weight of each particle.
         rows: number of rows wanted.
         rng: source of randomness.
@@ -34,9 +42,11 @@ def round_rows(
     from sklar.model.rounding_kernels import swap_rows, weighted_counts
 
     chosen = systematic(weights, rows, rng)
-    if cells.shape[1] == 0 or rows == 0:
+    if len(counts) == 0 or rows == 0:
         return chosen
     proposed = systematic(weights, min(PROPOSALS_PER_ROW * rows, MOST_PROPOSALS), rng)
+    cells = np.ascontiguousarray(cells.T)  # all cells of a particle side by side: swaps read whole rows
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
     swap_rows(cells, offsets, chosen, proposed, target)
     return chosen

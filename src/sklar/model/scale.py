@@ -81,8 +81,13 @@ def codes_at(scale: Scale, u: np.ndarray) -> np.ndarray:
     cell = scale.order[place]
     width = np.diff(scale.edges)[place]
     part = np.where(width > 0, (u - scale.edges[place]) / np.where(width > 0, width, 1.0), 0.5)
+    return codes_inside(scale, cell, np.maximum(part, 0.0))
+
+
+def codes_inside(scale: Scale, cell: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Base code at a fraction `part`, in [0, 1], of the way through a margin cell."""
     offset = np.minimum((part * scale.widths[cell]).astype(np.int64), scale.widths[cell] - 1)
-    return (scale.starts[cell] + np.maximum(offset, 0)).astype(np.int32)
+    return (scale.starts[cell] + offset).astype(np.int32)
 
 
 def uniforms_at(scale: Scale, codes: np.ndarray, jitter: np.ndarray) -> np.ndarray:

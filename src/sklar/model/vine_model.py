@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from sklar.errors import UnsupportedConditionError
-from sklar.model.calibration import Calibration, calibrate, cell_matrix, log_weights
-from sklar.model.conditional import runs_of, simulate_inside
+from sklar.model.calibration import Calibration
+from sklar.model.given import draw_given, without_mass
 from sklar.model.margin import Margin
-from sklar.model.rounding import round_rows, systematic
-from sklar.model.scale import Scale, codes_at
-from sklar.model.vine import Vine, sampling_order
-from sklar.model.vine_sampling import simulate_vine
+from sklar.model.pool import draw_pool, fill_rows, pool_size
+from sklar.model.rounding import multinomial, round_rows, systematic
+from sklar.model.scale import Scale
+from sklar.model.vine import Vine
 
-BLOCK = 50_000
-LEAST_EFFECTIVE = 30.0
-MOST_PARTICLES = 2_000_000
+ROWS_AT_A_TIME = 40_000
+ROUNDING_PARTICLES = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,29 +64,27 @@ class VineModel:
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Independent rows as base codes, shape (rows, columns), Fortran order.
 
-        Vine particles are kept w / c times on average (c the ceiling): rejection sampling where the weight w is below
-        c, and a random number of copies for the few heavier ones, so that the model is met without bias.
+        Every 40,000 rows or fewer come from a pool of their own, drawn afresh, with twice as many effective particles
+        as rows; given the pool, rows are independent. A particle that is drawn again gets fresh places inside its
+        cells.
         """
-        result = np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
-        filled = 0
-        while filled < rows:
-            size = int(np.clip((rows - filled) * self.calibration.ceiling * 1.1, 1_000, BLOCK))
-            particles = simulate_vine(self.vine, size, rng)
-            weights = np.exp(log_weights(self.calibration, self.scales, particles)) / self.calibration.ceiling
-            copies = np.minimum(np.floor(weights + rng.random(size)), size).astype(np.int64)
-            kept = rng.permutation(np.repeat(np.arange(size), copies))[: rows - filled]
-            self._fill(result[filled : filled + len(kept)], particles, kept)
-            filled += len(kept)
+        result = self._empty(rows)
+        per_row = 2.0 / max(self.calibration.effective, 0.05)
+        for part in self._pieces(result, per_row):
+            size = pool_size(self.calibration, len(part), per_row)
+            pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
+            fill_rows(part, self.scales, pool.particles, multinomial(pool.weights, len(part), rng), rng)
         return result
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Rows whose counts lie nearer to the model than those of independent rows would."""
-        result = np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
-        most = self._pool_size(rows) // 5 if rows > 4_000 else rows
-        pieces = max(-(-rows // max(most, 1)), 1)
-        cuts = np.linspace(0, rows, pieces + 1).astype(int)
-        for start, stop in itertools.pairwise(cuts):
-            self._fill_rounded(result[start:stop], rng)
+        result = self._empty(rows)
+        for part in self._pieces(result, ROUNDING_PARTICLES):
+            size = pool_size(self.calibration, len(part), ROUNDING_PARTICLES)
+            pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
+            counts = [len(table.observed) for table in self.calibration.tables]
+            chosen = round_rows(pool.table_cells, counts, pool.weights, len(part), rng)
+            fill_rows(part, self.scales, pool.particles, chosen, rng)
         return result
 
     def simulate_given(
@@ -98,73 +95,26 @@ class VineModel:
         Raises:
             UnsupportedConditionError: the model gives the sets no mass, or too few particles to draw rows from.
         """
-        result = np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
-        effective, start = 0.0, 0
-        while start < rows:
-            stop = min(start + 20_000, rows)
-            codes, weights, size = self._conditioned(stop - start, allowed, rng)
-            result[start:stop] = codes[systematic(weights, stop - start, rng)]
-            effective, start = effective + size, stop
+        for column in without_mass(self.scales, allowed):
+            raise UnsupportedConditionError(
+                f"no row of the model has column '{self.margins[column].column}' inside the given set; "
+                "ask for values that the model gives some mass."
+            )
+        result = self._empty(rows)
+        effective = 0.0
+        for part in self._pieces(result, 10.0):
+            found = draw_given(self.vine, self.scales, self.calibration, allowed, len(part), rng)
+            part[:] = found.codes[systematic(found.weights, len(part), rng)]
+            effective += found.effective
         return result, effective
 
-    def _pool_size(self, rows: int) -> int:
-        """Particles to round from: five a row, between 20,000 and 200,000, fewer when there are many tables."""
-        affordable = 60_000_000 // max(len(self.calibration.tables), 1)
-        return int(np.clip(5 * rows, 20_000, max(min(200_000, affordable), 20_000)))
+    def _empty(self, rows: int) -> np.ndarray:
+        return np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
 
-    def _fill(self, target: np.ndarray, particles: np.ndarray, chosen: np.ndarray) -> None:
-        for column, scale in enumerate(self.scales):
-            target[:, column] = codes_at(scale, particles[chosen, column])
-
-    def _fill_rounded(self, target: np.ndarray, rng: np.random.Generator) -> None:
-        size = self._pool_size(len(target))
-        particles = simulate_vine(self.vine, size, rng, stratified=True)
-        parts, tables = self.calibration.partitions, self.calibration.tables
-        cells = cell_matrix(self.calibration, self.scales, particles)
-        # The stored tilt fits the model; a few more sweeps remove the Monte Carlo noise of these particles.
-        _, weights = calibrate(parts, tables, cells, sweeps=20)
-        offsets = np.concatenate([[0], np.cumsum([len(table.observed) for table in tables])]).astype(np.int64)
-        chosen = round_rows(np.ascontiguousarray(cells.T), offsets, weights, len(target), rng)
-        self._fill(target, particles, chosen)
-
-    def _conditioned(
-        self, rows: int, allowed: Mapping[int, np.ndarray], rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Enough weighted particles inside the sets to draw `rows` rows from."""
-        runs = {column: runs_of(self.scales[column], mask) for column, mask in allowed.items()}
-        for column, run in runs.items():
-            if not len(run.low):
-                raise UnsupportedConditionError(
-                    f"no row of the model has column '{self.margins[column].column}' inside the given set; "
-                    "ask for values that the model gives some mass."
-                )
-        steps = sampling_order(self.vine, first=runs)
-        codes: list[np.ndarray] = []
-        weights: list[np.ndarray] = []
-        size = int(np.clip(4 * rows, 5_000, 20_000))
-        effective = 0.0
-        for _ in range(max(min(MOST_PARTICLES, 40_000_000 // len(self.scales)) // size, 1)):
-            particles, weight = simulate_inside(self.vine, steps, runs, size, rng)
-            weight = weight * np.exp(log_weights(self.calibration, self.scales, particles))
-            block = np.empty((size, len(self.scales)), dtype=np.int32, order="F")
-            self._fill(block, particles, np.arange(size))
-            for column, mask in allowed.items():
-                weight[~np.asarray(mask, dtype=bool)[block[:, column]]] = 0.0
-            used = weight > 0
-            codes.append(block[used])
-            weights.append(weight[used])
-            effective = effective_size(np.concatenate(weights))
-            if effective >= 2 * rows:
-                break
-        if effective < LEAST_EFFECTIVE:
-            raise UnsupportedConditionError(
-                f"too little of the model lies inside the given sets: the effective sample size is {effective:.1f}, "
-                f"and {LEAST_EFFECTIVE:.0f} is needed. Give fewer columns or wider sets."
-            )
-        return np.concatenate(codes), np.concatenate(weights), effective
-
-
-def effective_size(weights: np.ndarray) -> float:
-    """Kish's effective sample size (sum w)^2 / sum w^2."""
-    square = float(weights @ weights)
-    return float(weights.sum()) ** 2 / square if square > 0 else 0.0
+    def _pieces(self, result: np.ndarray, per_row: float) -> Iterator[np.ndarray]:
+        """Views of the rows of `result`, each small enough for one pool."""
+        rows = len(result)
+        most = pool_size(self.calibration, max(rows, ROWS_AT_A_TIME), per_row) / per_row
+        count = -(-rows // int(np.clip(most, 1_000, ROWS_AT_A_TIME)))
+        for start, stop in pairwise(np.linspace(0, rows, count + 1).astype(int)):
+            yield result[start:stop]

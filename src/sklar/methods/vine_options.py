@@ -1,0 +1,48 @@
+"""Options of the vine method, and how its budget is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sklar.errors import UsageError
+from sklar.schema.table import Schema
+
+TOTAL_SHARE = 0.003
+SMALL_RESOLUTION = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may be changed about the method; the defaults need no tuning.
+
+    Attributes:
+        shares: budget for margins, pairs and tree one (and, with a target, for its fine tables and its triples).
+        depth: largest number of trees; those after the first cost nothing.
+        groups: most groups of a category and of a number in a pair table.
+        calibration: whether the vine is tilted towards all released tables.
+        target: a column that users will predict; budget moves to its tables.
+    """
+
+    shares: tuple[float, ...] | None = None
+    depth: int = 6
+    groups: tuple[int, int] = (16, 10)
+    calibration: bool = True
+    target: str | None = None
+
+
+def check_options(options: Options, schema: Schema) -> None:
+    """Refuse options that make no sense, before anything is spent."""
+    columns = schema.modelled
+    if options.target is not None and options.target not in columns:
+        raise UsageError(f"the target must be a modelled column; '{options.target}' is not one of {', '.join(columns)}")
+    wanted = 5 if options.target is not None else 3
+    if options.shares is not None and (len(options.shares) != wanted or min(options.shares) <= 0):
+        raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
+    if options.depth < 1 or min(options.groups) < 2:
+        raise UsageError("depth must be at least 1, and groups at least 2")
+
+
+def budget_shares(options: Options) -> tuple[float, ...]:
+    """Fractions of the budget for margins, pairs, tree one, and with a target its fine tables and triples."""
+    shares = options.shares or ((2.0, 4.0, 1.0) if options.target is None else (2.0, 4.0, 1.0, 2.0, 3.0))
+    return tuple(share / sum(shares) for share in shares)

@@ -1,0 +1,109 @@
+"""Choosing which pairs of columns to measure when there are too many to measure them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
+from sklar.methods.vine_axes import Axis
+from sklar.methods.vine_pairs import ROWS_PER_CELL
+from sklar.model.grouping import Groups, base_lookup
+from sklar.release.door import Door
+from sklar.release.requests import Candidate, TableDistance
+
+ALL_PAIRS = 780
+"""Up to this many pairs (40 columns) every pair is measured, and it is also the most that are ever measured."""
+PAIRS_PER_COLUMN = 6
+CANDIDATE_COLUMNS = 200
+CHOICE_SHARE = 0.15
+CHOICE_GROUPS = 5
+USEFUL_GROUPS = 5.0
+
+
+def pairs_to_measure(columns: int) -> int:
+    """How many pair tables a fit measures at most; a public number."""
+    pairs = columns * (columns - 1) // 2
+    return pairs if pairs <= ALL_PAIRS else min(PAIRS_PER_COLUMN * columns, ALL_PAIRS)
+
+
+def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int) -> int:
+    """The most pairs whose tables can still bear five groups a side, at least one."""
+    pairs = max(wanted, 1)
+    while pairs > 1 and rows < USEFUL_GROUPS**2 * ROWS_PER_CELL * allowance.noise(unit, tables=pairs).std:
+        pairs = max(int(pairs * 0.8), 1)
+    return pairs
+
+
+def choose_pairs(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, picks: int, always: int | None
+) -> tuple[tuple[int, int], ...]:
+    """Pick pairs by how far their coarse table is from independence under the released margins.
+
+    The score of a pair is the L1 distance between its exact table and a public estimate, which one row moves by one
+    (mutual information would move by much more), minus what chance alone would give. Each pick is an exponential
+    mechanism on one and the same list of scores.
+
+    Args:
+        door: where to ask.
+        allowance: for all picks together.
+        axes: the columns.
+        rows: (noisy) number of rows.
+        picks: number of pairs wanted.
+        always: a column all of whose pairs are measured without asking (a declared target), or None.
+    """
+    groups = [axis.groups(CHOICE_GROUPS, 0.0, rows) for axis in axes]
+    given = [] if always is None else _with(always, groups)
+    candidates = [pair for pair in combinations(_liveliest(groups), 2) if always not in pair]
+    picks = min(picks - len(given), len(candidates))
+    if picks <= 0:
+        return tuple(given[: max(picks + len(given), 0)] or given)
+    lookups = [_read_only(base_lookup(group, axis.scale)) for group, axis in zip(groups, axes, strict=True)]
+    score = TableDistance(
+        candidates=tuple(_candidate(axes, groups, lookups, pair, rows) for pair in candidates),
+        bonuses=tuple(-_chance(groups, pair, rows) for pair in candidates),
+    )
+    epsilon = allowance.part((1 - 1e-9) / picks).choice_epsilon()
+    chosen = door.choose(score, epsilon, "choose pairs", picks=picks)
+    return tuple(sorted([*given, *(candidates[i] for i in chosen.indices)]))
+
+
+def _with(column: int, groups: Sequence[Groups]) -> list[tuple[int, int]]:
+    others = (j for j, group in enumerate(groups) if j != column and group.count > 1)
+    return [(min(j, column), max(j, column)) for j in others]
+
+
+def _liveliest(groups: Sequence[Groups]) -> list[int]:
+    """Columns worth asking about: not constant, and at most `CANDIDATE_COLUMNS`, those of largest Gini index first."""
+    spread = np.array([1.0 - np.sum(group.mass**2) for group in groups])
+    order = np.argsort(-spread, kind="stable")[:CANDIDATE_COLUMNS]
+    return sorted(int(j) for j in order if groups[j].count > 1)
+
+
+def _read_only(lookup: np.ndarray) -> np.ndarray:
+    lookup.setflags(write=False)
+    return lookup
+
+
+def _candidate(
+    axes: Sequence[Axis],
+    groups: Sequence[Groups],
+    lookups: Sequence[np.ndarray],
+    pair: tuple[int, int],
+    rows: float,
+) -> Candidate:
+    a, b = pair
+    return Candidate(
+        columns=(axes[a].name, axes[b].name),
+        lookups=(lookups[a], lookups[b]),
+        estimate=rows * np.outer(groups[a].mass, groups[b].mass),
+    )
+
+
+def _chance(groups: Sequence[Groups], pair: tuple[int, int], rows: float) -> float:
+    """Expected distance of an independent pair: sum over cells of E|X - mean| = sqrt(2 rows p / pi)."""
+    a, b = pair
+    return float(np.sqrt(2 * rows / np.pi) * np.sqrt(groups[a].mass).sum() * np.sqrt(groups[b].mass).sum())

@@ -1,0 +1,62 @@
+"""Pools of weighted particles: fresh draws of the vine, weighted so that they meet the released tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.model.calibration import Calibration, calibrate, cell_matrix
+from sklar.model.scale import Scale, cells_at, codes_at, codes_inside
+from sklar.model.vine import Vine
+from sklar.model.vine_sampling import simulate_vine
+
+POLISHING_SWEEPS = 20
+MOST_CELL_NUMBERS = 60_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pool:
+    """Particles to pick rows from.
+
+    Attributes:
+        particles: uniforms of each particle (row) in each column.
+        table_cells: cell of each particle (column) in each released table (row).
+        weights: weight of each particle.
+    """
+
+    particles: np.ndarray
+    table_cells: np.ndarray
+    weights: np.ndarray
+
+
+def draw_pool(
+    vine: Vine, scales: Sequence[Scale], calibration: Calibration, size: int, rng: np.random.Generator
+) -> Pool:
+    """Fresh particles of the vine with the weights that calibrate these very particles.
+
+    The stored tilt is where the sweeps start; a few of them remove the Monte Carlo noise of this pool.
+    """
+    particles = simulate_vine(vine, size, rng, stratified=True)
+    cells = cell_matrix(calibration, scales, particles)
+    _, weights = calibrate(calibration.partitions, calibration.tables, cells, sweeps=POLISHING_SWEEPS)
+    return Pool(particles=particles, table_cells=cells, weights=weights)
+
+
+def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
+    """Particles to draw for `rows` rows: `per_row` each, between 20,000 and 200,000, fewer when tables are many."""
+    affordable = MOST_CELL_NUMBERS // max(len(calibration.tables), 1)
+    return int(np.clip(per_row * rows, 20_000, np.clip(affordable, 20_000, 200_000)))
+
+
+def fill_rows(
+    target: np.ndarray, scales: Sequence[Scale], particles: np.ndarray, chosen: np.ndarray, rng: np.random.Generator
+) -> None:
+    """Write base codes of chosen particles; one that is used again gets a new place inside each margin cell."""
+    again = np.ones(len(chosen), dtype=bool)
+    again[np.unique(chosen, return_index=True)[1]] = False
+    for column, scale in enumerate(scales):
+        u = particles[chosen, column]
+        target[:, column] = codes_at(scale, u)
+        target[again, column] = codes_inside(scale, cells_at(scale, u[again]), rng.random(int(again.sum())))
