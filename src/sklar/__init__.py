@@ -1,1 +1,81 @@
-"""Sklar."""
+"""Sklar: private synthetic tables from copulas.
+
+The public names are loaded when they are first used, so that `import sklar` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sklar.errors import SklarError
+    from sklar.pipeline.draft import draft_schema
+    from sklar.pipeline.fit import fit
+    from sklar.pipeline.fitted import Model, load
+    from sklar.schema import (
+        AtMost,
+        Boolean,
+        Category,
+        Datetime,
+        Function,
+        Id,
+        Ignore,
+        Integer,
+        Never,
+        Ordinal,
+        Real,
+        Schema,
+    )
+
+_HOMES: dict[str, str] = {
+    "AtMost": "sklar.schema",
+    "Boolean": "sklar.schema",
+    "Category": "sklar.schema",
+    "Datetime": "sklar.schema",
+    "Function": "sklar.schema",
+    "Id": "sklar.schema",
+    "Ignore": "sklar.schema",
+    "Integer": "sklar.schema",
+    "Model": "sklar.pipeline.fitted",
+    "Never": "sklar.schema",
+    "Ordinal": "sklar.schema",
+    "Real": "sklar.schema",
+    "Schema": "sklar.schema",
+    "SklarError": "sklar.errors",
+    "draft_schema": "sklar.pipeline.draft",
+    "fit": "sklar.pipeline.fit",
+    "load": "sklar.pipeline.fitted",
+}
+
+__all__ = [
+    "AtMost",
+    "Boolean",
+    "Category",
+    "Datetime",
+    "Function",
+    "Id",
+    "Ignore",
+    "Integer",
+    "Model",
+    "Never",
+    "Ordinal",
+    "Real",
+    "Schema",
+    "SklarError",
+    "draft_schema",
+    "fit",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sklar' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

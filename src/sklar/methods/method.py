@@ -9,12 +9,31 @@ from typing import Any
 
 import numpy as np
 
+from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables
-from sklar.accounting.unit import Neighbours
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import UsageError
 from sklar.model.table import TableModel
 from sklar.release.door import Door
 from sklar.schema.table import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """One line of what a fit will measure, told before anything is spent.
+
+    Attributes:
+        label: What is measured.
+        tables: Number of tables with this noise.
+        cells: Cells of one such table, as far as it is known in advance.
+        noise: The noise on every cell.
+    """
+
+    label: str
+    tables: int
+    cells: int
+    noise: Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +48,7 @@ class Method:
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
         plan: Tables and weights, if all noise scales depend on schema, options and budget only (exact accounting
             applies); None if scales depend on earlier releases (the zCDP filter applies).
+        outline: (schema, options, allowance, unit, rows) -> what will be measured with which noise; no rows are touched.
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
         caveats: Sentences for the claim.
@@ -40,6 +60,7 @@ class Method:
     options: type
     fit: Callable[[Door, Any, np.random.Generator], TableModel]
     plan: Callable[[Schema, Any], tuple[PlannedTables, ...]] | None = None
+    outline: Callable[[Schema, Any, Allowance, Unit, int], tuple[Outline, ...]]
     needs_delta: bool = False
     takes_target: bool = False
     caveats: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ import numpy as np
 
 from sklar.accounting.claim import Claim, claim_from_dict
 from sklar.errors import ModelFileError, SchemaError, UsageError
-from sklar.export.atomic import atomic_path
+from sklar.export.atomic import atomic_file
 from sklar.model.codec import decode, encode
 from sklar.model.table import TableModel
 from sklar.release.record import Recorded, read_line, record_line
@@ -64,7 +64,7 @@ def write_model(stored: Stored, path: str | PathLike[str]) -> None:
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
     listing = _json(manifest)
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {"manifest.json": listing, **members}.items():
             archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
         archive.comment = hashlib.sha256(listing).hexdigest().encode()

@@ -19,7 +19,8 @@ from sklar.private.scores import distance_sensitivity, exact_distances
 from sklar.release.features import Feature
 from sklar.release.requests import RecodedTable, Score, Table
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
-from sklar.rows import EncodedRows, exact_counts, require_countable
+from sklar.rows import EncodedRows, exact_counts
+from sklar.rows.plan import plan_counts
 from sklar.schema.table import Schema
 
 TableSpec = tuple[tuple[str, ...], tuple[npt.NDArray[np.int32], ...] | None]
@@ -74,7 +75,7 @@ class PrivateDoor:
         """The best-scoring candidates, each picked by an exponential mechanism with `epsilon`."""
         check_score(score, epsilon, picks, self.schema)
         specs: list[TableSpec] = [(c.columns, c.lookups) for c in score.candidates]
-        require_countable(specs, self.schema)
+        plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
         events = [ChoiceEvent(label=label, choice=float(epsilon), picks=picks, unit=self.unit)]
 
         def measure() -> tuple[Release, ...]:
@@ -89,7 +90,7 @@ class PrivateDoor:
     def _count(
         self, specs: list[TableSpec], noises: list[Noise], label: str, request: tuple[object, ...]
     ) -> tuple[NoisyCounts, ...]:
-        require_countable(specs, self.schema)
+        plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
         events = count_events(noises, label, self.unit)
 
         def measure() -> tuple[Release, ...]:

@@ -5,6 +5,7 @@ How a description is summed exactly, and by how much one person can move the sum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,8 @@ class Contrasts:
 
     Attributes:
         column: The target.
-        lookups: For each contrast, base code -> weight in units of 2^-bits. Squares of a row's weights sum to at most 1.
+        lookups: For each contrast, base code -> weight in units of 2^-bits; a row's squared weights sum to at
+            most 1.
         bits: Fixed-point digits of the weights; 0 for plain -1, 0, +1.
     """
 
@@ -71,7 +73,14 @@ class Contrasts:
 
     def largest_square(self) -> int:
         """Largest sum of squared weights over base codes, in units of 2^-(2 bits)."""
-        return int(sum(a.astype(np.int64) ** 2 for a in self.lookups).max())
+        return int((np.stack(self.lookups).astype(np.int64) ** 2).sum(axis=0).max())
+
+    @property
+    def norms(self) -> tuple[float, float]:
+        """Largest L1 and L2 norm of a row's weights, computed from the lookups rather than declared."""
+        unit = 2.0**-self.bits
+        absolute = np.abs(np.stack(self.lookups).astype(np.int64)).sum(axis=0).max()
+        return float(absolute) * unit, _sqrt_up(self.largest_square()) * unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,6 +125,13 @@ class StarSums:
         return len(self.contrasts.lookups) * (self.scores.count + sum(self.level_counts))
 
     @property
+    def row_norms(self) -> tuple[float, float]:
+        """Largest L1 and L2 norm of what one row adds, in real units (proof: `sklar.private.features.sphere`)."""
+        width = self.scores.count + len(self.nominal)
+        l1, l2 = self.contrasts.norms
+        return l1 * width, l2 * _sqrt_up(width)
+
+    @property
     def read(self) -> tuple[tuple[str, int], ...]:
         """(column, number of base codes it must have) for every lookup."""
         return (*_read_scores(self.scores), *_read(self.nominal, self.levels), *_read_contrasts(self.contrasts))
@@ -150,6 +166,13 @@ class PairSums:
         return pairs * (len(self.contrasts.lookups) if self.contrasts else 1)
 
     @property
+    def row_norms(self) -> tuple[float, float]:
+        """Largest L1 and L2 norm of what one row adds, in real units (proof: `sklar.private.features.sphere`)."""
+        pairs = self.scores.count * (self.scores.count - 1) // 2
+        l1, l2 = self.contrasts.norms if self.contrasts else (1.0, 1.0)
+        return l1 * pairs, l2 * _sqrt_up(pairs)
+
+    @property
     def read(self) -> tuple[tuple[str, int], ...]:
         """(column, number of base codes it must have) for every lookup."""
         return (*_read_scores(self.scores), *(_read_contrasts(self.contrasts) if self.contrasts else ()))
@@ -170,6 +193,12 @@ def _frozen_lookups(arrays: Iterable[npt.NDArray[Any]], what: str) -> tuple[Look
         copy.flags.writeable = False
         copies.append(copy)
     return tuple(copies)
+
+
+def _sqrt_up(x: int) -> float:
+    """Square root, never below the true one."""
+    root = math.sqrt(x)
+    return root if root.is_integer() and int(root) ** 2 == x else math.nextafter(root, math.inf)
 
 
 def _largest(array: Lookup) -> int:

@@ -29,6 +29,6 @@ class SumRule:
 
 
 FEATURES: dict[type, SumRule] = {
-    StarSums: SumRule(exact_sums=sphere.exact_star_sums, bounds=sphere.star_bounds),
-    PairSums: SumRule(exact_sums=sphere.exact_pair_sums, bounds=sphere.pair_bounds),
+    StarSums: SumRule(exact_sums=sphere.exact_star_sums, bounds=sphere.sphere_bounds),
+    PairSums: SumRule(exact_sums=sphere.exact_pair_sums, bounds=sphere.sphere_bounds),
 }

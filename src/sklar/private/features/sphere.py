@@ -20,13 +20,12 @@ arithmetic, so the point is the same on every machine, in every batch and next t
 Rounding is inside these bounds: they are stated for the rounded w itself and need no equality sum v_a^2 = d.
 
 **One person** has r = rows_per_person rows. Added or removed: r rows, so r times the bound (triangle inequality).
-Replaced: r rows leave and r rows come, so 2 r times the bound. Scores, contrasts and levels are fixed before the rows are
-read (public, or from earlier releases), so a row's term does not depend on other rows.
+Replaced: r rows leave and r rows come, so 2 r times the bound. Scores, contrasts and levels are fixed before the rows
+are read (public, or from earlier releases), so a row's term does not depend on other rows.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,21 +44,13 @@ EXACT = 2.0**53
 """Float64 holds every integer up to this size, so matrix products below it are exact in any order of addition."""
 
 
-def star_bounds(feature: StarSums, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the star sums; see the proof above."""
-    width = feature.scores.count + len(feature.nominal)
-    l1, l2 = _contrast_norms(feature.contrasts)
-    rows = _rows_moved(unit)
-    return rows * l1 * width, rows * l2 * _sqrt_up(width)
+def sphere_bounds(feature: StarSums | PairSums, unit: Unit) -> tuple[float, float]:
+    """(L1, L2) by which one person can move the sums; see the proof above.
 
-
-def pair_bounds(feature: PairSums, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the pair sums; see the proof above."""
-    d = feature.scores.count
-    pairs = d * (d - 1) // 2
-    l1, l2 = _contrast_norms(feature.contrasts) if feature.contrasts else (1.0, 1.0)
-    rows = _rows_moved(unit)
-    return rows * l1 * pairs, rows * l2 * _sqrt_up(pairs)
+    `unit.l1` is the number of row terms that change: r when rows come or go, 2 r when they are replaced.
+    """
+    l1, l2 = feature.row_norms
+    return unit.l1 * l1, unit.l1 * l2
 
 
 def exact_star_sums(feature: StarSums, codes: Codes) -> Ints:
@@ -134,20 +125,3 @@ def _exact_product(left: Ints, right: Ints) -> Ints:
         part = left[:, start : start + step].astype(np.float64) @ right[start : start + step].astype(np.float64)
         total += part.astype(np.int64)
     return total
-
-
-def _contrast_norms(contrasts: Contrasts) -> tuple[float, float]:
-    """Largest L1 and L2 norm of a row's weights, computed from the lookups rather than believed."""
-    weights = np.abs(np.stack(contrasts.lookups).astype(np.int64))
-    unit = 2.0**-contrasts.bits
-    return float(weights.sum(axis=0).max()) * unit, _sqrt_up(contrasts.largest_square()) * unit
-
-
-def _rows_moved(unit: Unit) -> int:
-    return unit.rows_per_person * (2 if unit.neighbours == "replace" else 1)
-
-
-def _sqrt_up(x: int) -> float:
-    """Square root, never below the true one."""
-    root = math.sqrt(x)
-    return root if root.is_integer() and int(root) ** 2 == x else math.nextafter(root, math.inf)

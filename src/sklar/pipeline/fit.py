@@ -1,0 +1,173 @@
+"""Fit a model: open the source, the budget and the ledger, build a Door, and hand it to the method."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import sklar
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.calibrate import calibrate, plan_events
+from sklar.accounting.ledger import Ledger, ensure_ledger, memory_ledger, open_ledger
+from sklar.accounting.unit import Neighbours, Unit
+from sklar.errors import BudgetError, UsageError
+from sklar.methods.method import Method
+from sklar.methods.registry import find_method
+from sklar.pipeline.claims import make_claim
+from sklar.pipeline.fitted import Model
+from sklar.pipeline.modelfile import Stored
+from sklar.private.session import Reservation, Session, open_session
+from sklar.sample.rng import generator
+from sklar.schema.table import Schema
+
+DEFAULT_DELTA = 1e-9
+
+
+def fit(
+    data: Any,
+    schema: Schema | str | PathLike[str],
+    method: str | None = None,
+    epsilon: float | None = None,
+    delta: float = DEFAULT_DELTA,
+    ledger: str | PathLike[str] | None = None,
+    neighbours: Neighbours | None = None,
+    rows_per_person: int = 1,
+    target: str | None = None,
+    *,
+    rho: float | None = None,
+    no_guarantee: bool = False,
+    resume: bool = True,
+    reader: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> Model:
+    """Learn a private model of a table.
+
+    Args:
+        data: A file (CSV, TSV, Parquet, Arrow), a data frame, or anything that speaks Arrow.
+        schema: Public facts about the columns, or the path of a schema file.
+        method: A name from `sklar methods`; the DP vine by default.
+        epsilon: The privacy budget. It has no default: choose it.
+        delta: Probability with which the epsilon bound may fail; 0 means Laplace noise only.
+        ledger: The ledger file to charge. By default FILE.ledger beside a file, and none beyond this fit for frames.
+        neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
+        rows_per_person: The most rows any one person has in the table.
+        target: A column that users will predict (public knowledge); some methods move budget to it.
+        rho: A zCDP budget instead of epsilon.
+        no_guarantee: Must be True for methods that promise nothing, and only for those.
+        resume: Take up an unfinished fit of the same settings, if the ledger has one.
+        reader: How to read the source: delimiter, encoding, null_values, sql, progress.
+        seed: Refused: seeded noise would void the guarantee. Seed the samples instead.
+        options: Options of the method.
+
+    Returns:
+        A model to sample from, with its claim.
+    """
+    facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    _refuse_what_voids(seed, no_guarantee)
+    chosen = find_method(method)
+    settings = chosen.read_options({**options, **_target_option(chosen, target)})
+    budget = _budget(epsilon, rho, delta, chosen)
+    facts.require_confirmed()
+    book = _ledger(data, ledger, neighbours or chosen.neighbours)
+    unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
+    reservation = _reservation(facts, chosen, settings, budget, unit)
+    with open_session(data, facts, book, reservation, resume=resume, reader=reader or {}) as session:
+        model = chosen.fit(session.door, settings, generator(session.record.seed))
+    stored = Stored(
+        schema=facts,
+        claim=make_claim(facts, chosen, session.record, book),
+        fit=_fit_facts(chosen, settings, session),
+        recorded=session.recorded,
+        model=model,
+    )
+    return Model(stored)
+
+
+def fresh_seed() -> int:
+    """A seed for the post-processing (never for noise), recorded so that a resumed fit comes to the same model."""
+    return secrets.randbits(63)
+
+
+def _refuse_what_voids(seed: int | None, no_guarantee: bool) -> None:
+    if seed is not None:
+        raise UsageError("a private fit takes no seed: noise that can be repeated protects nobody. Seed the sample instead")
+    if no_guarantee:
+        raise UsageError("no_guarantee=True is for methods without a guarantee; this method has one, so leave it out")
+
+
+def _target_option(method: Method, target: str | None) -> dict[str, Any]:
+    if target is None:
+        return {}
+    if not method.takes_target:
+        raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
+    return {"target": target}
+
+
+def _budget(epsilon: float | None, rho: float | None, delta: float, method: Method) -> Budget:
+    if epsilon is None and rho is None:
+        raise BudgetError("epsilon has no default: say how much privacy may be lost, as epsilon=1.0")
+    budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
+    if budget.pure and method.needs_delta:
+        raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9; with delta = 0 use 'independent'")
+    return budget
+
+
+def _ledger(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
+    """The named ledger, which must exist unless its name is the default one; else one beside the file, or in memory."""
+    path = Path(data) if isinstance(data, str | PathLike) else None
+    if ledger is None and path is None:
+        return memory_ledger(neighbours=neighbours)
+    if ledger is None and path is not None:
+        if not path.exists():
+            raise UsageError(f"there is no file {path}")
+        return ensure_ledger(path.with_name(path.name + ".ledger"), name=path.name, neighbours=neighbours)
+    assert ledger is not None
+    if not os.path.exists(ledger):
+        return ensure_ledger(ledger, name=Path(ledger).stem, neighbours=neighbours)
+    return open_ledger(ledger)
+
+
+def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> Reservation:
+    plan = method.plan(schema, options) if method.plan is not None else ()
+    allowance: Allowance = calibrate(budget, unit, plan)
+    return Reservation(
+        method=method.name,
+        budget=budget,
+        allowance=allowance,
+        unit=unit,
+        seed=fresh_seed(),
+        fingerprint=_fingerprint(schema, method, options, budget, unit),
+        plan=plan_events(allowance, unit, plan) if plan else None,
+    )
+
+
+def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> str:
+    """Recognizes a fit of the same settings; it says nothing about rows."""
+    parts = [schema.fingerprint, method.name, options, budget, unit, sklar.__version__]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _fit_facts(method: Method, options: Any, session: Session) -> dict[str, Any]:
+    record = session.record
+    return {
+        "method": method.name,
+        "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
+        "budget": dataclasses.asdict(record.budget),
+        "allowance": dataclasses.asdict(record.allowance),
+        "unit": dataclasses.asdict(record.unit),
+        "rows": session.door.rows,
+        "seed": record.seed,
+        "steps": [
+            {"label": step.label, "rho": step.rho, "epsilon": None if step.epsilon == float("inf") else step.epsilon}
+            for step in record.steps
+        ],
+    }

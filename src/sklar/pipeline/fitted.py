@@ -1,0 +1,116 @@
+"""The public model: what a fit returns and a model file loads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from sklar.accounting.claim import Claim
+from sklar.model.table import TableModel
+from sklar.pipeline.inspection import inspect_model
+from sklar.pipeline.modelfile import Stored, read_model, write_model
+from sklar.release.record import Recorded
+from sklar.schema.table import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 65_536
+
+
+class Model:
+    """A fitted model of a table: sample from it, save it, read its claim. It holds no row and no exact count.
+
+    Made by `sklar.fit` and `sklar.load`.
+    """
+
+    __slots__ = ("_stored",)
+
+    def __init__(self, stored: Stored):
+        self._stored = stored
+
+    def __repr__(self) -> str:
+        return f"<sklar.Model: method {self.method}, {len(self.schema.names)} columns>"
+
+    @property
+    def schema(self) -> Schema:
+        """Public facts about the columns."""
+        return self._stored.schema
+
+    @property
+    def claim(self) -> Claim:
+        """What is promised; `str(model.claim)` is one plain paragraph."""
+        return self._stored.claim
+
+    @property
+    def method(self) -> str:
+        """The method that made the model."""
+        return self._stored.claim.method
+
+    @property
+    def releases(self) -> tuple[Recorded, ...]:
+        """Every noisy value the model was made from, step by step."""
+        return self._stored.recorded
+
+    @property
+    def table_model(self) -> TableModel:
+        """The joint distribution over base codes behind the samples."""
+        return self._stored.model
+
+    @property
+    def rows_estimate(self) -> int:
+        """The noisy (or, under replace-one, public) number of rows: the default size of a sample."""
+        return self._stored.model.rows_estimate
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        iid: bool = False,
+    ) -> pa.Table:
+        """Synthetic rows as an Arrow table.
+
+        Args:
+            n: How many rows; by default the noisy number of rows of the fitted table.
+            seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
+            given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
+                sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
+            iid: Independent rows. By default the tables of a sample vary less than those of independent rows would.
+        """
+        from sklar.export.arrow import to_arrow
+        from sklar.sample.draw import sample_table
+
+        rows = self.rows_estimate if n is None else n
+        values = sample_table(self._stored.model, self.schema, rows, seed=seed, given=given, iid=iid)
+        return to_arrow(self.schema, values)
+
+    def stream(
+        self,
+        n: int,
+        *,
+        seed: int | None = None,
+        batch_rows: int = BATCH_ROWS,
+        given: Mapping[str, Any] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Independent synthetic rows in batches, in bounded memory."""
+        from sklar.export.arrow import to_arrow
+        from sklar.sample.stream import stream_tables
+
+        tables = stream_tables(self._stored.model, self.schema, n, seed=seed, batch_rows=batch_rows, given=given)
+        return (batch for table in tables for batch in to_arrow(self.schema, table).combine_chunks().to_batches())
+
+    def inspect(self) -> dict[str, Any]:
+        """Claim, budget by step, margins and structure, as plain data."""
+        return inspect_model(self._stored)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a model file; it may be published wherever the claim is acceptable."""
+        write_model(self._stored, path)
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """Read a model file."""
+    return Model(read_model(path))

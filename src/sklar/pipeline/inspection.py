@@ -1,0 +1,81 @@
+"""What can be told about a fitted model: claim, budget by step, margins and, where there is one, the structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklar.model.margin import Margin
+from sklar.pipeline.modelfile import Stored
+from sklar.release.record import Recorded
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
+from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.ticks import from_ticks
+
+
+def inspect_model(stored: Stored) -> dict[str, Any]:
+    """Facts about a model as plain data."""
+    facts: dict[str, Any] = {
+        "method": stored.claim.method,
+        "claim": str(stored.claim),
+        "claim_record": stored.claim.to_dict(),
+        "rows_estimate": stored.model.rows_estimate,
+        "fit": stored.fit,
+        "steps": [_step(step) for step in stored.recorded],
+        "margins": [
+            _margin(name, stored.schema[name], margin)
+            for name, margin in zip(stored.schema.modelled, stored.model.margins, strict=True)
+        ],
+    }
+    describe = getattr(stored.model, "describe", None)
+    if describe is not None:
+        facts["structure"] = describe(stored.schema.modelled)
+    return facts
+
+
+def _step(step: Recorded) -> dict[str, Any]:
+    first = step.releases[0]
+    noise = None if isinstance(first, NoisyChoice) else {"kind": first.noise.kind, "std": first.noise.std}
+    return {
+        "step": step.step,
+        "label": step.label,
+        "releases": len(step.releases),
+        "values": sum(_size(release) for release in step.releases),
+        "noise": noise,
+    }
+
+
+def _size(release: Release) -> int:
+    if isinstance(release, NoisyCounts):
+        return release.counts.size
+    return release.values.size if isinstance(release, NoisySums) else len(release.indices)
+
+
+def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
+    dense = margin.dense()
+    facts: dict[str, Any] = {"column": name, "kind": column.kind, "cells": len(margin.mass)}
+    if column.null_code is not None:
+        facts["null"] = float(dense[column.null_code])
+    if isinstance(column, Labels):
+        order = np.argsort(-dense[: column.value_cells])[:5]
+        facts["top"] = {str(column.values[i]): float(dense[i]) for i in order}
+    elif isinstance(column, Boolean):
+        facts["true"] = float(dense[1])
+    elif isinstance(column, Integer | Real | Datetime):
+        facts["quantiles"] = _quantiles(column, dense)
+    return facts
+
+
+def _quantiles(column: Integer | Real | Datetime, dense: np.ndarray) -> dict[str, Any]:
+    """Where the fitted distribution function of the non-null values crosses the usual levels, on the grid."""
+    mass = np.cumsum(dense[: column.value_cells])
+    if mass[-1] <= 0:
+        return {}
+    codes = np.searchsorted(mass / mass[-1], [0.05, 0.25, 0.5, 0.75, 0.95])
+    starts = column.grid.starts[np.minimum(codes, column.value_cells - 1)]
+    names = ("5%", "25%", "50%", "75%", "95%")
+    if isinstance(column, Datetime):
+        return {q: from_ticks(int(x), column.resolution).isoformat() for q, x in zip(names, starts, strict=True)}
+    return {q: x.item() for q, x in zip(names, starts, strict=True)}

@@ -1,0 +1,113 @@
+"""One fit at the wall: the reservation in the ledger, the record of releases, and the Door over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.events import CountEvent
+from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, read_ledger
+from sklar.accounting.unit import Unit
+from sklar.private.door import PrivateDoor
+from sklar.private.recorder import Recorder, read_recorded
+from sklar.release.record import Recorded
+from sklar.rows import EncodedRows, open_rows
+from sklar.schema.table import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """What a fit sets aside before it reads anything; see `Ledger.reserve`."""
+
+    method: str
+    budget: Budget
+    allowance: Allowance
+    unit: Unit
+    seed: int
+    fingerprint: str
+    plan: tuple[CountEvent, ...] | None
+
+
+class Session:
+    """A fit under way: its Door, what was recorded, and its standing in the ledger."""
+
+    def __init__(self, door: PrivateDoor, account: FitAccount, recorder: Recorder, resumed: bool):
+        self.door = door
+        self.resumed = resumed
+        self._account = account
+        self._recorder = recorder
+
+    @property
+    def record(self) -> FitRecord:
+        """The fit as the ledger has it."""
+        return self._account.record
+
+    @property
+    def recorded(self) -> tuple[Recorded, ...]:
+        """All releases so far, step by step."""
+        return tuple(self._recorder.steps)
+
+
+@contextmanager
+def open_session(
+    data: Any,
+    schema: Schema,
+    ledger: Ledger,
+    reservation: Reservation,
+    *,
+    resume: bool,
+    reader: Mapping[str, Any],
+) -> Iterator[Session]:
+    """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
+
+    On success the fit is closed in the ledger. On any error it stays open, with its releases recorded, and can be resumed.
+    """
+    # Only the structure of the source is looked at here; rows are read when the Door is first used, after a charge.
+    rows: EncodedRows = open_rows(data, schema, **reader)
+    account, old = _account(ledger, reservation, resume)
+    path = None if ledger.path is None else releases_path(ledger.path, account.id)
+    with account:
+        recorder = Recorder(account, path, _recorded(path, account.record) if old else ())
+        door = PrivateDoor(rows, schema, reservation.allowance, reservation.unit, recorder)
+        session = Session(door, account, recorder, resumed=old)
+        yield session
+        account.close()
+        if path is not None:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def releases_path(ledger: Path, fit: str) -> Path:
+    """The side file that keeps the releases of an unfinished fit."""
+    return ledger.with_name(f"{ledger.name}.{fit}.releases")
+
+
+def _account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[FitAccount, bool]:
+    if resume and ledger.path is not None:
+        for fit in reversed(_resumable(ledger.path, reservation.fingerprint)):
+            return ledger.resume(fit.id), True
+    return (
+        ledger.reserve(
+            method=reservation.method,
+            budget=reservation.budget,
+            allowance=reservation.allowance,
+            unit=reservation.unit,
+            seed=reservation.seed,
+            fingerprint=reservation.fingerprint,
+            plan=reservation.plan,
+        ),
+        False,
+    )
+
+
+def _resumable(path: Path, fingerprint: str) -> Sequence[FitRecord]:
+    return [fit for fit in read_ledger(path).unfinished if fit.fingerprint == fingerprint]
+
+
+def _recorded(path: Path | None, fit: FitRecord) -> list[Recorded]:
+    return [] if path is None else read_recorded(path, fit.digests)

@@ -1,0 +1,70 @@
+"""The house stands: import contracts hold, planted violations are caught, and importing the package stays light."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("pandas", "pyarrow", "duckdb", "polars", "scipy.stats", "sklearn", "opendp", "numba", "pyvinecopulib", "matplotlib")
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    code = "import sys; sys.path.insert(0, 'src'); from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    return subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy_of_the_house(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_importing_sklar_loads_nothing_heavy() -> None:
+    code = f"import sys, sklar; print([m for m in {HEAVY!r} if m in sys.modules])"
+    assert run_python(code).stdout.strip() == "[]"
+
+
+def test_the_public_names_exist() -> None:
+    code = "import sklar; print(all(hasattr(sklar, name) for name in sklar.__all__), len(sklar.__all__))"
+    assert run_python(code).stdout.startswith("True")
+
+
+def test_the_contracts_hold(copy_of_the_house: Path) -> None:
+    result = lint(copy_of_the_house)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("methods/independent.py", "import sklar.rows"),
+        ("methods/independent.py", "import sklar.private.noise"),
+        ("pipeline/plan.py", "import sklar.private.door"),
+        ("model/margin.py", "import pandas"),
+        ("sample/decode.py", "import pyarrow"),
+        ("private/door.py", "import sklar.model.margin"),
+        ("schema/table.py", "import sklar.accounting.noise"),
+        ("report/__init__.py", "import sklar.disclosed"),
+    ],
+)
+def test_a_planted_import_is_caught(copy_of_the_house: Path, file: str, line: str) -> None:
+    target = copy_of_the_house / "src" / "sklar" / file
+    target.write_text(target.read_text() + f"\n{line}\n")
+    assert lint(copy_of_the_house).returncode != 0
+
+
+def test_a_room_called_utils_is_caught(copy_of_the_house: Path) -> None:
+    room = copy_of_the_house / "src" / "sklar" / "utils"
+    room.mkdir()
+    (room / "__init__.py").write_text("")
+    assert lint(copy_of_the_house).returncode != 0

@@ -1,0 +1,129 @@
+"""Record a method's every look at a table, replay its answers on a neighbour, and compare what it asked and saw.
+
+A method is differentially private by its charges if, with the answers held fixed, (1) it asks the same questions with the
+same noise on a neighbouring table, (2) the exact values behind each answer differ by at most the sensitivity that was
+charged, and (3) the charges add up to the claim. All three are deterministic and checked here on the real Door.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sklar.pipeline.fit as fit_module
+import sklar.private.door as door_module
+from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
+from sklar.accounting.noise import Noise
+from sklar.pipeline.fitted import Model
+from sklar.private.recorder import Recorder
+
+
+@dataclass
+class Look:
+    """One use of the noise: the exact values that went in, and what came out."""
+
+    kind: str
+    exact: list[np.ndarray]
+    settings: tuple[Any, ...]
+    answer: Any
+
+
+@dataclass
+class Recording:
+    """A whole fit as seen at the wall."""
+
+    looks: list[Look] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    charges: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    model: Model | None = None
+
+
+def record(patch: pytest.MonkeyPatch, answers: Recording | None = None, **arguments: Any) -> Recording:
+    """Fit through the real Door; with `answers`, every answer is taken from an earlier recording."""
+    recording = Recording()
+    with patch.context() as tap:
+        tap.setattr(fit_module, "fresh_seed", lambda: 20_240_229)
+        _tap_noise(tap, recording, answers)
+        _tap_charges(tap, recording)
+        recording.model = fit_module.fit(**arguments)
+    return recording
+
+
+def compare(one: Recording, other: Recording) -> list[str]:
+    """Everything that betrays the table: other questions, other noise, or a larger change than was charged."""
+    faults: list[str] = []
+    if one.requests != other.requests:
+        faults.append("the method asked different questions")
+    if one.charges != other.charges:
+        faults.append("the charges differ")
+    if [(x.kind, x.settings, [e.shape for e in x.exact]) for x in one.looks] != [
+        (x.kind, x.settings, [e.shape for e in x.exact]) for x in other.looks
+    ]:
+        return [*faults, "the noise or the shapes differ"]
+    events = [event for _, batch in one.charges for event in batch]
+    for i, (a, b) in enumerate(zip(one.looks, other.looks, strict=True)):
+        faults += [f"look {i} ({a.kind}): {fault}" for fault in _change_faults(a, b, one.charges[i][1])]
+    assert len(events) >= len(one.looks)
+    return faults
+
+
+def _change_faults(a: Look, b: Look, events: tuple[Any, ...]) -> list[str]:
+    faults: list[str] = []
+    for x, y in zip(a.exact, b.exact, strict=True):
+        change = np.abs(x.astype(float) - y.astype(float)).ravel()
+        event = events[0]
+        if isinstance(event, CountEvent):
+            allowed = (event.unit.l1, event.unit.l2)
+        elif isinstance(event, SumEvent):
+            resolution = a.settings[-1]
+            allowed = (event.l1 / resolution, event.l2 / resolution)
+        else:
+            assert isinstance(event, ChoiceEvent)
+            if change.max() > a.settings[0] + 1e-9:
+                faults.append(f"a score moved by {change.max()} where {a.settings[0]} was charged")
+            continue
+        if change.sum() > allowed[0] + 1e-9 or np.sqrt((change**2).sum()) > allowed[1] + 1e-9:
+            faults.append(f"a table moved by {change.sum()} (L1) where {allowed[0]} was charged")
+    return faults
+
+
+def _tap_noise(tap: pytest.MonkeyPatch, recording: Recording, answers: Recording | None) -> None:
+    real_all, real_one, real_pick = door_module.add_noise_to_all, door_module.add_noise, door_module.pick_noisy
+
+    def answered(kind: str, exact: list[np.ndarray], settings: tuple[Any, ...], fresh: Any) -> Any:
+        answer = fresh() if answers is None else answers.looks[len(recording.looks)].answer
+        recording.looks.append(Look(kind, exact, settings, answer))
+        return answer
+
+    def tables(exact: list[np.ndarray], noises: list[Noise]) -> Any:
+        return answered("count", list(exact), tuple(noises), lambda: real_all(exact, noises))
+
+    def vector(exact: np.ndarray, noise: Noise) -> Any:
+        resolution = recording.charges[-1][1][0].noise.scale / noise.scale
+        return answered("sum", [exact], (noise, resolution), lambda: real_one(exact, noise))
+
+    def pick(scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> Any:
+        settings = (sensitivity, epsilon, picks)
+        return answered("choose", [scores], settings, lambda: real_pick(scores, sensitivity, epsilon, picks))
+
+    tap.setattr(door_module, "add_noise_to_all", tables)
+    tap.setattr(door_module, "add_noise", vector)
+    tap.setattr(door_module, "pick_noisy", pick)
+
+
+def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
+    real_charge, real_recall = Recorder.charge, Recorder.recall
+
+    def charge(self: Recorder, events: Any, label: str) -> int:
+        recording.charges.append((label, tuple(events)))
+        return real_charge(self, events, label)
+
+    def recall(self: Recorder, label: str, request: str) -> Any:
+        recording.requests.append((label, request))
+        return real_recall(self, label, request)
+
+    tap.setattr(Recorder, "charge", charge)
+    tap.setattr(Recorder, "recall", recall)
