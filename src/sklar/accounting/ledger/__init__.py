@@ -1,0 +1,31 @@
+"""The ledger: an append-only, hash-chained record of every privacy loss of one dataset, and the filter that caps it.
+
+In short: a fit *reserves* its whole budget before it reads anything, *charges* each measurement within the reservation
+before the rows are read for it, and *records* the hash of each release before anyone sees it. Every entry is on disk
+before the act it allows. Nothing is ever refunded. What is proved, and how, is told in `filters`.
+"""
+
+from __future__ import annotations
+
+from sklar.accounting.ledger.account import FitAccount, Ledger
+from sklar.accounting.ledger.open import create_ledger, ensure_ledger, memory_ledger, open_ledger
+from sklar.accounting.ledger.reading import LedgerView, read_ledger, verify_ledger
+from sklar.accounting.ledger.records import FitRecord, StepRecord
+from sklar.accounting.ledger.totals import LedgerTotals, fit_total, ledger_totals
+
+__all__ = [
+    "FitAccount",
+    "FitRecord",
+    "Ledger",
+    "LedgerTotals",
+    "LedgerView",
+    "StepRecord",
+    "create_ledger",
+    "ensure_ledger",
+    "fit_total",
+    "ledger_totals",
+    "memory_ledger",
+    "open_ledger",
+    "read_ledger",
+    "verify_ledger",
+]

@@ -1,0 +1,224 @@
+"""The ledger at work: a fit reserves, charges, records and closes. Each call is one entry, on disk when it returns."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.events import CountEvent, Event
+from sklar.accounting.ledger.book import Book
+from sklar.accounting.ledger.entries import budget_to_json, events_to_json
+from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant, plan_left
+from sklar.accounting.ledger.journal import Decide, Journal
+from sklar.accounting.ledger.locks import FitLock
+from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
+from sklar.accounting.unit import Unit
+from sklar.errors import LedgerError
+
+
+class Ledger:
+    """A ledger open for writing. Get one from `create_ledger`, `open_ledger`, `ensure_ledger` or `memory_ledger`."""
+
+    def __init__(self, journal: Journal):
+        self._journal = journal
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None for a ledger in memory."""
+        return self._journal.path
+
+    @property
+    def header(self) -> Header:
+        """Name, cap and relation."""
+        return self._journal.look().header
+
+    @property
+    def fits(self) -> tuple[FitRecord, ...]:
+        """All fits up to now, in order of their reservation."""
+        return tuple(self._journal.look().fits.values())
+
+    def reserve(
+        self,
+        *,
+        method: str,
+        budget: Budget,
+        allowance: Allowance,
+        unit: Unit,
+        seed: int,
+        fingerprint: str,
+        plan: Sequence[CountEvent] | None = None,
+    ) -> FitAccount:
+        """Set the whole budget of a fit aside, before it reads anything.
+
+        Args:
+            method: Name of the method.
+            budget: The promise the fit makes.
+            allowance: What `calibrate` made of it, with the same plan.
+            unit: Whom the promise protects.
+            seed: Seed of the post-processing, so that a resumed fit comes to the same model.
+            fingerprint: Hash of schema, method and options.
+            plan: All tables the fit will count, if set in advance (`plan_events`); the fit is then held to it.
+
+        Raises:
+            OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it.
+            LedgerError: The ledger is about another relation, or cannot be written.
+        """
+        record = FitRecord(
+            id=secrets.token_hex(8),
+            opened=utc_now(),
+            method=str(method),
+            budget=budget,
+            allowance=allowance,
+            unit=unit,
+            accountant=fit_accountant(budget, allowance, plan),
+            plan=None if plan is None else tuple(plan),
+            seed=int(seed),
+            fingerprint=str(fingerprint),
+            left=plan_left(plan or ()),
+        )
+        # The lock comes first: whoever sees the entry must see that the fit is alive.
+        lock = None if self.path is None else FitLock(self.path, record.id)
+        try:
+            self._journal.append(lambda book: _admitted(book, record))
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+        return FitAccount(self._journal, record.id, lock)
+
+    def resume(self, fit: str) -> FitAccount:
+        """Take up a fit whose process ended before it closed; LedgerError if it is closed or still alive."""
+        self._journal.look().open_fit(fit)
+        lock = None if self.path is None else FitLock(self.path, fit)
+        try:
+            pending = self._journal.look().open_fit(fit).pending
+        except LedgerError:
+            if lock is not None:
+                lock.release()
+            raise
+        return FitAccount(self._journal, fit, lock, lost=None if pending is None else pending.number)
+
+
+class FitAccount:
+    """One fit's reservation. As a context manager it gives up its lock at the end; `close` is a separate act."""
+
+    def __init__(self, journal: Journal, fit: str, lock: FitLock | None, lost: int | None = None):
+        self.id = fit
+        self._journal = journal
+        self._lock = lock
+        self._lost = lost
+        self._active = True
+
+    def __enter__(self) -> FitAccount:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.leave()
+
+    @property
+    def record(self) -> FitRecord:
+        """The fit as the ledger has it: allowance, steps, hashes of releases."""
+        return self._journal.look().fits[self.id]
+
+    def charge(self, events: Sequence[Event], label: str) -> int:
+        """Charge one step before its rows are read; returns the step's number.
+
+        In a resumed fit whose last step was charged but never recorded, the first charge measures that step again: it
+        reserves its cost anew, against the cap.
+
+        Raises:
+            OverspendError: The reservation, the plan or the cap does not cover it. Nothing is charged then.
+        """
+
+        def entry(book: Book) -> dict[str, Any]:
+            return self._charged(book, tuple(events), label)
+
+        step = int(self._append(entry)["step"])
+        self._lost = None
+        return step
+
+    def record_release(self, step: int, digest: str) -> None:
+        """Note the hash of a step's releases, once they are safely stored and before anyone sees them."""
+
+        if len(digest) != 64:
+            raise LedgerError("a release is recorded by its SHA-256, 64 hexadecimal digits.")
+
+        def entry(book: Book) -> dict[str, Any]:
+            pending = book.open_fit(self.id).pending
+            if pending is None or pending.number != step:
+                raise LedgerError(f"step {step} of fit {self.id} is not waiting for a release.")
+            return {"type": "release", "time": utc_now(), "fit": self.id, "step": step, "digest": digest}
+
+        self._append(entry)
+
+    def close(self) -> None:
+        """Finish the fit; what it did not use is lost."""
+
+        def entry(book: Book) -> dict[str, Any]:
+            book.open_fit(self.id)
+            return {"type": "close", "time": utc_now(), "fit": self.id}
+
+        self._append(entry)
+        self.leave()
+
+    def leave(self) -> None:
+        """Give up the fit's lock. A fit that was not closed can then be resumed; nothing is refunded."""
+        self._active = False
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _charged(self, book: Book, events: tuple[Event, ...], label: str) -> dict[str, Any]:
+        fit = book.open_fit(self.id)
+        if not events or any(event.unit != fit.unit for event in events):
+            raise LedgerError("a charge needs at least one event, all for the unit of its fit.")
+        step = StepRecord(number=len(fit.steps), label=label, events=events, repeats=self._lost)
+        if self._lost is not None:
+            check_repeat(book.header, tuple(book.fits.values()), fit, step)
+        elif fit.pending is not None:
+            raise LedgerError(f"step {fit.pending.number} of fit {self.id} was charged and its release not recorded.")
+        else:
+            check_charge(fit, step)
+        return {
+            "type": "charge",
+            "time": utc_now(),
+            "fit": self.id,
+            "step": step.number,
+            "label": str(label),
+            "repeats": step.repeats,
+            "events": events_to_json(events),
+        }
+
+    def _append(self, entry: Decide) -> dict[str, Any]:
+        if not self._active:
+            raise LedgerError(f"fit {self.id} was closed or left by this process.")
+        return self._journal.append(entry)
+
+
+def utc_now() -> str:
+    """The time, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _admitted(book: Book, record: FitRecord) -> dict[str, Any]:
+    check_reservation(book.header, tuple(book.fits.values()), record)
+    return {
+        "type": "open",
+        "time": record.opened,
+        "fit": record.id,
+        "method": record.method,
+        "budget": budget_to_json(record.budget),
+        "allowance": asdict(record.allowance),
+        "unit": asdict(record.unit),
+        "accountant": record.accountant,
+        "plan": None if record.plan is None else events_to_json(record.plan),
+        "seed": record.seed,
+        "fingerprint": record.fingerprint,
+    }

@@ -1,0 +1,143 @@
+"""The state of a ledger: its entries read one after another. Structure is checked here, amounts in `filters`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.events import CountEvent
+from sklar.accounting.ledger.entries import budget_from_json, events_from_json
+from sklar.accounting.ledger.filters import plan_left, taken_from_plan
+from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
+from sklar.accounting.unit import Unit
+from sklar.errors import LedgerError, SklarError
+
+VERSION = 1
+
+
+class Book:
+    """What the entries read so far amount to.
+
+    Attributes:
+        header: The first entry.
+        fits: All fits by id, in order of their reservation.
+        entries: All entries as they stand in the file.
+    """
+
+    def __init__(self) -> None:
+        self._header: Header | None = None
+        self.fits: dict[str, FitRecord] = {}
+        self.entries: list[dict[str, Any]] = []
+
+    @property
+    def header(self) -> Header:
+        """The first entry."""
+        if self._header is None:
+            raise LedgerError("the ledger is empty or its first line was cut short. Delete the file and create it anew.")
+        return self._header
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Take in the next entry; a LedgerError names the line if it has no place here."""
+        number = len(self.entries) + 1
+        try:
+            self._add(entry)
+        except (KeyError, TypeError, ValueError, AttributeError, SklarError) as error:
+            why = str(error) if isinstance(error, LedgerError) else "its fields are not those of an entry"
+            raise LedgerError(f"the ledger is damaged at line {number}: {why}.") from None
+        self.entries.append(entry)
+
+    def open_fit(self, fit: str) -> FitRecord:
+        """The fit of this id, which must be open."""
+        if fit not in self.fits:
+            raise LedgerError(f"the ledger has no fit {fit}")
+        if self.fits[fit].closed:
+            raise LedgerError(f"fit {fit} is closed")
+        return self.fits[fit]
+
+    def _add(self, entry: Mapping[str, Any]) -> None:
+        kind = entry["type"]
+        if (kind == "ledger") != (self._header is None):
+            raise LedgerError("the header is missing" if self._header is None else "a second header")
+        adders: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "ledger": self._add_header,
+            "open": self._add_open,
+            "charge": self._add_charge,
+            "release": self._add_release,
+            "close": self._add_close,
+        }
+        if kind not in adders:
+            raise LedgerError("an unknown kind of entry; it was made by a newer version")
+        adders[kind](entry)
+
+    def _add_header(self, entry: Mapping[str, Any]) -> None:
+        if entry["version"] != VERSION:
+            raise LedgerError(f"this version of Sklar reads ledgers of version {VERSION} only")
+        self._header = Header(
+            name=str(entry["name"]),
+            cap=budget_from_json(entry["cap"]),
+            neighbours=Unit(neighbours=entry["neighbours"]).neighbours,
+            created=str(entry["created"]),
+        )
+
+    def _add_open(self, entry: Mapping[str, Any]) -> None:
+        if entry["fit"] in self.fits:
+            raise LedgerError("a fit is opened twice")
+        unit = Unit(**entry["unit"])
+        if unit.neighbours != self.header.neighbours:
+            raise LedgerError("a fit under another neighbour relation")
+        plan = None if entry["plan"] is None else _counts(entry["plan"], unit)
+        self.fits[entry["fit"]] = FitRecord(
+            id=entry["fit"],
+            opened=entry["time"],
+            method=entry["method"],
+            budget=Budget(**entry["budget"]),
+            allowance=Allowance(**entry["allowance"]),
+            unit=unit,
+            accountant=entry["accountant"],
+            plan=plan,
+            seed=int(entry["seed"]),
+            fingerprint=entry["fingerprint"],
+            left=plan_left(plan or ()),
+        )
+
+    def _add_charge(self, entry: Mapping[str, Any]) -> None:
+        fit = self.open_fit(entry["fit"])
+        step = StepRecord(
+            number=entry["step"],
+            label=entry["label"],
+            events=events_from_json(entry["events"], fit.unit),
+            repeats=entry["repeats"],
+        )
+        if step.number != len(fit.steps):
+            raise LedgerError("a step is out of order")
+        self.fits[fit.id] = with_step(fit, step)
+
+    def _add_release(self, entry: Mapping[str, Any]) -> None:
+        fit = self.open_fit(entry["fit"])
+        if fit.pending is None or fit.pending.number != entry["step"]:
+            raise LedgerError("a release without its charge")
+        last = replace(fit.pending, digest=str(entry["digest"]))
+        self.fits[fit.id] = replace(fit, steps=(*fit.steps[:-1], last))
+
+    def _add_close(self, entry: Mapping[str, Any]) -> None:
+        fit = self.open_fit(entry["fit"])
+        self.fits[fit.id] = replace(fit, closed=True)
+
+
+def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
+    """The fit after one more charge: a first try draws on the reservation, a repeat has reserved its own cost."""
+    steps = (*fit.steps, step)
+    if step.repeats is not None:
+        extra = fit.extra_epsilon + step.epsilon if fit.pure else fit.extra_epsilon
+        return replace(fit, steps=steps, extra_rho=fit.extra_rho + step.rho, extra_epsilon=extra)
+    cost = step.epsilon if fit.pure else step.rho
+    left = fit.left if fit.plan is None else (taken_from_plan(fit.left, step.events) or ())
+    return replace(fit, steps=steps, spent=fit.spent + cost, left=left)
+
+
+def _counts(values: list[Mapping[str, Any]], unit: Unit) -> tuple[CountEvent, ...]:
+    events = events_from_json(values, unit)
+    return tuple(event for event in events if isinstance(event, CountEvent))

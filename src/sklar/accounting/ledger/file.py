@@ -1,0 +1,206 @@
+"""The ledger as a file: locked, verified, synced appends, and the repair of a write that was cut short."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sklar.accounting.ledger.book import Book
+from sklar.accounting.ledger.chain import GENESIS, LONGEST_LINE, damage, is_torn, seal, unseal
+from sklar.accounting.ledger.journal import Decide
+from sklar.accounting.ledger.locks import exclusive
+from sklar.errors import LedgerError
+
+_CHUNK = 1 << 20
+
+
+class FileJournal:
+    """Entries in a file. The state is kept between calls, so that an append reads only what others added since.
+
+    Attributes:
+        path: The file.
+        book: The state, as of the last look.
+        head: Hash of the last line.
+        torn: Whether the file ended in a line that was cut short.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = True):
+        """Read and verify the whole file. With `writable` it must be possible to append to it."""
+        self.path = path
+        self.book = Book()
+        self.head = GENESIS
+        self.torn = False
+        self._writable = writable
+        self._verified = 0
+        self._ended = True
+        self._identity: tuple[int, int] | None = None
+        self._threads = threading.Lock()
+        _ = self.look().header  # a file without a header is no ledger
+
+    def look(self) -> Book:
+        """The state, up to date; nothing is written."""
+        with self._threads, self._open() as handle:
+            self._catch_up(handle)
+            return self.book
+
+    def append(self, decide: Decide) -> dict[str, Any]:
+        """Under the lock: read what is new, ask for an entry, write it, sync it to disk, and read it back."""
+        with self._threads, self._open() as handle, exclusive(handle, self.path):
+            self._check_place(handle)
+            self._catch_up(handle)
+            self._mend(handle)
+            entry = decide(self.book)
+            line, _ = seal(entry, self.head)
+            self._write(handle, line)
+            self._catch_up(handle)
+            return entry
+
+    @contextmanager
+    def _open(self) -> Generator[int]:
+        handle = open_ledger_file(self.path, writable=self._writable)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _check_place(self, handle: int) -> None:
+        """The file must still be the one at the path; it could have been moved away while we waited for the lock."""
+        try:
+            there = os.path.samestat(os.fstat(handle), self.path.stat())
+        except OSError:
+            there = False
+        if not there:
+            raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
+
+    def _catch_up(self, handle: int) -> None:
+        """Verify and take in all that was added since the last look."""
+        found = os.fstat(handle)
+        identity = (found.st_dev, found.st_ino)
+        if self._identity not in (None, identity) or found.st_size < self._verified:
+            raise LedgerError(f"the ledger {self.path} was replaced or cut while in use. Nothing was charged.")
+        self._identity, self.torn = identity, False
+        for line in _lines(handle, self._verified, self.path):
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        """Take in one line. Without its newline it counts if it is whole, and is left alone if it was cut short."""
+        if not self._ended:
+            self._take_end(line)
+        elif line.endswith(b"\n") or not is_torn(line):
+            entry, digest = unseal(line.removesuffix(b"\n"), self.head, len(self.book.entries) + 1)
+            self.book.add(entry)
+            self.head, self._ended = digest, line.endswith(b"\n")
+            self._verified += len(line)
+        else:
+            self.torn = True
+
+    def _take_end(self, line: bytes) -> None:
+        """The newline of a line that was taken in without it."""
+        if line != b"\n":
+            raise damage(len(self.book.entries), "it was changed after it was written")
+        self._ended = True
+        self._verified += 1
+
+    def _mend(self, handle: int) -> None:
+        """After a write that was cut short: drop an incomplete line, end a complete one."""
+        if self.torn:
+            try:
+                os.ftruncate(handle, self._verified)
+                os.fsync(handle)
+            except OSError as error:
+                raise _unusable(self.path, error) from None
+            self.torn = False
+        if not self._ended:
+            self._write(handle, b"\n")
+            self._take_end(b"\n")
+
+    def _write(self, handle: int, data: bytes) -> None:
+        """Write and sync; on failure take back what was written, so that nothing half-charged stays."""
+        try:
+            write_synced(handle, data)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(handle, self._verified)
+            raise _unusable(self.path, error) from None
+
+
+def open_ledger_file(path: Path, *, writable: bool) -> int:
+    """Open an existing ledger; only regular files are accepted (a pipe would block, a device swallow entries)."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise LedgerError(f"{path} is not a file, so it cannot be a ledger.")
+        return os.open(path, os.O_RDWR | os.O_APPEND if writable else os.O_RDONLY)
+    except FileNotFoundError:
+        raise LedgerError(f"there is no ledger at {path}. Make one with `sklar ledger create`.") from None
+    except (OSError, ValueError) as error:
+        raise _unusable(path, error) from None
+
+
+def write_new_file(path: Path, header: dict[str, Any]) -> None:
+    """Create a ledger of one line, all of it or nothing, and sync file and folder; never touch an existing file."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
+    line, _ = seal(header, GENESIS)
+    try:
+        _create(draft, line, os.O_TRUNC)
+        try:
+            os.link(draft, path)  # unlike a rename, this fails if the path is taken
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links: no better than exclusive creation
+            _create(path, line, os.O_EXCL)
+        sync_folder(path.parent)
+    except FileExistsError:
+        raise LedgerError(f"{path} exists already; a ledger is never overwritten.") from None
+    except (OSError, ValueError) as error:
+        raise _unusable(path, error) from None
+    finally:
+        with suppress(OSError, ValueError):
+            draft.unlink()
+
+
+def _create(path: Path, data: bytes, flag: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o666)
+    try:
+        write_synced(handle, data)
+    finally:
+        os.close(handle)
+
+
+def write_synced(handle: int, data: bytes) -> None:
+    """Write all bytes and wait until they are on disk."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+    os.fsync(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until a folder's list of files is on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _lines(handle: int, start: int, path: Path) -> Iterator[bytes]:
+    """Lines from `start` on, with their newline; the last may lack it."""
+    rest, place = b"", start
+    while chunk := os.pread(handle, _CHUNK, place):
+        place += len(chunk)
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+        if len(rest) > LONGEST_LINE:
+            raise LedgerError(f"{path} is not a ledger: it has a line of more than {LONGEST_LINE:,} bytes.")
+    if rest:
+        yield rest
+
+
+def _unusable(path: Path, error: OSError | ValueError) -> LedgerError:
+    why = error.strerror if isinstance(error, OSError) else "the path is not valid"
+    return LedgerError(f"the ledger {path} cannot be used: {why}. Nothing was charged.")

@@ -1,0 +1,216 @@
+"""What a ledger admits: reservations within the cap, charges within the reservation. The argument for both is here.
+
+**Within a fit.** The Door charges each measurement before it reads the rows for it, and what a method asks next may
+depend on all earlier releases. Let the allowance be an amount A of rho (or pure epsilon). Every mechanism has a cost in
+that measure that is known from its parameters before it runs, and a charge that would bring the sum above A is refused
+before anything is read. Stopping an adaptive sequence so that its costs never sum to more than A is a privacy filter,
+and the whole is A-zCDP, respectively A-DP (Rogers, Roth, Ullman, Vadhan 2016 for pure and approximate DP; Feldman,
+Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for Renyi DP and zCDP under full adaptivity). A fit with a plan must
+keep to it: each charged table takes one planned table of the same noise. Then, whatever the order, exact composition of
+the plan covers it (see `sklar.accounting.exact`), and the allowance may exceed the zCDP amount of its budget.
+
+**Between fits.** A reservation is what a fit may still do, so fits that run at the same time, or whose parameters
+depend on each other's outputs, are covered together if the sum of their *reservations* passes a filter against the cap.
+Reservations are never given back: what a fit did not use is lost, since using it later would need a finer argument.
+Which filter is used must not depend on outputs, so the cap and the first reservation, both made before any output
+exists, fix it:
+
+* `pure`: the cap has delta 0 or the first fit is pure. Epsilons are added; only pure fits are admitted.
+* `full`: the first fit rests on exact composition, its rho is more than the cap's rho, and its plan is exactly within
+  the cap's (epsilon, delta). It is covered alone and nothing more is admitted.
+* `zcdp`: all other cases. Rhos are added and kept within the rho of the cap. A pure fit of epsilon counts
+  epsilon tanh(epsilon / 2), an upper bound on the sum of its events' rhos since tanh grows.
+
+**Races and crashes.** A reservation is read, checked, written and synced under an exclusive lock on the file, so of two
+processes that want the last epsilon one sees the other's entry. An entry is on disk before the act it allows. If a
+process dies in between, the ledger shows more than was lost, never less. A line that was only partly written was never
+acted upon. A step whose charge stands and whose release is missing may be measured again, with fresh noise, but that is
+a further mechanism: it reserves its own cost against the cap, or is refused.
+
+One relation and one number of rows per person hold for all of a ledger, since amounts for different units do not add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import fsum
+from typing import Literal
+
+from sklar.accounting.allowance import Allowance, Measure
+from sklar.accounting.amounts import ROUNDING, exceeds
+from sklar.accounting.budget import Budget
+from sklar.accounting.compose import Accountant
+from sklar.accounting.events import CountEvent, Event
+from sklar.accounting.exact import draws_of, exact_delta, why_not_exact
+from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
+from sklar.accounting.noise import Noise
+from sklar.accounting.zcdp import epsilon_to_rho
+from sklar.errors import LedgerError, OverspendError
+
+Regime = Literal["pure", "full", "zcdp"]
+PlanLeft = tuple[tuple[Noise, int], ...]
+
+
+def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[CountEvent] | None) -> Accountant:
+    """How this allowance keeps the promise of this budget; OverspendError if it does not."""
+    if plan and exceeds(fsum(getattr(event, allowance.measure) for event in plan), allowance.amount):
+        raise OverspendError("the planned tables cost more than the fit's allowance.")
+    if allowance.measure == "epsilon":
+        if budget.epsilon is None or exceeds(allowance.amount, budget.epsilon):
+            raise OverspendError("the allowance in epsilon is more than the fit's budget.")
+        return "pure"
+    if budget.pure:
+        raise OverspendError("a budget with delta 0 cannot be spent as rho: Gaussian noise needs a delta above 0.")
+    if plan and budget.epsilon is not None and within(plan, budget.epsilon, budget.delta):
+        return "exact"
+    if exceeds(allowance.amount, _rho(budget)):
+        raise OverspendError("the allowance in rho is more than the fit's budget, and no plan shows that it is within.")
+    return "zcdp"
+
+
+def within(plan: Sequence[CountEvent], epsilon: float, delta: float) -> bool:
+    """Whether exact composition applies to the plan and puts it within (epsilon, delta)."""
+    return why_not_exact(plan, delta) is None and exact_delta(draws_of(plan), epsilon) <= delta
+
+
+def regime(cap: Budget, first: FitRecord) -> Regime:
+    """Which filter holds for a ledger with this cap, by its first fit."""
+    if cap.pure or first.pure:
+        return "pure"
+    over = exceeds(first.allowance.amount, _rho(cap))
+    return "full" if first.accountant == "exact" and over else "zcdp"
+
+
+def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, float] | None:
+    """What the cap still admits, in the measure its filter adds up; None without a cap."""
+    cap = header.cap
+    if cap is None:
+        return None
+    if cap.pure or (fits and fits[0].pure):
+        assert cap.epsilon is not None
+        return "epsilon", max(0.0, cap.epsilon - fsum(fit.reserved_epsilon for fit in fits))
+    full = bool(fits) and regime(cap, fits[0]) == "full"
+    return "rho", 0.0 if full else max(0.0, _rho(cap) - fsum(fit.reserved_rho for fit in fits))
+
+
+def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> None:
+    """Refuse a fit that the ledger does not admit beside those it has."""
+    _check_unit(header, fits, new)
+    if header.cap is None:
+        return
+    rule = regime(header.cap, fits[0] if fits else new)
+    if rule == "full":
+        _check_full(header.cap, fits, new)
+    elif rule == "pure":
+        _check_pure(header.cap, fits, new)
+    else:
+        _check_zcdp(header.cap, fits, new.reserved_rho)
+
+
+def check_charge(fit: FitRecord, step: StepRecord) -> None:
+    """Refuse a first charge that is not covered by the fit's own reservation."""
+    cost = step.epsilon if fit.pure else step.rho
+    if exceeds(fit.spent + cost, fit.allowance.amount):
+        raise OverspendError(
+            f"the step {step.label!r} costs {cost:.4g} {fit.allowance.measure}; of the {fit.allowance.amount:.4g} "
+            f"reserved for this fit {max(fit.allowance.amount - fit.spent, 0.0):.4g} is left. Nothing was read."
+        )
+    if fit.plan is not None and taken_from_plan(fit.left, step.events) is None:
+        raise OverspendError(f"the step {step.label!r} is not in the plan this fit reserved its budget for.")
+
+
+def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step: StepRecord) -> None:
+    """Refuse to measure a lost step again if the cap has no room for its cost, or if it asks for more than before."""
+    lost = fit.steps[step.repeats or 0]
+    if exceeds(step.rho, lost.rho) or (fit.pure and exceeds(step.epsilon, lost.epsilon)):
+        raise OverspendError(f"the step {step.label!r} costs more than the step {lost.label!r} it measures again.")
+    if header.cap is None:
+        return
+    rule = regime(header.cap, fits[0])
+    if rule == "full":
+        raise OverspendError(f"the cap of ledger {header.name!r} leaves nothing to measure a lost step again.")
+    if rule == "pure":
+        _check_pure_sum(header.cap, fits, step.epsilon)
+    else:
+        _check_zcdp(header.cap, fits, step.rho)
+
+
+def plan_left(plan: Iterable[CountEvent]) -> PlanLeft:
+    """Tables that may be charged under a plan, by noise."""
+    left: dict[Noise, int] = {}
+    for event in plan:
+        left[event.noise] = left.get(event.noise, 0) + event.tables
+    return tuple(left.items())
+
+
+def taken_from_plan(left: PlanLeft, events: Iterable[Event]) -> PlanLeft | None:
+    """What is left of a plan after these events, or None if they are not in it."""
+    remaining = dict(left)
+    for event in events:
+        if not isinstance(event, CountEvent):
+            return None
+        noise = next((planned for planned in remaining if _same(planned, event.noise)), None)
+        if noise is None or remaining[noise] < event.tables:
+            return None
+        remaining[noise] -= event.tables
+    return tuple(remaining.items())
+
+
+def _same(planned: Noise, asked: Noise) -> bool:
+    return planned.kind == asked.kind and abs(planned.scale - asked.scale) <= ROUNDING * planned.scale
+
+
+def _rho(budget: Budget) -> float:
+    if budget.rho is not None:
+        return budget.rho
+    assert budget.epsilon is not None
+    return epsilon_to_rho(budget.epsilon, budget.delta)
+
+
+def _check_unit(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> None:
+    if new.unit.neighbours != header.neighbours:
+        raise LedgerError(
+            f"ledger {header.name!r} counts losses under {header.neighbours} neighbours; this fit is under "
+            f"{new.unit.neighbours}. Amounts under different relations do not add: use another ledger or relation."
+        )
+    if fits and new.unit != fits[0].unit:
+        raise LedgerError(
+            f"ledger {header.name!r} counts losses for {fits[0].unit.rows_per_person} row(s) per person; this fit is "
+            f"for {new.unit.rows_per_person}. Use the same number, or another ledger."
+        )
+
+
+def _check_full(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
+    if fits:
+        raise OverspendError("the cap of this ledger was used up by its first fit. Nothing was read.")
+    if new.plan is None or cap.epsilon is None or not within(new.plan, cap.epsilon, cap.delta):
+        _refuse("rho", new.reserved_rho, _rho(cap), 0.0)
+
+
+def _check_pure(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
+    if not new.pure:
+        raise OverspendError(
+            "this ledger adds up pure epsilons, by its cap or its first fit; a fit with a delta is not admitted. "
+            "Use delta=0, or another ledger."
+        )
+    _check_pure_sum(cap, fits, new.reserved_epsilon)
+
+
+def _check_pure_sum(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None:
+    assert cap.epsilon is not None
+    used = fsum(fit.reserved_epsilon for fit in fits)
+    if exceeds(used + cost, cap.epsilon):
+        _refuse("epsilon", cost, cap.epsilon, used)
+
+
+def _check_zcdp(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None:
+    used = fsum(fit.reserved_rho for fit in fits)
+    if exceeds(used + cost, _rho(cap)):
+        _refuse("rho", cost, _rho(cap), used)
+
+
+def _refuse(measure: str, cost: float, cap: float, used: float) -> None:
+    raise OverspendError(
+        f"the ledger's cap allows {cap:.4g} {measure} in total, {used:.4g} of it is reserved, and {cost:.4g} more was "
+        "asked for. Nothing was read or charged."
+    )

@@ -1,0 +1,86 @@
+"""Reading a ledger without writing to it: what happened, what is unfinished, and whether the chain holds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklar.accounting.allowance import Measure
+from sklar.accounting.ledger.chain import GENESIS, seal
+from sklar.accounting.ledger.file import FileJournal
+from sklar.accounting.ledger.filters import left_of_cap
+from sklar.accounting.ledger.locks import is_alive
+from sklar.accounting.ledger.records import FitRecord, Header
+from sklar.accounting.ledger.totals import LedgerTotals, ledger_totals
+from sklar.errors import LedgerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerView:
+    """A ledger as it stood when it was read and verified.
+
+    Attributes:
+        path: The file.
+        header: Name, cap and relation.
+        fits: All fits, in order of their reservation.
+        entries: All entries, as they stand in the file.
+        head: Hash of the last line; keep it elsewhere to notice if lines are cut off.
+        torn: Whether the file ends in a line that was cut short; it was never acted upon.
+        alive: Unfinished fits whose process is still running.
+    """
+
+    path: Path
+    header: Header
+    fits: tuple[FitRecord, ...]
+    entries: tuple[dict[str, Any], ...]
+    head: str
+    torn: bool
+    alive: frozenset[str]
+
+    @property
+    def unfinished(self) -> tuple[FitRecord, ...]:
+        """Fits that were neither closed nor are still running: these can be resumed."""
+        return tuple(fit for fit in self.fits if not fit.closed and fit.id not in self.alive)
+
+    @property
+    def left(self) -> tuple[Measure, float] | None:
+        """What the cap still admits, as ("rho" or "epsilon", amount); None without a cap."""
+        return left_of_cap(self.header, self.fits)
+
+    def totals(self, delta: float | None = None) -> LedgerTotals:
+        """What all fits together may lose."""
+        return ledger_totals(self.header, self.fits, delta)
+
+
+def read_ledger(path: str | os.PathLike[str]) -> LedgerView:
+    """Read and verify a ledger file; LedgerError says what is wrong and in which line."""
+    journal = FileJournal(Path(path), writable=False)
+    fits = tuple(journal.book.fits.values())
+    return LedgerView(
+        path=Path(path),
+        header=journal.book.header,
+        fits=fits,
+        entries=tuple(journal.book.entries),
+        head=journal.head,
+        torn=journal.torn,
+        alive=frozenset(fit.id for fit in fits if not fit.closed and is_alive(Path(path), fit.id)),
+    )
+
+
+def verify_ledger(path: str | os.PathLike[str], head: str | None = None) -> LedgerView:
+    """Read a ledger and check its chain; with `head`, an earlier last line's hash, also that nothing was cut off."""
+    view = read_ledger(path)
+    if head is not None:
+        _require_head(view, head)
+    return view
+
+
+def _require_head(view: LedgerView, head: str) -> None:
+    digest = GENESIS
+    for entry in view.entries:
+        _, digest = seal(entry, digest)
+        if digest == head:
+            return
+    raise LedgerError(f"the ledger {view.path} has no line of the given hash: it was cut short or rewritten.")

@@ -1,0 +1,131 @@
+"""What a ledger knows of each fit: its reservation, its steps, and what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.compose import Accountant
+from sklar.accounting.events import CountEvent, Event
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.zcdp import pure_to_rho
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line: which dataset, how much may be lost in total, and for which neighbours.
+
+    Attributes:
+        name: What the custodian calls the dataset.
+        cap: The most all fits together may lose, as (epsilon, delta); None for no cap.
+        neighbours: The one relation all promises of this ledger are about.
+        created: UTC time of creation.
+    """
+
+    name: str
+    cap: Budget | None
+    neighbours: Neighbours
+    created: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """One charge: what was about to be measured, and the hash of what came of it.
+
+    Attributes:
+        number: 0, 1, 2, ... within the fit.
+        label: What the step was for.
+        events: The mechanisms, with their parameters.
+        repeats: The step this one measures again because its release was lost; None for a first try.
+        digest: SHA-256 of the recorded releases; None if the fit was cut short before they were recorded.
+    """
+
+    number: int
+    label: str
+    events: tuple[Event, ...]
+    repeats: int | None
+    digest: str | None = None
+
+    @property
+    def rho(self) -> float:
+        """zCDP cost."""
+        return sum(event.rho for event in self.events)
+
+    @property
+    def epsilon(self) -> float:
+        """Pure cost; infinite with Gaussian noise."""
+        return sum(event.epsilon for event in self.events)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRecord:
+    """One fit: what it reserved and what it did.
+
+    Attributes:
+        id: Random name of the fit.
+        opened: UTC time of the reservation.
+        method: Name of the method.
+        budget: The promise asked for.
+        allowance: What was reserved for it.
+        unit: Whom the promise protects.
+        accountant: How the allowance keeps the promise: "pure", "zcdp", or "exact" (good for `plan` only).
+        plan: All events the fit may cause, if they were set in advance; else None.
+        seed: Seed of the post-processing.
+        fingerprint: Hash of schema, method and options, to recognize a fit that may be resumed.
+        steps: All charges, in order.
+        spent: Sum of first charges, in the allowance's measure.
+        extra_rho: Further rho reserved for repeated steps.
+        extra_epsilon: Further epsilon reserved for repeated steps.
+        left: Noise and number of tables of the plan that are not yet charged.
+        closed: Whether the fit is finished.
+    """
+
+    id: str
+    opened: str
+    method: str
+    budget: Budget
+    allowance: Allowance
+    unit: Unit
+    accountant: Accountant
+    plan: tuple[CountEvent, ...] | None
+    seed: int
+    fingerprint: str
+    steps: tuple[StepRecord, ...] = ()
+    spent: float = 0.0
+    extra_rho: float = 0.0
+    extra_epsilon: float = 0.0
+    left: tuple[tuple[Noise, int], ...] = ()
+    closed: bool = False
+
+    @property
+    def pure(self) -> bool:
+        """Whether all of the fit is pure epsilon."""
+        return self.allowance.measure == "epsilon"
+
+    @property
+    def reserved_rho(self) -> float:
+        """zCDP cost of all the fit may do, repeats included."""
+        first = pure_to_rho(self.allowance.amount) if self.pure else self.allowance.amount
+        return first + self.extra_rho
+
+    @property
+    def reserved_epsilon(self) -> float:
+        """Pure cost of all the fit may do, repeats included; infinite unless the fit is pure."""
+        return self.allowance.amount + self.extra_epsilon if self.pure else float("inf")
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a lost step was measured again, so that the fit did more than it planned."""
+        return any(step.repeats is not None for step in self.steps)
+
+    @property
+    def pending(self) -> StepRecord | None:
+        """The last step, if it was charged and its release was never recorded."""
+        return self.steps[-1] if self.steps and self.steps[-1].digest is None else None
+
+    @property
+    def digests(self) -> dict[int, str]:
+        """Hash of the recorded releases of each step that has them."""
+        return {step.number: step.digest for step in self.steps if step.digest is not None}

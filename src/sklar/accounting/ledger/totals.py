@@ -1,0 +1,95 @@
+"""What one fit, and all fits of a ledger together, may lose: reservations added up by the smallest bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from sklar.accounting.amounts import checked_delta
+from sklar.accounting.compose import Accountant, Total
+from sklar.accounting.events import CountEvent
+from sklar.accounting.exact import draws_of, exact_epsilon, why_not_exact
+from sklar.accounting.ledger.records import FitRecord, Header
+from sklar.accounting.zcdp import rho_to_epsilon
+
+REPORTING_DELTA = 1e-9
+"""Delta of totals where neither the cap nor a fit names one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerTotals:
+    """A bound on the privacy loss of all fits of a ledger.
+
+    Attributes:
+        fits: How many fits were counted.
+        epsilon: The bound.
+        delta: The delta it holds at; 0 for pure sums.
+        rho: Sum of the reservations in zCDP.
+        accountant: Which bound it is: "pure", "zcdp" or "exact".
+        in_advance: Whether the bound needs the budgets of all fits to have been set before the first output. Pure sums
+            never need it, nor does the cap itself: a capped ledger stays within its cap whatever its fits depended on.
+    """
+
+    fits: int
+    epsilon: float
+    delta: float
+    rho: float
+    accountant: Accountant
+    in_advance: bool
+
+
+def fit_total(fit: FitRecord, delta: float | None = None) -> Total:
+    """The bound for one fit alone, at its own delta unless told otherwise.
+
+    A fit that kept to its plan is bounded exactly; one that measured a lost step again is bounded by zCDP.
+    """
+    return _smallest((fit,), fit.budget.delta if delta is None else checked_delta(delta), exact=True)
+
+
+def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None = None) -> LedgerTotals:
+    """The bound for all fits, at the cap's delta, else at the largest delta of a fit, unless told otherwise.
+
+    Under a cap several fits are added as the cap's filter adds them. Without a cap exact composition is used where all
+    fits were planned.
+    """
+    chosen = _reporting_delta(header, fits) if delta is None else checked_delta(delta)
+    best = _smallest(fits, chosen, exact=header.cap is None or len(fits) == 1)
+    return LedgerTotals(
+        fits=len(fits),
+        epsilon=best.epsilon,
+        delta=best.delta,
+        rho=best.rho,
+        accountant=best.accountant,
+        in_advance=len(fits) > 1 and best.accountant != "pure",
+    )
+
+
+def _reporting_delta(header: Header, fits: Sequence[FitRecord]) -> float:
+    if header.cap is not None:
+        return header.cap.delta
+    return max((fit.budget.delta for fit in fits), default=0.0)
+
+
+def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> Total:
+    rho = fsum(fit.reserved_rho for fit in fits)
+    epsilon = fsum(fit.reserved_epsilon for fit in fits)
+    bounds = [Total(epsilon=epsilon, delta=0.0, rho=rho, accountant="pure")]
+    if epsilon == float("inf") and delta == 0:
+        delta = REPORTING_DELTA
+    if delta > 0:
+        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta, rho=rho, accountant="zcdp"))
+    plan = _joint_plan(fits)
+    if delta > 0 and exact and plan is not None and why_not_exact(plan, delta) is None:
+        bounds.append(Total(epsilon=exact_epsilon(draws_of(plan), delta), delta=delta, rho=rho, accountant="exact"))
+    return min(bounds, key=lambda bound: bound.epsilon)
+
+
+def _joint_plan(fits: Sequence[FitRecord]) -> tuple[CountEvent, ...] | None:
+    """All events that planned fits may cause, or None if one of them had no plan or did more than it planned."""
+    events: list[CountEvent] = []
+    for fit in fits:
+        if fit.plan is None or fit.repeated:
+            return None
+        events.extend(fit.plan)
+    return tuple(events)
