@@ -38,7 +38,7 @@ class FileJournal:
         self._writable = writable
         self._verified = 0
         self._ended = True
-        self._identity: tuple[int, int] | None = None
+        self._last = b""
         self._threads = threading.Lock()
         _ = self.look().header  # a file without a header is no ledger
 
@@ -78,12 +78,13 @@ class FileJournal:
             raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
 
     def _catch_up(self, handle: int) -> None:
-        """Verify and take in all that was added since the last look."""
-        found = os.fstat(handle)
-        identity = (found.st_dev, found.st_ino)
-        if self._identity not in (None, identity) or found.st_size < self._verified:
+        """Verify and take in all that was added since the last look.
+
+        The last line known must still be in its place; its hash stands for all lines before it.
+        """
+        if os.pread(handle, len(self._last), self._verified - len(self._last)) != self._last:
             raise LedgerError(f"the ledger {self.path} was replaced or cut while in use. Nothing was charged.")
-        self._identity, self.torn = identity, False
+        self.torn = False
         for line in _lines(handle, self._verified, self.path):
             self._take(line)
 
@@ -95,7 +96,7 @@ class FileJournal:
             entry, digest = unseal(line.removesuffix(b"\n"), self.head, len(self.book.entries) + 1)
             self.book.add(entry)
             self.head, self._ended = digest, line.endswith(b"\n")
-            self._verified += len(line)
+            self._last, self._verified = line, self._verified + len(line)
         else:
             self.torn = True
 
@@ -104,7 +105,7 @@ class FileJournal:
         if line != b"\n":
             raise damage(len(self.book.entries), "it was changed after it was written")
         self._ended = True
-        self._verified += 1
+        self._last, self._verified = self._last + line, self._verified + 1
 
     def _mend(self, handle: int) -> None:
         """After a write that was cut short: drop an incomplete line, end a complete one."""
