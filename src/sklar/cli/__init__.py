@@ -1,1 +1,1 @@
-"""cli."""
+"""The command line: each command parses, calls a pipeline and prints. Pipelines are imported when a command runs."""

@@ -73,7 +73,7 @@ def _fresh_folder(folder: Path) -> Path:
     """A folder without files of an earlier demo; one with other files in it is refused."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()) and not (folder / NOTE).is_file():
+        if any(folder.iterdir()) and not _is_demo(folder):
             raise OutputError(f"the folder {folder} is not empty; name a new or empty one for the demo.")
         for old in folder.iterdir():
             if old.name.startswith(("people.", "synthetic.", "claim.")) and old.is_file():
@@ -82,6 +82,11 @@ def _fresh_folder(folder: Path) -> Path:
         raise OutputError(f"cannot make the folder {folder}: {(error.strerror or 'it failed').lower()}.") from None
     _write_text(folder / NOTE, NOTE_TEXT)
     return folder
+
+
+def _is_demo(folder: Path) -> bool:
+    note = folder / NOTE
+    return note.is_file() and note.read_bytes().startswith(NOTE_TEXT.encode()[:20])
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -1,0 +1,45 @@
+"""sklar demo."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sklar.cli import show
+from sklar.cli.guard import guarded
+from sklar.cli.options import Json, MethodName
+
+NAME = "demo"
+
+
+@guarded
+def command(
+    directory: Annotated[
+        str, typer.Argument(metavar="[DIRECTORY]", help="New or empty folder for the files.")
+    ] = "sklar-demo",
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget.")] = 1.0,
+    rows: Annotated[int, typer.Option("--rows", help="Rows of the made-up table.")] = 20_000,
+    method: MethodName = None,
+    json: Json = False,
+) -> None:
+    """Make a private synthetic table of a made-up one, in seconds.
+
+    Leaves the pretended private table, its schema, ledger, model, synthetic table and claim in a folder.
+
+    \b
+    Example:
+      sklar demo
+      sklar demo my-folder -e 0.5 --method independent
+    """
+    from sklar.pipeline.demo import demo
+
+    made = demo(directory, epsilon=epsilon, rows=rows, method=method)
+    if json:
+        show.as_json({"claim": made.claim, "rows": made.rows, "files": [str(path) for path in made.files]})
+        return
+    show.paragraph(made.claim)
+    show.line()
+    show.line(f"{made.rows:,} synthetic rows. The files are in {made.folder}:")
+    for path in made.files:
+        show.line(f"  {path}")

@@ -1,0 +1,144 @@
+"""sklar ledger create, show and verify."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sklar.cli import show
+from sklar.cli.guard import guarded
+from sklar.cli.options import Json
+
+if TYPE_CHECKING:
+    from sklar.accounting.ledger import LedgerView
+
+app = typer.Typer(help="What was spent on a dataset, and how much may be.", no_args_is_help=True, rich_markup_mode=None)
+
+LedgerPath = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger file.")]
+
+
+@app.command("create")
+@guarded
+def create(
+    ledger: LedgerPath,
+    name: Annotated[str, typer.Option("--name", help="What you call the dataset; never derive it from the rows.")],
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Cap on all fits together.")] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="Delta of the cap; 0 for pure epsilon.")] = None,
+    neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = "add-remove",
+    json: Json = False,
+) -> None:
+    """Make a ledger for one dataset.
+
+    The cap limits what all fits together may spend.
+
+    \b
+    Example:
+      sklar ledger create people.ledger --name people --epsilon 3 --delta 1e-8
+    """
+    from sklar.accounting.ledger import create_ledger, read_ledger
+
+    relation: Any = neighbours
+    create_ledger(ledger, name, epsilon, delta, relation)
+    if json:
+        show.as_json(_facts(read_ledger(ledger)))
+        return
+    capped = "without a cap" if epsilon is None else f"with a cap of epsilon {epsilon:g} at delta {delta:g}"
+    show.line(f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours.")
+
+
+@app.command("show")
+@guarded
+def show_ledger(ledger: LedgerPath, json: Json = False) -> None:
+    """Show what was spent and what is left.
+
+    \b
+    Example:
+      sklar ledger show people.ledger
+    """
+    from sklar.accounting.ledger import read_ledger
+
+    facts = _facts(read_ledger(ledger))
+    if json:
+        show.as_json(facts)
+        return
+    show.line(f"{facts['name']}: {facts['neighbours']} neighbours, {_cap(facts)}; since {facts['created']}.")
+    if facts["fits"]:
+        show.table(
+            ["fit", "opened", "method", "epsilon", "delta", "steps", "state"],
+            [
+                (f["id"], f["opened"], f["method"], f["epsilon"], f["delta"], f["steps"], f["state"])
+                for f in facts["fits"]
+            ],
+        )
+    total = facts["total"]
+    show.line(
+        f"All {len(facts['fits'])} fits together: epsilon {show.number(total['epsilon'])} "
+        f"at delta {show.number(total['delta'])} (rho {show.number(total['rho'])})."
+    )
+    if facts["left"] is not None:
+        show.line(f"Left: {facts['left']['measure']} {show.number(facts['left']['amount'])}.")
+
+
+@app.command("verify")
+@guarded
+def verify(
+    ledger: LedgerPath,
+    head: Annotated[
+        str | None,
+        typer.Option("--head", metavar="HASH", help="A hash noted earlier, to see that no line was cut off."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check that no line was changed, moved or taken out.
+
+    \b
+    Example:
+      sklar ledger verify people.ledger
+    """
+    from sklar.accounting.ledger import verify_ledger
+
+    view = verify_ledger(ledger, head)
+    if json:
+        show.as_json(
+            {"ledger": ledger, "valid": True, "entries": len(view.entries), "head": view.head, "torn": view.torn}
+        )
+        return
+    show.line(f"{ledger}: {len(view.entries)} entries, unbroken chain. Hash of the last line: {view.head}")
+    if view.torn:
+        show.line("Its end was cut short while being written; that line was never acted upon and will be dropped.")
+
+
+def _facts(view: LedgerView) -> dict[str, Any]:
+    from sklar.accounting.ledger import fit_total
+
+    total, left, cap = view.totals(), view.left, view.header.cap
+    return {
+        "name": view.header.name,
+        "created": view.header.created,
+        "neighbours": view.header.neighbours,
+        "cap": None if cap is None else {"epsilon": cap.epsilon, "delta": cap.delta},
+        "fits": [{**_fit(fit), **_amounts(fit_total(fit)), "state": _state(view, fit)} for fit in view.fits],
+        "total": _amounts(total),
+        "left": None if left is None else {"measure": left[0], "amount": left[1]},
+        "head": view.head,
+    }
+
+
+def _fit(fit: Any) -> dict[str, Any]:
+    return {"id": fit.id, "opened": fit.opened, "method": fit.method, "steps": len(fit.steps)}
+
+
+def _amounts(total: Any) -> dict[str, Any]:
+    return {"epsilon": total.epsilon, "delta": total.delta, "rho": total.rho, "accountant": total.accountant}
+
+
+def _state(view: LedgerView, fit: Any) -> str:
+    if fit.closed:
+        return "finished"
+    return "running" if fit.id in view.alive else "unfinished"
+
+
+def _cap(facts: dict[str, Any]) -> str:
+    cap = facts["cap"]
+    return "no cap" if cap is None else f"cap epsilon {cap['epsilon']:g} at delta {cap['delta']:g}"

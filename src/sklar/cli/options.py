@@ -1,0 +1,71 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+SchemaFile = Annotated[str, typer.Option("--schema", "-s", metavar="TOML", help="Public facts about the columns.")]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
+]
+Delta = Annotated[float, typer.Option("--delta", help="Chance with which epsilon may fail; 0 for pure epsilon.")]
+Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP, instead of epsilon.")]
+MethodName = Annotated[str | None, typer.Option("--method", "-m", help="See `sklar methods`.")]
+LedgerFile = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="Default: next to the data.")]
+NeighboursName = Annotated[
+    str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the method.")
+]
+RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="The most rows one person may have.")]
+Target = Annotated[str | None, typer.Option("--target", help="Column that others will be used to predict.")]
+NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Needed by methods that promise nothing.")]
+MethodOptions = Annotated[
+    list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
+]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a text file; default: as in its header.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a text file; default: UTF-8.")]
+NullValues = Annotated[
+    list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that stands for null; repeatable.")
+]
+Sql = Annotated[str | None, typer.Option("--sql", help="DuckDB query whose result is the table; FILE is `data` in it.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the sampling: same seed, same sample.")]
+SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Disarm texts that spreadsheets take for formulas.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+STANDARD_OUTPUT = "-"
+
+
+def read_options(texts: Iterable[str] | None) -> dict[str, Any]:
+    """Options of a method from texts key=value; numbers, true, false and null are read as such."""
+    options: dict[str, Any] = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise typer.BadParameter(f"write an option as key=value; found {text!r}", param_hint="-O")
+        options[key.strip().replace("-", "_")] = _value(value)
+    return options
+
+
+def reader_options(
+    delimiter: str | None, encoding: str | None, null_values: list[str] | None, sql: str | None
+) -> dict[str, Any]:
+    """How to read the data, as `fit` takes it; only what was asked for."""
+    tab = "\t" if delimiter in ("\\t", "tab") else delimiter
+    asked = {"delimiter": tab, "encoding": encoding, "null_values": null_values or None, "sql": sql}
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def refuse_json_with_data(output: str, json_wanted: bool) -> None:
+    """Two kinds of output cannot share standard output."""
+    if json_wanted and output == STANDARD_OUTPUT:
+        raise typer.BadParameter("choose one: `-o -` writes the rows to standard output", param_hint="--json")
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,83 @@
+"""What commands print: plain lines and tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import typer
+
+
+def line(text: str = "") -> None:
+    """One line on standard output."""
+    typer.echo(text)
+
+
+def note(text: str) -> None:
+    """One line on standard error, next to data on standard output."""
+    typer.echo(text, err=True)
+
+
+def as_json(value: Any) -> None:
+    """Plain data as JSON on standard output."""
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def paragraph(text: str) -> None:
+    """Text wrapped to the width of the terminal; one long line when there is none."""
+    if not sys.stdout.isatty():
+        typer.echo(text)
+        return
+    import shutil
+    import textwrap
+
+    typer.echo(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table without frills: as wide as its content when piped."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    listed = [[_cell(value) for value in row] for row in rows]
+    for i, heading in enumerate(headings):
+        numeric = bool(listed) and all(_looks_numeric(row[i]) for row in listed)
+        grid.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in listed:
+        grid.add_row(*row)
+    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    console.print(grid, width=None if sys.stdout.isatty() else 10_000, no_wrap=not sys.stdout.isatty())
+
+
+def number(value: float | None) -> str:
+    """A number with a few digits."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _looks_numeric(text: str) -> bool:
+    return text == "-" or text.replace(",", "").replace(".", "").replace("-", "").replace("e+", "").isdigit()
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity: it becomes the text "inf"."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in cast("Iterable[Any]", value)]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    item = getattr(value, "item", None)
+    return _plain(item()) if callable(item) else str(value)

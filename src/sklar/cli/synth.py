@@ -1,0 +1,96 @@
+"""sklar synth."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sklar.cli import show
+from sklar.cli.guard import guarded
+from sklar.cli.options import (
+    STANDARD_OUTPUT,
+    Delimiter,
+    Delta,
+    Encoding,
+    Epsilon,
+    Json,
+    LedgerFile,
+    MethodName,
+    MethodOptions,
+    NeighboursName,
+    NoGuarantee,
+    NullValues,
+    Rho,
+    RowsPerPerson,
+    SafeCsv,
+    SchemaFile,
+    Seed,
+    Sql,
+    Target,
+    read_options,
+    reader_options,
+    refuse_json_with_data,
+)
+from sklar.cli.progress import pass_bar
+
+NAME = "synth"
+
+
+@guarded
+def command(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
+    ],
+    schema: SchemaFile,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - for CSV here.")],
+    epsilon: Epsilon = None,
+    delta: Delta = 1e-9,
+    rho: Rho = None,
+    method: MethodName = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table has.")] = None,
+    seed: Seed = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Keep the model here, too.")] = None,
+    ledger: LedgerFile = None,
+    neighbours: NeighboursName = None,
+    rows_per_person: RowsPerPerson = 1,
+    target: Target = None,
+    no_guarantee: NoGuarantee = False,
+    option: MethodOptions = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+    sql: Sql = None,
+    safe_csv: SafeCsv = False,
+    json: Json = False,
+) -> None:
+    """Turn a private table into a synthetic one.
+
+    Fits a model and samples from it. --model keeps the model, for more samples at no further cost.
+
+    \b
+    Example:
+      sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
+    """
+    from sklar.pipeline.synth import Output, synthesize
+    from sklar.schema.table import Schema
+
+    refuse_json_with_data(output, json)
+    relation: Any = neighbours
+    wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model)
+    facts, options = Schema.read(schema), read_options(option)
+    with pass_bar("reading rows") as progress:
+        fitted, count = synthesize(
+            file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
+            neighbours=relation, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
+            progress=progress, reader=reader_options(delimiter, encoding, null_value, sql), **options,
+        )  # fmt: skip
+    claim = fitted.claim
+    if json:
+        show.as_json({"output": output, "rows": count, "claim": str(claim), "claim_record": claim.to_dict()})
+    elif output == STANDARD_OUTPUT:
+        show.note(str(claim))
+    else:
+        show.paragraph(str(claim))
+        show.line()
+        show.line(f"{count:,} synthetic rows are in {output}.")
