@@ -32,7 +32,12 @@ def exact_counts(rows: EncodedRows, specs: Sequence[TableSpec], *, max_bytes: in
     """
     plan = plan_counts(rows.schema, specs, max_bytes)
     found = _count_plan(rows, plan)
-    return tuple(found[answer].copy() if plan.answers.count(answer) > 1 else found[answer] for answer in plan.answers)
+    given: set[int] = set()
+    answers: list[Counts] = []
+    for answer in plan.answers:
+        answers.append(found[answer].copy() if answer in given else found[answer])
+        given.add(answer)
+    return tuple(answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,9 +98,10 @@ class EncodedRows:
         if self._cache is None:
             yield from self._encoded(columns)
             return
-        places = [self.schema.modelled.index(name) for name in columns]
+        place = {name: at for at, name in enumerate(self.schema.modelled)}
+        places = [place[name] for name in columns]
         for batch in self._cache:
-            yield CodeBatch(rows=batch.rows, codes=tuple(batch.codes[place] for place in places))
+            yield CodeBatch(rows=batch.rows, codes=tuple(batch.codes[at] for at in places))
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[npt.NDArray[np.int32]]:
         """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""

@@ -31,11 +31,12 @@ class PandasFrame(Source):
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
 
-        places = [self._names.index(name) for name in columns]
+        place = {name: at for at, name in enumerate(self._names)}
+        places = [place[name] for name in columns]
         rows = len(self._frame)
         for start in range(0, rows, BATCH_ROWS):
             part = slice(start, min(start + BATCH_ROWS, rows))
-            arrays = [_from_pandas(self._frame.iloc[part, place]) for place in places]
+            arrays = [_from_pandas(self._frame.iloc[part, at]) for at in places]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
             if self._progress:
                 self._progress(part.stop / rows)

@@ -29,7 +29,8 @@ class IpcFile(Source):
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         self._stamp.require_unchanged()
-        places = [self._names.index(name) for name in columns]
+        place = {name: at for at, name in enumerate(self._names)}
+        places = [place[name] for name in columns]
         reader = self._open(sorted(places))
         total = getattr(reader, "num_record_batches", 0)
         for number, batch in enumerate(_each_batch(reader), 1):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from sklar.errors import SklarError, SourceError
 from sklar.rows.sources.bytes import Utf8Bytes, wrong_encoding
 from sklar.rows.sources.files import FileStamp, suffix_of
@@ -24,10 +26,11 @@ class TextFile(Source):
     def __init__(self, path: str, options: ReadOptions):
         super().__init__()
         self._stamp, self._options = FileStamp(path), options
-        stated = options.delimiter or ("\t" if suffix_of(path) in (".tsv", ".tab") else None)
+        tabbed = suffix_of(path) in (".tsv", ".tab")
+        stated = "\t" if tabbed and options.delimiter is None else options.delimiter
         if stated is not None and (len(stated) != 1 or not stated.isascii() or stated in '"\r\n\0'):
             raise SourceError("delimiter must be one ASCII character other than a quote or a line break")
-        with self._bytes() as stream:
+        with Utf8Bytes(self._stamp, options.encoding, None) as stream:
             line, _ = _first_line(stream)
             self._header = read_header(_decoded(line, stream.encoding), options.schema, stated)
 
@@ -37,15 +40,23 @@ class TextFile(Source):
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         self._stamp.require_unchanged()
-        stream = self._bytes()
-        try:
+        with Utf8Bytes(self._stamp, self._options.encoding, self._options.progress) as stream:
             _, rest = _first_line(stream)
-            yield from self._parsed(_Rest(stream, rest), columns)
-        finally:
-            stream.close()
+            body = _Rest(stream, rest)
+            yield from self._parsed(body, columns)
+        if body.quotes % 2:
+            self._require_closed_quotes()
 
-    def _bytes(self) -> Utf8Bytes:
-        return Utf8Bytes(self._stamp, self._options.encoding, self._options.progress)
+    def _require_closed_quotes(self) -> None:
+        """Arrow takes a quote that is never closed for one long cell, and so would lose all rows after it."""
+        from sklar.rows.kernels.quotes import CELL_START, QUOTED, quote_state
+
+        state = CELL_START
+        with Utf8Bytes(self._stamp, self._options.encoding, None) as stream:
+            while chunk := stream.read(BLOCK_BYTES):
+                state = quote_state(np.frombuffer(chunk, np.uint8), ord(self._header.delimiter), state)
+        if state == QUOTED:
+            raise SourceError("a quote is opened in the file and never closed; close it, or double it inside a cell")
 
     def _parsed(self, stream: _Rest, columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow.csv as pv
@@ -53,7 +64,8 @@ class TextFile(Source):
         if stream.blank():
             return
         names = [str(place) for place in range(len(self._header.names))]
-        wanted = [names[self._header.names.index(name)] for name in columns]
+        place = dict(zip(self._header.names, names, strict=True))
+        wanted = [place[name] for name in columns]
         reader = _shown_faults(
             lambda: pv.open_csv(stream, *_settings(names, wanted, self._header.delimiter)), stream.encoding
         )
@@ -62,13 +74,13 @@ class TextFile(Source):
 
 
 class _Rest:
-    """A stream from which some bytes were already taken."""
+    """A stream from which some bytes were already taken; counts the quotes that pass."""
 
     closed = False
 
     def __init__(self, stream: Utf8Bytes, taken: bytes):
         self._stream, self._taken = stream, taken
-        self.encoding = stream.encoding
+        self.encoding, self.quotes = stream.encoding, 0
 
     def blank(self) -> bool:
         """Whether nothing but line breaks is left; looks ahead until something else is found."""
@@ -85,6 +97,7 @@ class _Rest:
             chunk, self._taken = chunk[:size], chunk[size:]
         else:
             self._taken = b""
+        self.quotes += chunk.count(b'"')
         return chunk
 
     def close(self) -> None:

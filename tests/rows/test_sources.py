@@ -1,0 +1,263 @@
+"""Every source gives the same codes for the same table, in any number of passes."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from sklar.errors import SourceError
+from sklar.rows import open_rows
+from sklar.rows.sources import FILES, OBJECTS
+from sklar.schema import Category, Integer, Schema
+
+from .conftest import assert_silent, codes_of
+
+
+@pytest.fixture(scope="module")
+def expected(frame: pd.DataFrame, schema: Schema) -> dict[str, list[int]]:
+    return codes_of(open_rows(frame, schema))
+
+
+def test_codes_of_the_frame_are_the_stated_ones(frame: pd.DataFrame, schema: Schema, expected: Any) -> None:
+    assert expected["age"] == [min(max(a, 16), 100) - 16 for a in frame["age"]]
+    assert expected["sex"] == [{"F": 0, "M": 1, "X": 2}.get(s, 3) for s in frame["sex"].astype(object)]
+    assert expected["smoker"] == frame["smoker"].astype(int).tolist()
+    assert expected["income"] == schema["income"].grid.code(frame["income"].to_numpy()).tolist()  # type: ignore[attr-defined]
+
+
+class OnlyStream:
+    """An object of an unknown class that offers nothing but its Arrow stream."""
+
+    def __init__(self, table: pa.Table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+FRAMES = {
+    "table": lambda t: t,
+    "batch": lambda t: t.combine_chunks().to_batches()[0],
+    "chunked": lambda t: pa.concat_tables([t.slice(0, 7), t.slice(7, 0), t.slice(7)]),
+    "reader": lambda t: t.to_reader(max_chunksize=500),
+    "dataset": lambda t: ds.dataset(t),
+    "stream": OnlyStream,
+    "polars": lambda t: pl.from_arrow(t),
+    "lazy": lambda t: pl.from_arrow(t).lazy(),  # type: ignore[union-attr]
+    "categorical": lambda t: pl.from_arrow(t).with_columns(pl.col("sex").cast(pl.Categorical)),  # type: ignore[union-attr]
+    "pandas": lambda t: t.to_pandas(),
+    "pandas arrow": lambda t: t.to_pandas(types_mapper=pd.ArrowDtype),
+    "objects": lambda t: t.to_pandas().astype(object),
+    "pandas category": lambda t: t.to_pandas().astype({"sex": "category"}),
+    "relation": lambda t: duckdb.from_arrow(t),
+    "mapping": lambda t: {name: t[name].to_pylist() for name in t.column_names},
+    "arrays": lambda t: {name: t[name].to_numpy() for name in t.column_names},
+}
+
+
+@pytest.mark.parametrize("form", FRAMES)
+def test_frames_and_streams(form: str, arrow: pa.Table, schema: Schema, expected: Any) -> None:
+    rows = open_rows(FRAMES[form](arrow), schema)
+    assert codes_of(rows) == expected
+    assert codes_of(rows) == expected and rows.exact_rows == 3001 and rows.passes == 1
+
+
+def _written(folder: Path, form: str, table: pa.Table) -> Path:
+    path = folder / form
+    if ".csv" in form or ".tsv" in form:
+        text = table.to_pandas().to_csv(index=False, sep="\t" if ".tsv" in form else ",").encode()
+        path.write_bytes(gzip.compress(text) if form.endswith(".gz") else text)
+    elif form.endswith(".parquet"):
+        pq.write_table(table, path)
+    elif form == "t.arrows":
+        with pa.ipc.new_stream(path, table.schema) as sink:
+            sink.write_table(table, max_chunksize=1000)
+    else:
+        feather.write_feather(table, path, chunksize=1000)
+    return path
+
+
+FILE_FORMS = ("t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "t.arrow", "t.arrows")
+
+
+@pytest.mark.parametrize("form", FILE_FORMS)
+@pytest.mark.parametrize("cache", [0, 10**9])
+def test_files(form: str, cache: int, arrow: pa.Table, schema: Schema, expected: Any, tmp_path: Path) -> None:
+    rows = open_rows(_written(tmp_path, form, arrow), schema, cache_bytes=cache)
+    assert codes_of(rows) == expected
+    assert codes_of(rows) == expected
+    assert rows.exact_rows == 3001
+    assert rows.passes == (1 if cache else rows.passes) and (cache or rows.passes >= 3)
+
+
+def test_folder_of_mixed_files(arrow: pa.Table, schema: Schema, expected: Any, tmp_path: Path) -> None:
+    (tmp_path / "year=1").mkdir()
+    (tmp_path / "_SUCCESS").write_text("")
+    _written(tmp_path, "b.csv", arrow.slice(1000))
+    _written(tmp_path, "a.parquet", arrow.slice(0, 1000))
+    _written(tmp_path / "year=1", "c.feather", arrow.slice(0, 0))
+    seen: list[float] = []
+    assert codes_of(open_rows(tmp_path, schema, progress=seen.append)) == expected
+    assert seen[-1] == 1
+
+
+@pytest.mark.parametrize("where", ["file", "database", "frame", "query"])
+def test_sql(where: str, arrow: pa.Table, schema: Schema, expected: Any, tmp_path: Path) -> None:
+    path = _written(tmp_path, "t.parquet", arrow)
+    sql = "select * from data"
+    data: Any = {"file": path, "frame": arrow, "query": None}.get(where)
+    if where == "database":
+        data = tmp_path / "people.duckdb"
+        with duckdb.connect(data) as connection:
+            connection.execute(f"create table data as select * from '{path}'")
+    if where == "query":
+        sql = f"select * from '{path}'"
+    for cache in (0, None):
+        assert codes_of(open_rows(data, schema, sql=sql, cache_bytes=cache)) == expected
+
+
+@pytest.mark.parametrize(
+    "sql", ["selec 1", "create table x as select 1", "select 1; select 2", "select age from nowhere", ""]
+)
+def test_bad_sql(sql: str, schema: Schema) -> None:
+    with pytest.raises(SourceError):
+        open_rows(None, schema, sql=sql)
+
+
+def test_sql_errors_quote_no_cell(schema: Schema, write: Any) -> None:
+    path = write(
+        "age,income,sex,smoker,seen\n" + "1,2,F,true,2020-01-01\n" * 50_000 + "1,CANARY_7f3a,F,true,2020-01-01\n"
+    )
+    sql = f"select * replace (cast(income as int) as income) from read_csv('{path}', all_varchar=true)"
+    with pytest.raises(SourceError) as caught:
+        codes_of(open_rows(None, schema, sql=sql))
+    assert_silent(caught.value)
+
+
+def test_mixed_objects_fall_back_to_text() -> None:
+    schema = Schema({"x": Integer(0, 9, nullable=True), "c": Category(("1", "True", "b"), nullable=True)})
+    values = [1, "2", 3.0, None, b"4", "CANARY_7f3a", np.nan, pd.NA, (1, 2), 10**30]
+    labels = [1, True, "b", b"b", None, np.nan, 1.5, "", pd.NaT, {}]
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "c": pd.Series(labels, dtype=object)})
+    found = codes_of(open_rows(frame, schema))
+    assert found == {"x": [1, 2, 3, 10, 4, 10, 10, 10, 10, 9], "c": [0, 1, 2, 2, 4, 4, 3, 4, 4, 3]}
+    mapping = {"x": values[:7], "c": labels[:7]}
+    assert codes_of(open_rows(mapping, schema))["x"] == found["x"][:7]
+
+
+def test_object_with_a_hostile_text() -> None:
+    class Hostile:
+        def __str__(self) -> str:
+            raise RuntimeError("CANARY_7f3a")
+
+        def __ne__(self, other: object) -> bool:
+            return False
+
+    frame = pd.DataFrame({"x": [Hostile(), 1, "2"]})
+    assert codes_of(open_rows(frame, Schema({"x": Integer(0, 5, nullable=True)})))["x"] == [6, 1, 2]
+
+
+def test_integer_column_names_match_by_their_text() -> None:
+    assert codes_of(open_rows(pd.DataFrame({0: [1, 2]}), Schema({"0": Integer(0, 5)})))["0"] == [1, 2]
+
+
+def test_a_stream_is_read_once_and_refused_when_its_codes_do_not_fit(arrow: pa.Table, schema: Schema) -> None:
+    with pytest.raises(SourceError, match="once only"):
+        codes_of(open_rows(arrow.to_reader(), schema, cache_bytes=10))
+    rows = open_rows(arrow.to_reader(), schema, cache_bytes=10)
+    for _ in range(2):
+        with pytest.raises(SourceError):
+            codes_of(rows)
+
+
+@pytest.mark.parametrize("form", ["t.csv", "t.parquet", "t.feather"])
+def test_a_file_that_changes_between_passes(form: str, arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
+    path = _written(tmp_path, form, arrow)
+    rows = open_rows(path, schema, cache_bytes=0)
+    codes_of(rows)
+    _written(tmp_path, form, arrow.slice(1))
+    with pytest.raises(SourceError, match="changed"):
+        codes_of(rows)
+
+
+def test_id_and_ignore_columns_are_never_asked_for(arrow: pa.Table, schema: Schema) -> None:
+    asked: list[str] = []
+
+    rows = open_rows(arrow, schema)
+    scan = rows._source.scan
+    rows._source.scan = lambda columns: (asked.extend(columns), scan(columns))[1]  # type: ignore[method-assign]
+    codes_of(rows)
+    assert asked == list(schema.modelled)
+
+
+@pytest.mark.parametrize(
+    "data", [42, "no such file.csv", "no such file.parquet", [1, 2], None, lambda: 1, {"a": 1}, b"x"]
+)
+def test_what_is_no_table(data: Any, schema: Schema) -> None:
+    with pytest.raises(SourceError):
+        open_rows(data, schema)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+@pytest.mark.parametrize("content", [b"", b"CANARY_7f3a" * 100, b"PAR1CANARY_7f3aPAR1", b"ARROW1CANARY_7f3a"])
+def test_damaged_binary_files(name: str, content: bytes, schema: Schema, write: Any) -> None:
+    with pytest.raises(SourceError) as caught:
+        codes_of(open_rows(write(content, name), schema))
+    assert_silent(caught.value)
+
+
+def test_truncated_parquet(arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
+    path = _written(tmp_path, "t.parquet", arrow)
+    content = bytearray(path.read_bytes())
+    footer = int.from_bytes(content[-8:-4], "little") + 8
+    content[4:-footer] = b"\x99" * (len(content) - footer - 4)
+    path.write_bytes(content)
+    with pytest.raises(SourceError):
+        codes_of(open_rows(path, schema))
+
+
+def test_missing_and_doubled_columns(frame: pd.DataFrame, schema: Schema) -> None:
+    with pytest.raises(SourceError, match="'age', 'sex'"):
+        open_rows(frame.drop(columns=["age", "sex"]), schema)
+    with pytest.raises(SourceError, match="'age' more than once"):
+        open_rows(pd.concat([frame, frame[["age"]]], axis=1), schema)
+    with pytest.raises(SourceError, match="none of the columns"):
+        open_rows(pd.DataFrame({"CANARY_7f3a": [1]}), schema)
+
+
+def test_zero_rows(frame: pd.DataFrame, schema: Schema) -> None:
+    for data in (
+        frame[:0],
+        pa.Table.from_pandas(frame[:0]),
+        pl.from_pandas(frame[:0]),
+        {"age": []} | {n: [] for n in schema.names},
+    ):
+        rows = open_rows(data, schema)
+        assert rows.exact_rows == 0 and codes_of(rows) == {name: [] for name in schema.modelled}
+
+
+def test_registries_list_every_source() -> None:
+    from sklar.rows.sources import arrow, folder, frames, ipc, parquet, source, sql, text
+
+    kinds = {k for m in (arrow, folder, frames, ipc, parquet, sql, text) for k in vars(m).values()
+             if isinstance(k, type) and issubclass(k, source.Source) and k.__module__ == m.__name__}  # fmt: skip
+    others = {"ArrowStream", "NarwhalsFrame", "ColumnMapping", "Folder", "SqlQuery"}
+    assert {k.__name__ for k in kinds} == {k.__name__ for k in {*FILES.values(), *OBJECTS.values()}} | others
+
+
+def test_progress_is_told_in_fractions(arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
+    for form in ("t.csv", "t.parquet", "t.feather"):
+        seen: list[float] = []
+        codes_of(open_rows(_written(tmp_path, form, arrow), schema, progress=seen.append))
+        assert seen == sorted(seen) and seen[-1] == 1 and seen[0] > 0
