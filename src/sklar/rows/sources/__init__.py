@@ -49,7 +49,7 @@ OBJECTS: dict[tuple[str, str], Callable[[Any, ReadOptions], Source]] = {
 def open_source(
     data: Any,
     *,
-    schema: Schema,
+    schema: Schema | None,
     delimiter: str | None = None,
     encoding: str | None = None,
     null_values: Sequence[str] | None = None,
@@ -61,7 +61,7 @@ def open_source(
     Args:
         data: A path (CSV, TSV, Parquet, Arrow, Feather, a folder of them, a .duckdb database with `sql`), a data frame,
             Arrow data, or an object with the Arrow C stream interface. A bare stream can be passed over once only.
-        schema: The public facts; columns it does not have are ignored.
+        schema: The public facts; columns it does not have are ignored. None when a schema is yet to be drafted.
         delimiter: Of a text file; found in its header line by default.
         encoding: Of a text file; UTF-8, or what a byte-order mark says, by default.
         null_values: Texts that stand for null, besides the empty one; a listed label is never null.

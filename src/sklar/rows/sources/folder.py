@@ -29,6 +29,8 @@ class Folder(Source):
         self._progress = options.progress
         for part, name in zip(self._parts, paths, strict=True):
             require_columns(options.schema, part.column_names, os.path.basename(name))
+        if options.schema is None and len({part.column_names for part in self._parts}) > 1:
+            raise SourceError(f"the files in the folder {path} do not all have the same columns")
 
     @property
     def column_names(self) -> tuple[str, ...]:

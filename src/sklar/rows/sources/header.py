@@ -37,15 +37,17 @@ def header_end(text: bytes) -> int | None:
     return None
 
 
-def read_header(line: str, schema: Schema, delimiter: str | None) -> Header:
-    """Split the header line; without a stated delimiter, the one that shows most names of the schema."""
+def read_header(line: str, schema: Schema | None, delimiter: str | None) -> Header:
+    """Split the header line; without a stated delimiter, the one that shows most names (of the schema)."""
     line = line.strip("\r\n")
     if not line.strip():
         raise SourceError("the file is empty: it needs a header line with the names of the columns")
     if delimiter is not None:
         return _checked(Header(names=_split(line, delimiter), delimiter=delimiter), schema)
-    wanted = set(schema.modelled)
     headers = [Header(names=_split(line, mark), delimiter=mark) for mark in DELIMITERS]
+    if schema is None:
+        return _checked(max(headers, key=lambda header: len(header.names)), None)
+    wanted = set(schema.modelled)
     return _checked(max(headers, key=lambda header: len(wanted.intersection(header.names))), schema)
 
 
@@ -57,9 +59,9 @@ def _split(line: str, delimiter: str) -> tuple[str, ...]:
     return tuple(field.strip() for field in fields)
 
 
-def _checked(header: Header, schema: Schema) -> Header:
+def _checked(header: Header, schema: Schema | None) -> Header:
     """Names found in the file are shown only if the schema has them too: in a file without header they are cells."""
-    if not set(header.names) & set(schema.names):
+    if schema is not None and not set(header.names) & set(schema.names):
         return header  # Said better when the columns are asked for: there seems to be no header at all.
     blank = [place for place, name in enumerate(header.names, 1) if not name]
     if blank:
@@ -67,7 +69,7 @@ def _checked(header: Header, schema: Schema) -> Header:
     first: dict[str, int] = {}
     for place, name in enumerate(header.names, 1):
         if name in first:
-            shown = f" ('{name}')" if name in schema else ""
+            shown = f" ('{name}')" if schema is not None and name in schema else ""
             raise SourceError(f"columns number {first[name]} and {place} of the file have the same name{shown}")
         first[name] = place
     return header

@@ -22,7 +22,7 @@ class ReadOptions:
     """How to read a source; everything is stated by the caller or taken from the header, never from values.
 
     Attributes:
-        schema: The public facts; only its modelled columns are ever asked for.
+        schema: The public facts; only its modelled columns are ever asked for. None when a schema is yet to be drafted.
         delimiter: Of text files; found in the header line by default.
         encoding: Of text files; UTF-8, or what a byte-order mark says, by default.
         null_values: Texts that stand for null, besides the empty one.
@@ -30,7 +30,7 @@ class ReadOptions:
         progress: Told how much of a pass is done.
     """
 
-    schema: Schema
+    schema: Schema | None
     delimiter: str | None = None
     encoding: str | None = None
     null_values: tuple[str, ...] = ()
@@ -78,8 +78,10 @@ class Source(ABC):
         return shielded_iterator(f"{self.what} could not be read to its end", self.scan(columns))
 
 
-def require_columns(schema: Schema, names: Sequence[str], what: str) -> None:
+def require_columns(schema: Schema | None, names: Sequence[str], what: str) -> None:
     """Refuse a table without the schema's columns. Names found in the table are not shown: they may be cells."""
+    if schema is None:
+        return
     counts = dict.fromkeys(schema.modelled, 0)
     for name in names:
         if name in counts:
