@@ -3,7 +3,7 @@
 Cost in zCDP (`rho`) and in pure DP (`epsilon`), per event; both add up over adaptively chosen events.
 
 * Discrete Gaussian: an integer vector moved by at most l2 costs rho = l2^2 / (2 sigma^2) and no finite pure epsilon
-  (Canonne, Kamath, Steinke 2020, Theorem 14).
+  (Canonne, Kamath, Steinke 2020).
 * Discrete Laplace: epsilon = l1 / scale, and rho = (l1 / scale) tanh(m / (2 scale)) where no cell moves by more than m.
   For a cell moved by x is (x / scale)-DP and costs (x / scale) tanh(x / (2 scale)) by `zcdp.pure_to_rho`, which is at
   most (x / scale) tanh(m / (2 scale)); and the x sum to at most l1.
@@ -110,6 +110,6 @@ def _vector_epsilon(noise: Noise, l1: float) -> float:
     return l1 / noise.scale if noise.kind == "laplace" else math.inf
 
 
-def _check_label(label: str) -> None:
+def _check_label(label: object) -> None:
     if not isinstance(label, str) or not 0 < len(label) <= 500:
         raise BudgetError("an event needs a label: text of 1 to 500 characters.")

@@ -32,7 +32,7 @@ class Noise:
         """Variance of one draw.
 
         Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact. Gaussian: scale^2, which the true variance never
-        exceeds (Corollary 9 of the reference) and meets to twelve digits once scale is above 1.5.
+        exceeds (shown in the reference) and meets to twelve digits once scale is above 1.5.
         """
         if self.kind == "gaussian":
             return self.scale**2

@@ -36,7 +36,7 @@ class Book:
     def header(self) -> Header:
         """The first entry."""
         if self._header is None:
-            raise LedgerError("the ledger is empty or its first line was cut short. Delete the file and create it anew.")
+            raise LedgerError("the ledger is empty, or its first line was cut short. Delete it and create it anew.")
         return self._header
 
     def add(self, entry: dict[str, Any]) -> None:

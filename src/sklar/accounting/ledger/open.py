@@ -63,16 +63,20 @@ def memory_ledger(
 
 
 def _header(name: str, epsilon: float | None, delta: float | None, neighbours: Neighbours) -> dict[str, Any]:
-    if not isinstance(name, str) or not name.strip() or len(name) > 200 or not name.isprintable():
-        raise LedgerError("a ledger needs the name of its dataset: 1 to 200 printable characters.")
     if (epsilon is None) != (delta is None):
         raise BudgetError("the cap of a ledger needs both epsilon and delta (0 for pure epsilon), or neither.")
     cap = None if epsilon is None or delta is None else Budget(epsilon=epsilon, delta=delta)
     return {
         "type": "ledger",
         "version": VERSION,
-        "name": name,
+        "name": _checked_name(name),
         "cap": budget_to_json(cap),
         "neighbours": Unit(neighbours=neighbours).neighbours,
         "created": utc_now(),
     }
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip() or len(name) > 200 or not name.isprintable():
+        raise LedgerError("a ledger needs the name of its dataset: 1 to 200 printable characters.")
+    return name
