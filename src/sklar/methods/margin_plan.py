@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,13 +16,20 @@ from sklar.model.margin_bins import MOST_FINE_BINS, Layout, first_lookup, lay_ou
 from sklar.schema.table import Schema
 
 Repair = Literal["density", "simplex", "clip"]
+Step = Literal["margins", "coarse margins", "single values", "finer margins"]
+WHOLE: Step = "margins"
+COARSE: Step = "coarse margins"
+VALUES: Step = "single values"
+FINER: Step = "finer margins"
 
 FINER_SHARE = 0.3
 """Part of a numeric column's share that goes to its second, finer histogram."""
 VALUES_SHARE = 0.1
-"""Part of the whole that goes to the search for heavy single values."""
-
-WHOLE, COARSE, VALUES, FINER = "margins", "coarse margins", "single values", "finer margins"
+"""Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
+CELLS_POWER = 1.0 / 3.0
+"""A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
+MOST_WEIGHTED_CELLS = 1024
+_PARTS: dict[Step, float] = {WHOLE: 1.0, COARSE: 1.0 - FINER_SHARE, FINER: FINER_SHARE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +48,40 @@ class MarginOptions:
 def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[PlannedTables, ...]:
     """Every table that `measure_margins` will count, with weights that sum to one."""
     layouts = [lay_out_column(schema[name]) for name in schema.modelled]
-    tables = {label: len(found) for label, found in _lines(layouts, options).items()}
-    share = (1.0 - (VALUES_SHARE if tables[VALUES] else 0.0)) / len(layouts)
-    weights = {
-        WHOLE: tables[WHOLE] * share,
-        COARSE: tables[COARSE] * share * (1.0 - FINER_SHARE),
-        VALUES: VALUES_SHARE,
-        FINER: tables[FINER] * share * FINER_SHARE,
-    }
-    return tuple(PlannedTables(label=x, tables=tables[x], weight=weights[x]) for x in weights if tables[x])
+    steps: list[tuple[Step, Layout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
+    searched = sum(step == VALUES for step, _ in steps)
+    values = min(VALUES_SHARE, 0.5 * searched / len(layouts))
+    unit = (1.0 - values) / sum(_column_weight(layout) for layout in layouts)
+    tables: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    for step, layout in steps:
+        label = line_label(step, layout)
+        weight = values / searched if step == VALUES else unit * _column_weight(layout) * _PARTS[step]
+        tables[label] = tables.get(label, 0) + 1
+        weights[label] = weights.get(label, 0.0) + weight
+    return tuple(PlannedTables(label=label, tables=n, weight=weights[label]) for label, n in tables.items())
+
+
+def steps_of(layout: Layout, options: MarginOptions | None) -> tuple[Step, ...]:
+    """The histograms measured of a column."""
+    if not layout.refined or (options is not None and options.repair != "density"):
+        return (WHOLE,)
+    return (COARSE, VALUES, FINER) if layout.searched else (COARSE, FINER)
+
+
+def line_label(step: Step, layout: Layout) -> str:
+    """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
+    return step if step == VALUES else f"{step} of about {_rounded_bins(layout)} cells"
+
+
+def _rounded_bins(layout: Layout) -> int:
+    """Number of bins of the first histogram to the nearest power of two, so that plans have few different scales."""
+    bins = min(int(first_lookup(layout).max()) + 1, MOST_WEIGHTED_CELLS)
+    return 2 ** max(round(math.log2(bins)), 1)
+
+
+def _column_weight(layout: Layout) -> float:
+    return float(_rounded_bins(layout)) ** CELLS_POWER
 
 
 def outline_margins(
@@ -58,32 +89,18 @@ def outline_margins(
 ) -> tuple[Outline, ...]:
     """What `measure_margins` will measure, for people: tables, cells of the largest of them, noise."""
     options = options or MarginOptions()
-    lines = _lines([lay_out_column(schema[name]) for name in schema.modelled], options)
     noise = margin_noise(schema, allowance, unit, options)
-    return tuple(
-        Outline(label=label, tables=len(lines[label]), cells=max(map(_CELLS[label], lines[label])), noise=noise[label])
-        for label in noise
-    )
+    cells: dict[str, list[int]] = {label: [] for label in noise}
+    for layout in (lay_out_column(schema[name]) for name in schema.modelled):
+        for step in steps_of(layout, options):
+            cells[line_label(step, layout)].append(_cells(step, layout))
+    return tuple(Outline(label=x, tables=len(cells[x]), cells=max(cells[x]), noise=noise[x]) for x in noise)
 
 
-_CELLS: dict[str, Callable[[Layout], int]] = {
-    WHOLE: lambda layout: int(first_lookup(layout).max()) + 1,
-    COARSE: lambda layout: int(first_lookup(layout).max()) + 1,
-    VALUES: lambda layout: layout.size,
-    FINER: lambda layout: min(MOST_FINE_BINS, layout.size),
-}
-
-
-def _lines(layouts: Sequence[Layout], options: MarginOptions | None) -> dict[str, list[Layout]]:
-    """The columns behind each line of the plan."""
-    smooth = options is None or options.repair == "density"
-    refined = [layout for layout in layouts if layout.refined and smooth]
-    return {
-        WHOLE: [layout for layout in layouts if not (layout.refined and smooth)],
-        COARSE: refined,
-        VALUES: [layout for layout in refined if layout.searched],
-        FINER: refined,
-    }
+def _cells(step: Step, layout: Layout) -> int:
+    if step == VALUES:
+        return layout.size
+    return min(MOST_FINE_BINS, layout.size) if step == FINER else int(first_lookup(layout).max()) + 1
 
 
 def margin_noise(schema: Schema, allowance: Allowance, unit: Unit, options: MarginOptions) -> dict[str, Noise]:

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
-from sklar.methods.margin_plan import COARSE, FINER, VALUES, WHOLE, MarginOptions, margin_noise
+from sklar.methods.margin_plan import (
+    COARSE,
+    FINER,
+    VALUES,
+    WHOLE,
+    MarginOptions,
+    Step,
+    line_label,
+    margin_noise,
+    steps_of,
+)
 from sklar.model.density_likelihood import Total
 from sklar.model.margin import Margin
 from sklar.model.margin_bins import (
@@ -34,8 +44,11 @@ from sklar.release.requests import RecodedTable
 from sklar.release.values import NoisyCounts
 
 Ints = NDArray[np.int64]
+_Request = tuple[int, Ints, Noise]
 Released = tuple[str, NDArray[np.int32], NoisyCounts]
 
+LEAST_SIGMA = 1e-3
+"""Noise smaller than this (at epsilon in the hundreds) is treated as this, to keep the arithmetic finite."""
 PART_SIGMAS = 4.0
 """A bin of the second histogram should hold this many standard deviations of its noise."""
 
@@ -59,10 +72,11 @@ class MeasuredMargins:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Column:
-    """One column on its way to a margin."""
+    """One column on its way to a margin: the noise of its histograms, what was seen, its atoms and finer bins."""
 
     name: str
     layout: Layout
+    noise: dict[Step, Noise]
     seen: tuple[Histogram, ...] = ()
     atoms: Ints
     finer: Ints | None = None
@@ -85,55 +99,66 @@ def measure_margins(
         options: How to measure and fit.
     """
     options = options or MarginOptions()
-    noise = margin_noise(door.schema, allowance, door.unit, options)
     before = Total(rows=total, sigma=total_sigma) if door.rows is None else Total(rows=max(door.rows, 1), sigma=0.0)
-    nothing = np.zeros(0, dtype=np.int64)
-    columns = [_Column(name=n, layout=lay_out_column(door.schema[n]), atoms=nothing) for n in door.schema.modelled]
-    columns, released = _measure_first(door, columns, noise)
-    if options.repair == "density":
-        columns, finer = _measure_finer(door, columns, noise, _pool(columns, before))
-        released += finer
+    columns, released = _measure_first(door, _columns(door, allowance, options))
+    columns, finer = _measure_finer(door, columns, _pool(columns, before))
     pooled = _pool(columns, before)
-    fitted = [
-        _margin(c, pooled) if options.repair == "density" else _repaired_margin(c, pooled, options) for c in columns
-    ]
-    return MeasuredMargins(margins=tuple(fitted), histograms=tuple(released), rows=pooled.rows, rows_sigma=pooled.sigma)
+    return MeasuredMargins(
+        margins=tuple(_margin(column, pooled, options) for column in columns),
+        histograms=(*released, *finer),
+        rows=pooled.rows,
+        rows_sigma=pooled.sigma,
+    )
 
 
-def _measure_first(
-    door: Door, columns: Sequence[_Column], noise: dict[str, Noise]
-) -> tuple[list[_Column], list[Released]]:
+def _columns(door: Door, allowance: Allowance, options: MarginOptions) -> list[_Column]:
+    by_line = margin_noise(door.schema, allowance, door.unit, options)
+    columns: list[_Column] = []
+    for name in door.schema.modelled:
+        layout = lay_out_column(door.schema[name])
+        noise: dict[Step, Noise] = {step: by_line[line_label(step, layout)] for step in steps_of(layout, options)}
+        columns.append(_Column(name=name, layout=layout, noise=noise, atoms=np.zeros(0, dtype=np.int64)))
+    return columns
+
+
+def _measure_first(door: Door, columns: Sequence[_Column]) -> tuple[list[_Column], tuple[Released, ...]]:
     """First histograms of all columns, and single values of those that are searched for heavy ones, in one pass."""
-    asked: list[tuple[int, Ints, str]] = []
+    asked: list[_Request] = []
     for i, column in enumerate(columns):
-        refined = column.layout.refined and COARSE in noise
-        asked.append((i, first_lookup(column.layout), COARSE if refined else WHOLE))
-    if VALUES in noise:
-        asked += [(i, np.arange(c.layout.size), VALUES) for i, c in enumerate(columns) if c.layout.searched]
-    released = _count(door, columns, asked, noise, "margins")
-    return _extended(columns, asked, released), released
+        asked.append((i, first_lookup(column.layout), column.noise[WHOLE if WHOLE in column.noise else COARSE]))
+        if VALUES in column.noise:
+            asked.append((i, np.arange(column.layout.size), column.noise[VALUES]))
+    return _measure(door, columns, asked, "margins")
 
 
-def _measure_finer(
-    door: Door, columns: Sequence[_Column], noise: dict[str, Noise], total: Total
-) -> tuple[list[_Column], list[Released]]:
+def _measure_finer(door: Door, columns: Sequence[_Column], total: Total) -> tuple[list[_Column], tuple[Released, ...]]:
     """Second histograms of the columns on coarse cells, cut where the first ones found mass, in one pass."""
-    if FINER not in noise:
-        return list(columns), []
-    part_mass = PART_SIGMAS * noise[FINER].std / total.rows
-    columns = [_cut_finer(column, total, part_mass) for column in columns]
-    asked = [(i, column.finer, FINER) for i, column in enumerate(columns) if column.finer is not None]
-    released = _count(door, columns, asked, noise, "finer margins")
-    return _extended(columns, asked, released), released
+    columns = [_cut_finer(column, total) if FINER in column.noise else column for column in columns]
+    asked = [(i, c.finer, c.noise[FINER]) for i, c in enumerate(columns) if c.finer is not None]
+    return _measure(door, columns, asked, "finer margins") if asked else (columns, ())
 
 
-def _cut_finer(column: _Column, total: Total, part_mass: float) -> _Column:
-    layout = column.layout
-    if not layout.refined:
-        return column
-    atoms = _atoms(column)
+def _measure(
+    door: Door, columns: Sequence[_Column], asked: Sequence[_Request], label: str
+) -> tuple[list[_Column], tuple[Released, ...]]:
+    """Count the asked histograms in one pass and add them to what was seen of their columns."""
+    tables = [
+        RecodedTable(columns=(columns[i].name,), lookups=(lookup.astype(np.int32),), noise=noise)
+        for i, lookup, noise in asked
+    ]
+    counted = door.count_recoded(tables, label)
+    grown = list(columns)
+    for (i, lookup, _), noisy in zip(asked, counted, strict=True):
+        seen = Histogram(lookup=lookup, counts=noisy.counts.astype(np.float64), sigma=max(noisy.noise.std, LEAST_SIGMA))
+        grown[i] = replace(grown[i], seen=(*grown[i].seen, seen))
+    return grown, tuple((t.columns[0], t.lookups[0], noisy) for t, noisy in zip(tables, counted, strict=True))
+
+
+def _cut_finer(column: _Column, total: Total) -> _Column:
+    layout, atoms = column.layout, _atoms(column)
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, column.seen, total)
+    part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
     return replace(column, atoms=atoms, finer=finer_lookup(layout, atoms, mass, part_mass))
 
 
@@ -146,39 +171,16 @@ def _atoms(column: _Column) -> Ints:
     return significant_candidates(layout, first.counts, first.sigma)
 
 
-def _margin(column: _Column, total: Total) -> Margin:
+def _margin(column: _Column, total: Total, options: MarginOptions) -> Margin:
     layout = column.layout
+    if options.repair != "density":
+        first = column.seen[0]
+        return spread(column.name, layout, first.lookup, repaired(first, total, options.repair))
     labels = layout.coarse if column.finer is None else column.finer[: layout.values]
     starts = cell_starts(layout, labels, column.atoms)
     mass = fit_cells(layout, starts, column.atoms, column.seen, total)
     cell = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, layout.size)))
     return spread(column.name, layout, cell, mass)
-
-
-def _repaired_margin(column: _Column, total: Total, options: MarginOptions) -> Margin:
-    first = column.seen[0]
-    return spread(column.name, column.layout, first.lookup, repaired(first, total, options.repair))
-
-
-def _count(
-    door: Door, columns: Sequence[_Column], asked: Sequence[tuple[int, Ints, str]], noise: dict[str, Noise], label: str
-) -> list[Released]:
-    tables = [
-        RecodedTable(columns=(columns[i].name,), lookups=(lookup,), noise=noise[line]) for i, lookup, line in asked
-    ]
-    counted = door.count_recoded(tables, label)
-    return [(table.columns[0], table.lookups[0], noisy) for table, noisy in zip(tables, counted, strict=True)]
-
-
-def _extended(
-    columns: Sequence[_Column], asked: Sequence[tuple[int, Ints, str]], released: Sequence[Released]
-) -> list[_Column]:
-    """The columns with the new releases added to what was seen of them."""
-    grown = list(columns)
-    for (i, lookup, _), (_, _, noisy) in zip(asked, released, strict=True):
-        seen = Histogram(lookup=lookup, counts=noisy.counts.astype(np.float64), sigma=max(noisy.noise.std, 1e-3))
-        grown[i] = replace(grown[i], seen=(*grown[i].seen, seen))
-    return grown
 
 
 def _pool(columns: Sequence[_Column], before: Total) -> Total:

@@ -7,11 +7,13 @@ from math import inf, lgamma, log, pi
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import get_lapack_funcs
 
 from sklar.model.density_prior import DEGREES_OF_FREEDOM, Structure
 
 Floats = NDArray[np.float64]
+
+_factorize, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
 _LARGEST_RISE = 3.0
 """Largest growth of theta in one step. Falls are not limited: a count near 0 is flat, a growing one explodes."""
@@ -63,11 +65,11 @@ def find_mode(likelihood: Likelihood, structure: Structure, strength: float, sta
     log_det = inf
     for _ in range(_ROUNDS):
         gradient, curvature = _slopes(likelihood, structure, point)
-        factor, failed = dpotrf(curvature.T, lower=1, clean=0, overwrite_a=1)
+        factor, failed = _factorize(curvature.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             break
         log_det = 2.0 * float(np.log(np.diag(factor)).sum())
-        step = dpotrs(factor, gradient, lower=1)[0]
+        step = _solve(factor, gradient, lower=1)[0]
         after, done = _descend(likelihood, structure, strength, point, step, float(gradient @ step))
         point = after
         if done:

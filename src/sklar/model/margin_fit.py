@@ -82,7 +82,7 @@ def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
     links = coo_array((np.ones(size), (seen.lookup, owner)), shape=(bins, bins))
     pieces, merged = connected_components(links, directed=False)
     sigma = seen.sigma * np.sqrt(np.bincount(merged, minlength=pieces))
-    counts = np.bincount(merged, seen.counts, minlength=pieces)
+    counts = np.bincount(merged, seen.counts, minlength=pieces).astype(np.float64)
     return Observation(parent=merged[first].astype(np.int64), counts=counts, sigma=sigma)
 
 
