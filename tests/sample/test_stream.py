@@ -7,7 +7,7 @@ import pytest
 
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.sample import stream as stream_module
-from sklar.sample.draw import sample_table
+from sklar.sample.draw import sample_table, sample_with_worth
 from sklar.sample.stream import stream_tables
 from sklar.sample.values import concatenate, row_count
 from sklar.schema import AtMost, Id, Integer, Real, Schema
@@ -83,3 +83,14 @@ def test_a_model_without_support_is_told(fake_model):
 
     with pytest.raises(UnsupportedConditionError, match="'a'"):
         sample_table(Empty(SCHEMA), SCHEMA, 10, given={"a": 3})
+
+
+def test_what_a_conditional_sample_is_worth_is_told(fake_model):
+    class Half(fake_model):
+        def simulate_given(self, rows, allowed, rng):
+            return super().simulate_given(rows, allowed, rng)[0], rows / 2
+
+    model = Half(SCHEMA)
+    assert sample_with_worth(model, SCHEMA, 400)[1] == 400
+    assert sample_with_worth(model, SCHEMA, 400, given={"a": (3, 9)})[1] == 200
+    assert 190 < sample_with_worth(model, SCHEMA, 400, given={"x": (0.20001, 0.6)})[1] <= 200

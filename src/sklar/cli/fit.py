@@ -74,8 +74,8 @@ def command(
         model = fit(
             file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
             neighbours=_relation(neighbours), rows_per_person=rows_per_person, target=target,
-            no_guarantee=no_guarantee, progress=progress,
-            reader=reader_options(delimiter, encoding, null_value, sql), **options,
+            no_guarantee=no_guarantee,
+            reader=reader_options(delimiter, encoding, null_value, sql, progress), **options,
         )  # fmt: skip
     model.save(output)
     if json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +36,11 @@ SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Disarm texts that spr
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 STANDARD_OUTPUT = "-"
+NOT_OF_METHODS = frozenset(
+    ["data", "schema", "method", "epsilon", "delta", "rho", "ledger", "neighbours", "rows_per_person", "target"]
+    + ["no_guarantee", "resume", "reader", "seed"]
+)
+"""What a fit takes besides the options of its method."""
 
 
 def read_options(texts: Iterable[str] | None) -> dict[str, Any]:
@@ -45,16 +50,29 @@ def read_options(texts: Iterable[str] | None) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise typer.BadParameter(f"write an option as key=value; found {text!r}", param_hint="-O")
-        options[key.strip().replace("-", "_")] = _value(value)
+        name = key.strip().replace("-", "_")
+        if name in NOT_OF_METHODS:
+            raise typer.BadParameter(f"'{name}' is not an option of methods; see --help", param_hint="-O")
+        options[name] = _value(value)
     return options
 
 
 def reader_options(
-    delimiter: str | None, encoding: str | None, null_values: list[str] | None, sql: str | None
+    delimiter: str | None,
+    encoding: str | None,
+    null_values: list[str] | None,
+    sql: str | None,
+    progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """How to read the data, as `fit` takes it; only what was asked for."""
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
-    asked = {"delimiter": tab, "encoding": encoding, "null_values": null_values or None, "sql": sql}
+    asked = {
+        "delimiter": tab,
+        "encoding": encoding,
+        "null_values": null_values or None,
+        "sql": sql,
+        "progress": progress,
+    }
     return {key: value for key, value in asked.items() if value is not None}
 
 

@@ -83,7 +83,7 @@ def command(
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
             neighbours=relation, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            progress=progress, reader=reader_options(delimiter, encoding, null_value, sql), **options,
+            reader=reader_options(delimiter, encoding, null_value, sql, progress), **options,
         )  # fmt: skip
     claim = fitted.claim
     if json:

@@ -81,11 +81,12 @@ class Model:
             iid: Independent rows. By default the tables of a sample vary less than those of independent rows would.
         """
         from sklar.export.arrow import to_arrow
-        from sklar.sample.draw import sample_table
+        from sklar.sample.draw import sample_with_worth
 
         rows = self.rows_estimate if n is None else n
-        values = sample_table(self._stored.model, self.schema, rows, seed=seed, given=given, iid=iid)
-        return to_arrow(self.schema, values)
+        values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=iid)
+        table = to_arrow(self.schema, values)
+        return table.replace_schema_metadata({"sklar.effective_sample_size": f"{worth:.1f}"}) if given else table
 
     def stream(
         self,

@@ -61,6 +61,19 @@ def sample_table(
         given: Conditions on columns, as read by `read_conditions`.
         iid: Independent rows. By default totals vary less than those of independent rows would.
     """
+    return sample_with_worth(sampler, schema, rows, seed=seed, given=given, iid=iid)[0]
+
+
+def sample_with_worth(
+    sampler: Sampler,
+    schema: Schema,
+    rows: int,
+    *,
+    seed: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    iid: bool = False,
+) -> tuple[SampledTable, float]:
+    """As `sample_table`, and how many independent rows the sample is worth (fewer if conditions are rare)."""
     rows = whole_number(rows, "the number of rows")
     if rows > MOST_ROWS_AT_ONCE:
         raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
@@ -77,18 +90,20 @@ def draw_block(
     *,
     rounded: bool = False,
     first_key: int = 1,
-) -> SampledTable:
-    """Rows that obey all conditions and rules, with keys from `first_key` on."""
+) -> tuple[SampledTable, float]:
+    """Rows that obey all conditions and rules, with keys from `first_key` on, and what they are worth."""
+    worths: list[float] = []
 
     def draw(count: int, first: bool = False) -> SampledTable:
-        codes = _codes(sampler, schema, count, rng, conditions, rounded=rounded and first)
+        codes, worth = _codes(sampler, schema, count, rng, conditions, rounded=rounded and first)
+        worths.append(worth / count)
         return decode(schema, codes, rng, restrictions(conditions))
 
     def as_asked(table: SampledTable) -> Mask:
         return conditions_hold(schema, conditions, table)
 
     table = enforce(schema, draw(rows, first=True), draw, rng, as_asked if conditions else None)
-    return with_keys(schema, table, rows, first_key)
+    return with_keys(schema, table, rows, first_key), rows * min(1.0, float(np.mean(worths)))
 
 
 def whole_number(value: Any, what: str) -> int:
@@ -104,9 +119,10 @@ def whole_number(value: Any, what: str) -> int:
 
 def _codes(
     sampler: Sampler, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions, *, rounded: bool
-) -> Codes:
+) -> tuple[Codes, float]:
+    """Codes of rows, and how many independent rows they are worth."""
     if not conditions:
-        return sampler.simulate_rounded(rows, rng) if rounded else sampler.simulate(rows, rng)
+        return (sampler.simulate_rounded if rounded else sampler.simulate)(rows, rng), float(rows)
     shares = {schema.modelled.index(n): c.share for n, c in conditions.items() if c.share is not None}
     if all((share == 1).all() for share in shares.values()):
         return _given_codes(sampler, schema, rows, rng, conditions)
@@ -115,29 +131,34 @@ def _codes(
 
 def _given_codes(
     sampler: Sampler, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions
-) -> Codes:
+) -> tuple[Codes, float]:
     codes, worth = sampler.simulate_given(rows, allowed_codes(schema, conditions), rng)
     if len(codes) != rows or not worth >= 1:
         named = ", ".join(f"'{name}'" for name in conditions)
         raise UnsupportedConditionError(
             f"the model has next to no rows with what was asked of {named}; ask for wider ranges or fewer columns."
         )
-    return codes
+    return codes, worth
 
 
 def _thinned(
-    draw: Callable[[int], Codes], rows: int, shares: Mapping[int, npt.NDArray[np.float64]], rng: np.random.Generator
-) -> Codes:
+    draw: Callable[[int], tuple[Codes, float]],
+    rows: int,
+    shares: Mapping[int, npt.NDArray[np.float64]],
+    rng: np.random.Generator,
+) -> tuple[Codes, float]:
     """Codes kept with the share of their cell that is asked for; if that takes too long, picked with that weight."""
     kept: list[Codes] = []
-    missing = rows
+    missing, worth = rows, 0.0
+    codes, weights = np.empty((0, 0), np.int32), np.empty(0)
     for _ in range(THINNING_ROUNDS):
-        codes = draw(2 * missing + 16)
+        codes, worth_of_draw = draw(2 * missing + 16)
         weights = np.prod([share[codes[:, j]] for j, share in shares.items()], axis=0)
         accepted = np.flatnonzero(rng.random(len(codes)) < weights)[:missing]
         kept.append(codes[accepted])
         missing -= len(accepted)
+        worth += worth_of_draw * len(accepted) / len(codes)
         if not missing:
-            return np.asfortranarray(np.concatenate(kept))
+            return np.asfortranarray(np.concatenate(kept)), worth
     kept.append(codes[rng.choice(len(codes), missing, p=weights / weights.sum())])
-    return np.asfortranarray(np.concatenate(kept))
+    return np.asfortranarray(np.concatenate(kept)), max(worth, 1.0)

@@ -40,7 +40,7 @@ def _blocks(
 ) -> Iterator[SampledTable]:
     for index, start in enumerate(range(0, rows, BLOCK_ROWS)):
         count = min(BLOCK_ROWS, rows - start)
-        yield draw_block(sampler, schema, count, substream(entropy, index), conditions, first_key=start + 1)
+        yield draw_block(sampler, schema, count, substream(entropy, index), conditions, first_key=start + 1)[0]
 
 
 def _batches(blocks: Iterator[SampledTable], batch_rows: int) -> Iterator[SampledTable]:
