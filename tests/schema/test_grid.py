@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,7 +33,7 @@ def test_integer_cells_tile_the_range(column: Column) -> None:
     )
     assert grid.integer and grid.starts.dtype == np.int64
     assert (grid.starts[0], grid.stop) == (ends[0], ends[1] + 1)
-    steps = np.diff([*(int(s) for s in grid.starts), grid.stop])
+    steps = [b - a for a, b in pairwise([*grid.starts.tolist(), int(grid.stop)])]
     assert all(step > 0 for step in steps)
     assert np.allclose(grid.widths, [float(s) for s in steps], rtol=1e-12)
     assert all(step == 1 for step, atom in zip(steps, grid.is_atom, strict=True) if atom)

@@ -1,4 +1,4 @@
-"""sklar schema check."""
+"""sklar schema check; the group of commands about schemas."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import Annotated
 
 import typer
 
-from sklar.cli import show
+from sklar.cli import schema_draft, show
 from sklar.cli.guard import guarded
-from sklar.cli.options import Delimiter, Encoding, Json, Sql, reader_options
+from sklar.cli.options import Delimiter, Encoding, Json, NullValues, Sql, reader_options
 
-app = typer.Typer(help="Check the public facts about a table.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Draft and check the public facts about a table.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def group() -> None:
-    """Check the public facts about a table."""
+    """Draft and check the public facts about a table."""
+
+
+app.command(schema_draft.NAME)(schema_draft.command)
 
 
 @app.command("check")
@@ -25,29 +28,46 @@ def check(
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Data that should have its columns.")] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    null_value: NullValues = None,
     sql: Sql = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Also show EXACT counts of private rows: how often each value rule fires.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check a schema, and that a file has its columns.
 
-    No value of the file is looked at, and nothing is spent.
+    Nothing is spent. No value of the file is looked at, unless --audit asks for exact counts of private rows that are
+    clipped, become `other`, cannot be read or are missing: these are for your eyes only.
 
     \b
     Example:
       sklar schema check people.toml people.csv
     """
+    from sklar.pipeline.rule_audit import audit_schema
     from sklar.pipeline.schema_check import check_schema
     from sklar.schema.table import Schema
 
-    found = check_schema(Schema.read(schema), file, reader_options(delimiter, encoding, None, sql))
+    if audit and file is None and sql is None:
+        raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
+    facts, reader = Schema.read(schema), reader_options(delimiter, encoding, null_value, sql)
+    found = check_schema(facts, file, reader)
+    counts = audit_schema(file, facts, reader) if audit else None
     if json:
-        show.as_json(found.to_dict())
+        show.as_json(found.to_dict() | ({"audit": counts.to_dict()} if counts else {}))
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.columns.items())
     show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.constraints} constraints; no faults.")
     if found.file_columns is not None:
-        show.line(f"{file}: has all columns of the schema, and {found.file_ignored} more that would not be read.")
+        show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
     if found.unconfirmed:
         show.line(
             f"A private fit refuses these facts until they are confirmed or paid for: {', '.join(found.unconfirmed)}."
         )
+    if counts:
+        show.line()
+        show.line(counts.notice)
+        rows = [
+            [c.column, c.kind, c.inside, c.below, c.above, c.other, c.unreadable, c.missing] for c in counts.columns
+        ]
+        show.table(["column", "kind", "inside", "below", "above", "other", "unreadable", "missing"], rows)

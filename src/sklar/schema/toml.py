@@ -92,10 +92,17 @@ def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = N
     return HEADER + document_text(schema_to_dict(schema), notes or {})
 
 
-def write_schema(schema: Schema, path: str | PathLike[str], notes: Mapping[str, Sequence[str]] | None = None) -> None:
-    """Write the schema by atomic rename."""
+def write_schema(
+    schema: Schema,
+    path: str | PathLike[str],
+    notes: Mapping[str, Sequence[str]] | None = None,
+    *,
+    private: bool = False,
+) -> None:
+    """Write the schema by atomic rename; a private one for its owner only."""
     temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
     try:
+        Path(temporary).touch(mode=0o600 if private else 0o666, exist_ok=False)
         Path(temporary).write_text(schema_to_toml(schema, notes), encoding="utf-8", newline="\n")
         os.replace(temporary, path)
     except OSError as error:

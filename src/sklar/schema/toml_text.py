@@ -14,8 +14,9 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]]) -> str:
-    """The document of `schema_to_dict` as TOML, with comments above the columns that have notes."""
-    parts = [f"version = {value_text(document['version'])}\n"]
+    """The document of `schema_to_dict` as TOML, with comments above the columns that have notes; those of "" come first."""
+    head = comments(notes.get("", ()))
+    parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
     parts += ["[[constraints]]\n" + _entries(entry) for entry in document.get("constraints", ())]

@@ -1,0 +1,68 @@
+"""All guesses in the order they are tried, and the guesses for columns whose kind is stated beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sklar.disclosed.drafting.amounts import guess_amount
+from sklar.disclosed.drafting.booleans import boolean, guess_boolean
+from sklar.disclosed.drafting.codes import guess_code
+from sklar.disclosed.drafting.constant import guess_constant
+from sklar.disclosed.drafting.guess import Guess, from_rows
+from sklar.disclosed.drafting.keys import guess_empty, guess_key, guess_personal, leave_out
+from sklar.disclosed.drafting.labels import category, guess_category, nullable
+from sklar.disclosed.drafting.moments import guess_moment, moment
+from sklar.disclosed.drafting.numerals import numbers_of
+from sklar.disclosed.drafting.ordered_words import guess_ordered_words
+from sklar.disclosed.drafting.profile import Profile
+from sklar.disclosed.drafting.quantities import guess_quantity, quantity
+from sklar.schema.columns import Id, Ignore, Ordinal
+from sklar.schema.sdv import StatedKind
+
+GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
+    guess_empty,
+    guess_constant,
+    guess_boolean,
+    guess_key,
+    guess_moment,
+    guess_code,
+    guess_quantity,
+    guess_personal,
+    guess_amount,
+    guess_ordered_words,
+    guess_category,
+)
+"""The first guess that fits is taken."""
+
+
+def guess_column(profile: Profile) -> Guess:
+    """What a column is, from its rows alone."""
+    return next((guess for attempt in GUESSES if (guess := attempt(profile)) is not None), leave_out(profile))
+
+
+def guess_stated(profile: Profile, stated: StatedKind) -> Guess:
+    """A column of a stated kind, with only its domain taken from the rows; a plain guess if the rows do not fit it."""
+    guess = _stated(profile, stated)
+    if guess is None:
+        return guess_column(profile).with_notes(f"The metadata say {stated.sdtype}, which does not fit the rows.")
+    return guess.with_notes(*stated.notes)
+
+
+def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
+    if stated.kind == "id":
+        return Guess(column=Id(), notes=("a key: never read; the output gets fresh numbers.",))
+    if stated.kind == "ignore":
+        return Guess(column=Ignore(), notes=(f"left out: {stated.sdtype} data are not modelled.",))
+    if stated.kind == "ordinal":
+        column = Ordinal(stated.values, nullable=nullable(profile), source=from_rows("nullable"))
+        return Guess(column=column, notes=("ordered values, as the metadata list them.",))
+    if not profile.present:
+        return guess_empty(profile)
+    if stated.kind == "boolean":
+        return boolean(profile)
+    if stated.kind == "category":
+        return category(profile)
+    if stated.kind == "datetime":
+        return moment(profile, None if profile.form == "moment" else stated.format)
+    numbers = numbers_of(profile)
+    return None if numbers is None else quantity(profile, numbers, real=stated.kind == "real")

@@ -1,0 +1,208 @@
+"""SDV metadata (the JSON of SDV 1.x) in and out: kinds of columns, but no domains, which SDV does not record.
+
+Reading gives a stated kind for every column. Booleans, keys, ignored columns and ordered categories are complete with
+that; numbers, times and plain categories still need bounds or values, from a custodian or from a draft.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklar.errors import SchemaError, UsageError
+from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels, Ordinal
+from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.table import Schema
+
+NEEDS: dict[str, str] = {
+    "category": "values",
+    "integer": "lower and upper",
+    "real": "lower and upper",
+    "number": "lower and upper",
+    "datetime": "lower and upper",
+}
+"""What SDV metadata leave open, by kind; `number` is an integer or a real."""
+ISO_FORMATS = frozenset({"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedKind:
+    """What metadata say about one column.
+
+    Attributes:
+        kind: A kind of column, or `number` where integer or real is left open.
+        sdtype: The word that SDV uses.
+        format: Of texts that are times; None for ISO.
+        values: Ordered values, if they are listed.
+        notes: What a custodian should know.
+    """
+
+    kind: str
+    sdtype: str
+    format: str | None = None
+    values: tuple[str, ...] | tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_sdv(path: str | PathLike[str], table: str | None = None) -> dict[str, StatedKind]:
+    """Read the kinds from a metadata file."""
+    try:
+        document = json.loads(Path(path).read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"cannot read the metadata {os.fspath(path)}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise SchemaError([f"{os.fspath(path)} is not JSON"]) from None
+    return kinds_from_sdv(document, table)
+
+
+def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedKind]:
+    """The kind of every column of one table; all faults are reported at once.
+
+    Args:
+        document: The parsed JSON, of one table or of several.
+        table: Name of the table, needed if there are several.
+    """
+    entry = _table_entry(document, table)
+    columns = entry.get("columns")
+    if not isinstance(columns, Mapping) or not columns:
+        raise SchemaError(["the metadata have no 'columns'"])
+    faults = [f"column '{name}': it has no sdtype" for name, column in columns.items() if not _sdtype(column)]
+    if faults:
+        raise SchemaError(faults)
+    keys = _keys(entry)
+    return {name: _key(column) if name in keys else _kind(column) for name, column in columns.items()}
+
+
+def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, table: str | None = None) -> Schema:
+    """A schema with the kinds of SDV metadata and the given domains.
+
+    Args:
+        document: The parsed JSON.
+        domains: Complete columns for those that metadata leave open (numbers, times, categories).
+        table: Name of the table, needed if there are several.
+    """
+    given = domains or {}
+    stated = kinds_from_sdv(document, table)
+    columns = {name: given[name] if name in given else _complete(kind) for name, kind in stated.items()}
+    faults = [
+        f"column '{n}': {stated[n].sdtype} needs {NEEDS[stated[n].kind]}" for n, c in columns.items() if c is None
+    ]
+    faults += [
+        f"column '{name}': the metadata say {stated[name].sdtype}, but it is given as {column.kind}"
+        for name, column in given.items()
+        if name in stated and not _agrees(column.kind, stated[name].kind)
+    ]
+    faults += [f"column '{name}' is not in the metadata" for name in given if name not in stated]
+    if faults:
+        raise SchemaError(faults)
+    return Schema({name: column for name, column in columns.items() if column is not None})
+
+
+def to_sdv(schema: Schema, table: str = "table") -> dict[str, Any]:
+    """The kinds of a schema as SDV metadata; domains and provenance have no place there."""
+    entry: dict[str, Any] = {"columns": {name: _sdv_column(column) for name, column in schema.items()}}
+    keys = [name for name, column in schema.items() if isinstance(column, Id)]
+    if keys:
+        entry["primary_key"] = keys[0]
+    return {"METADATA_SPEC_VERSION": "V1", "tables": {table: entry}, "relationships": []}
+
+
+def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise SchemaError(["the metadata are not a JSON object"])
+    tables = document.get("tables")
+    if tables is None:
+        return document
+    if not isinstance(tables, Mapping) or not tables:
+        raise SchemaError(["the metadata have no tables"])
+    if table is None and len(tables) > 1:
+        raise UsageError(f"the metadata have several tables; name one of {', '.join(map(str, tables))}")
+    name = next(iter(tables)) if table is None else table
+    if not isinstance(tables.get(name), Mapping):
+        raise UsageError(f"the metadata have no table '{name}'")
+    return tables[name]
+
+
+def _keys(entry: Mapping[str, Any]) -> set[str]:
+    """Names of the key columns; a primary key may be several columns."""
+    primary = entry.get("primary_key")
+    listed = [*(primary if isinstance(primary, list) else [primary]), *(entry.get("alternate_keys") or [])]
+    return {name for item in listed for name in (item if isinstance(item, list) else [item]) if isinstance(name, str)}
+
+
+def _sdtype(column: Any) -> str | None:
+    sdtype = column.get("sdtype") if isinstance(column, Mapping) else None
+    return sdtype if isinstance(sdtype, str) and sdtype else None
+
+
+def _key(column: Mapping[str, Any]) -> StatedKind:
+    return StatedKind(kind="id", sdtype=str(column["sdtype"]))
+
+
+def _kind(column: Mapping[str, Any]) -> StatedKind:
+    sdtype = str(column["sdtype"])
+    if sdtype == "numerical":
+        return StatedKind(kind=_number_kind(str(column.get("computer_representation", ""))), sdtype=sdtype)
+    if sdtype == "datetime":
+        form = column.get("datetime_format")
+        plain = not isinstance(form, str) or form in ISO_FORMATS
+        return StatedKind(kind="datetime", sdtype=sdtype, format=None if plain else form)
+    if sdtype == "categorical":
+        return _category_kind(column)
+    if sdtype in ("boolean", "id"):
+        return StatedKind(kind=sdtype, sdtype=sdtype)
+    if column.get("pii") is False:
+        return StatedKind(kind="category", sdtype=sdtype, notes=(f"The metadata call it {sdtype}, not personal data.",))
+    return StatedKind(kind="ignore", sdtype=sdtype)
+
+
+def _category_kind(column: Mapping[str, Any]) -> StatedKind:
+    order = column.get("order")
+    listed = (
+        isinstance(order, list) and order and all(type(v) is type(order[0]) and type(v) in (str, int) for v in order)
+    )
+    if listed and len(set(order)) == len(order):
+        return StatedKind(kind="ordinal", sdtype="categorical", values=tuple(order))
+    notes = ("The metadata say that its values are ordered: make it `ordinal`.",) if column.get("order_by") else ()
+    return StatedKind(kind="category", sdtype="categorical", notes=notes)
+
+
+def _number_kind(representation: str) -> str:
+    if representation.lower().startswith(("int", "uint")):
+        return "integer"
+    return "real" if representation.lower().startswith("float") else "number"
+
+
+def _complete(stated: StatedKind) -> Column | None:
+    """The column, if its kind says all."""
+    if stated.kind == "ordinal":
+        return Ordinal(stated.values)
+    return {"boolean": Boolean(), "id": Id(), "ignore": Ignore()}.get(stated.kind)
+
+
+def _agrees(kind: str, stated: str) -> bool:
+    """Keys and personal data may also be left out, and any column may be ignored."""
+    wider = {"number": ("integer", "real"), "category": ("category", "ordinal"), "ordinal": ("category", "ordinal")}
+    return kind == "ignore" or kind == stated or kind in wider.get(stated, ())
+
+
+def _sdv_column(column: Column) -> dict[str, Any]:
+    if isinstance(column, Ordinal):
+        return {"sdtype": "categorical", "order": list(column.values)}
+    if isinstance(column, Labels):
+        return {"sdtype": "categorical"}
+    if isinstance(column, Integer):
+        return {"sdtype": "numerical", "computer_representation": "Int64"}
+    if isinstance(column, Real):
+        return {"sdtype": "numerical", "computer_representation": "Float"}
+    if isinstance(column, Datetime):
+        iso = "%Y-%m-%d" if column.resolution == "day" else "%Y-%m-%d %H:%M:%S"
+        return {"sdtype": "datetime", "datetime_format": column.format or iso}
+    if isinstance(column, Boolean | Id):
+        return {"sdtype": column.kind}
+    return {"sdtype": "unknown", "pii": True}
