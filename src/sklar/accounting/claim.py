@@ -19,12 +19,23 @@ NUMERICS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTotal:
-    """What all fits recorded in one ledger promise together."""
+    """What all fits recorded in one ledger promise together.
+
+    Attributes:
+        name: What the custodian calls the dataset.
+        fits: Number of fits.
+        epsilon: The bound for all of them at `delta`.
+        delta: Probability with which it may fail.
+        in_advance: Whether the bound needs the budgets of all fits to have been set before the first output.
+        cap: The (epsilon, delta) that the ledger never exceeds, whatever its fits depended on; None without a cap.
+    """
 
     name: str
     fits: int
     epsilon: float
     delta: float
+    in_advance: bool = False
+    cap: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +107,9 @@ class Claim:
     def _who(self) -> str:
         rows = "one row" if self.rows_per_person == 1 else f"at most {self.rows_per_person} rows"
         act = "adding or removing" if self.neighbours == "add-remove" else "replacing"
-        count = "the number of rows is protected too" if self.neighbours == "add-remove" else "the number of rows is public"
+        count = (
+            "the number of rows is protected too" if self.neighbours == "add-remove" else "the number of rows is public"
+        )
         return f"{act} one person with {rows} ({count}; {_accounting_words(self.accounting)})"
 
     def _meaning(self) -> str:
@@ -109,11 +122,18 @@ class Claim:
     def _total(self) -> str:
         if self.ledger is None:
             return "This covers this fit only: no ledger of other fits on the same table was kept."
+        total = self.ledger
+        cap = (
+            ""
+            if total.cap is None
+            else f" It never goes beyond its cap, epsilon = {total.cap[0]:.6g}, delta = {total.cap[1]:.6g}."
+        )
+        if total.fits == 1:
+            return f"It is the only fit so far in the ledger '{total.name}'.{cap}"
+        planned = " if their budgets were set before the first result was seen" if total.in_advance else ""
         return (
-            f"All {self.ledger.fits} fits in the ledger '{self.ledger.name}' together: epsilon = "
-            f"{self.ledger.epsilon:.6g}, delta = {self.ledger.delta:.6g}."
-            if self.ledger.fits != 1
-            else f"It is the only fit in the ledger '{self.ledger.name}'."
+            f"All {total.fits} fits in the ledger '{total.name}' together: epsilon = {total.epsilon:.6g}, "
+            f"delta = {total.delta:.6g}{planned}.{cap}"
         )
 
     def _facts(self) -> str:
@@ -130,7 +150,9 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     """Rebuild a claim from its record."""
     fields = dict(record)
     if fields.get("ledger") is not None:
-        fields["ledger"] = LedgerTotal(**fields["ledger"])
+        total = dict(fields["ledger"])
+        total["cap"] = None if total.get("cap") is None else tuple(total["cap"])
+        fields["ledger"] = LedgerTotal(**total)
     for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered"):
         fields[name] = tuple(fields[name])
     return Claim(**fields)

@@ -58,4 +58,12 @@ def _ledger_total(ledger: Ledger) -> LedgerTotal | None:
     if ledger.path is None:
         return None
     totals = ledger_totals(ledger.header, ledger.fits)
-    return LedgerTotal(name=ledger.header.name, fits=totals.fits, epsilon=totals.epsilon, delta=totals.delta)
+    cap = ledger.header.cap
+    return LedgerTotal(
+        name=ledger.header.name,
+        fits=totals.fits,
+        epsilon=totals.epsilon,
+        delta=totals.delta,
+        in_advance=totals.in_advance,
+        cap=None if cap is None or cap.epsilon is None else (cap.epsilon, cap.delta),
+    )

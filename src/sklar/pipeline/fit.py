@@ -99,7 +99,9 @@ def fresh_seed() -> int:
 
 def _refuse_what_voids(seed: int | None, no_guarantee: bool) -> None:
     if seed is not None:
-        raise UsageError("a private fit takes no seed: noise that can be repeated protects nobody. Seed the sample instead")
+        raise UsageError(
+            "a private fit takes no seed: noise that can be repeated protects nobody. Seed the sample instead"
+        )
     if no_guarantee:
         raise UsageError("no_guarantee=True is for methods without a guarantee; this method has one, so leave it out")
 

@@ -52,7 +52,9 @@ def add_noise_to_all(
     return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]
 
 
-def pick_noisy(exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
+def pick_noisy(
+    exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
+) -> tuple[int, ...]:
     """The `picks` highest scores, each by an exponential mechanism with `epsilon` (peeling, without replacement).
 
     Adding Gumbel noise of scale 2 * sensitivity / epsilon to all scores once and taking the highest k equals k

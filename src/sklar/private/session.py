@@ -73,7 +73,7 @@ def open_session(
     path = None if ledger.path is None else releases_path(ledger.path, account.id)
     with account:
         recorder = Recorder(account, path, _recorded(path, account.record) if old else ())
-        door = PrivateDoor(rows, schema, reservation.allowance, reservation.unit, recorder)
+        door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder)
         session = Session(door, account, recorder, resumed=old)
         yield session
         account.close()

@@ -1,0 +1,137 @@
+"""The known ways to break the promise, planted one at a time: each must be caught."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar.private.door as door_module
+import sklar.private.session as session_module
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
+from sklar.errors import DoorError, OverspendError
+from sklar.pipeline.fit import fit
+from sklar.private.door import PrivateDoor
+from sklar.private.recorder import Recorder
+from tests.contracts.record_replay import DivergedError, compare, record
+from tests.contracts.tables import odd_rows, people, schema
+
+
+def caught(monkeypatch: pytest.MonkeyPatch, method: str = "vine", **options: Any) -> list[str]:
+    """What record and replay says about the planted fault, on a neighbour with one extreme row more."""
+    base = people(300)
+    more = pd.concat([base, odd_rows().iloc[[0]]], ignore_index=True)
+    settings = {"schema": schema(), "method": method, "epsilon": 20.0, **options}
+    first = record(monkeypatch, data=base, **settings)
+    try:
+        return compare(first, record(monkeypatch, first, data=more, **settings))
+    except DivergedError as error:
+        return [str(error)]
+
+
+def test_without_a_mutant_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert caught(monkeypatch) == []
+
+
+@pytest.mark.parametrize("method", ["vine", "independent"])
+def test_unsplit_budget(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Every table gets the noise of the whole allowance."""
+    monkeypatch.setattr(Allowance, "part", lambda self, fraction: self)
+    with pytest.raises(OverspendError):
+        fit(people(300), schema(), method=method, epsilon=1.0)
+
+
+def test_noise_divided_by_n(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise is drawn for a mean, as if one row moved it by 1/n, and charged as if it were not."""
+    real = PrivateDoor._count  # pyright: ignore[reportPrivateUsage]
+
+    def shrunken(self: Any, specs: Any, noises: list[Noise], label: str, request: Any) -> Any:
+        honest = door_module.count_events(noises, label, self.unit)
+        monkeypatch.setattr(door_module, "count_events", lambda *_: honest)
+        return real(self, specs, [Noise(kind=n.kind, scale=n.scale / 300) for n in noises], label, request)
+
+    monkeypatch.setattr(PrivateDoor, "_count", shrunken)
+    assert any("not the one that was charged" in fault for fault in caught(monkeypatch, "independent"))
+
+
+def test_ranks_over_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are replaced by their ranks in the whole table, so that one row moves many others."""
+    real = session_module.open_rows
+
+    def ranked(data: pd.DataFrame, schema: Any, **reader: Any) -> Any:
+        ranks = data["income"].rank(method="first", ascending=False) / (len(data) + 1)
+        return real(data.assign(income=ranks * 1e6), schema, **reader)
+
+    monkeypatch.setattr(session_module, "open_rows", ranked)
+    assert any("moved" in fault for fault in caught(monkeypatch, "independent"))
+
+
+def test_domain_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds are taken from the rows: a new extreme shifts everybody's cell."""
+    real = session_module.open_rows
+
+    def scaled(data: pd.DataFrame, schema: Any, **reader: Any) -> Any:
+        finite = data["income"].replace([np.inf, -np.inf], np.nan)
+        return real(data.assign(income=finite / finite.max() * 1e6), schema, **reader)
+
+    monkeypatch.setattr(session_module, "open_rows", scaled)
+    assert any("moved" in fault for fault in caught(monkeypatch, "independent"))
+
+
+def test_exact_number_of_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact n reaches the method under add-remove."""
+    monkeypatch.setattr(PrivateDoor, "rows", property(lambda self: self._rows.exact_rows))
+    assert any("asked different questions" in fault for fault in caught(monkeypatch))
+
+
+def test_a_look_without_a_charge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows are read a second time for one charge."""
+    real = door_module.exact_counts
+
+    def twice(rows: Any, specs: Any) -> Any:
+        counts = real(rows, specs)
+        door_module.add_noise_to_all(counts, [Noise(kind="gaussian", scale=1.0)] * len(counts))
+        return counts
+
+    monkeypatch.setattr(door_module, "exact_counts", twice)
+    assert "a look without a charge" in caught(monkeypatch, "independent")
+
+
+def test_charging_after_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A charge that is refused must leave the rows unread."""
+    read: list[str] = []
+    monkeypatch.setattr(door_module, "exact_counts", lambda *_: read.append("rows"))
+
+    def refuse(self: Recorder, events: Any, label: str) -> int:
+        raise OverspendError("no")
+
+    monkeypatch.setattr(Recorder, "charge", refuse)
+    with pytest.raises(OverspendError):
+        fit(people(50), schema(), method="independent", epsilon=1.0)
+    assert read == []
+
+
+def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that hands a function to the Door is stopped before anything is charged or read."""
+    import sklar.methods.independent as independent
+
+    charged: list[str] = []
+    monkeypatch.setattr(Recorder, "charge", lambda self, events, label: charged.append(label))
+
+    def sneaky(door: Any, options: Any, rng: Any) -> Any:
+        door.count_recoded([lambda rows: rows], "rows please")
+
+    method = independent.INDEPENDENT
+    monkeypatch.setattr("sklar.pipeline.fit.find_method", lambda name: _with_fit(method, sneaky))
+    with pytest.raises(DoorError):
+        fit(people(50), schema(), method="independent", epsilon=1.0)
+    assert charged == []
+
+
+def _with_fit(method: Any, other: Any) -> Any:
+    import dataclasses
+
+    return dataclasses.replace(method, fit=other)

@@ -1,0 +1,84 @@
+"""Every DP method asks the same questions of neighbours, sees them differ by no more than it paid for, and adds up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import fsum
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from sklar.accounting.compose import total_loss
+from sklar.methods.registry import METHODS
+from tests.contracts.record_replay import compare, record
+from tests.contracts.tables import odd_rows, people, schema
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("independent", {}),
+    ("independent", {"noise": "laplace"}),
+    ("independent", {"delta": 0.0}),
+    ("independent", {"repair": "clip", "rows_per_person": 3}),
+    ("vine", {}),
+    ("vine", {"epsilon": 40.0}),
+    ("vine", {"epsilon": 40.0, "target": "sex"}),
+    ("vine", {"target": "smoker"}),
+    ("vine", {"delta": 0.0, "epsilon": 30.0}),
+]
+
+
+def test_every_method_is_checked() -> None:
+    assert {name for name, _ in CASES} == set(METHODS)
+
+
+def neighbours(relation: str, people_rows: int = 1) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Pairs of tables that differ by the rows of one person: a random one, or one who is alone in every respect."""
+    base, odd = people(400), odd_rows()
+    crowd = [pd.concat([odd.iloc[[i]]] * people_rows) for i in range(len(odd))] + [people(people_rows, seed=9)]
+    if relation == "add-remove":
+        return [(base, pd.concat([base, extra], ignore_index=True)) for extra in crowd]
+    short = base.iloc[people_rows:]
+    return [(base, pd.concat([short, extra], ignore_index=True)) for extra in crowd]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize(("method", "options"), CASES, ids=lambda x: str(x))
+def test_record_and_replay(
+    monkeypatch: pytest.MonkeyPatch, relation: str, method: str, options: dict[str, Any]
+) -> None:
+    settings = {"schema": schema(), "method": method, "epsilon": 1.0, "neighbours": relation, **options}
+    pairs = neighbours(relation, int(options.get("rows_per_person", 1)))
+    first = record(monkeypatch, data=pairs[0][0], **settings)
+    for _, other in pairs:
+        again = record(monkeypatch, first, data=other, **settings)
+        assert compare(first, again) == []
+
+
+@pytest.mark.parametrize(("method", "options"), CASES, ids=lambda x: str(x))
+def test_the_charges_add_up_to_the_claim(monkeypatch: pytest.MonkeyPatch, method: str, options: dict[str, Any]) -> None:
+    settings = {"schema": schema(), "method": method, "epsilon": 1.0, **options}
+    seen = record(monkeypatch, data=people(300), **settings)
+    assert seen.model is not None
+    claim = seen.model.claim
+    events = [event for _, batch in seen.charges for event in batch]
+    bound = total_loss(events, claim.delta or 0.0, planned=claim.accounting == "exact")
+    assert claim.epsilon == settings["epsilon"]
+    assert bound.epsilon <= claim.epsilon * (1 + 1e-9)
+    # Nothing much is left unspent either: a fit that charged for less than it was given would waste the budget.
+    spent = fsum(event.epsilon if claim.delta == 0 else event.rho for event in events)
+    given = claim.epsilon if claim.delta == 0 else claim.rho
+    assert given is not None
+    assert 0.3 * given < spent <= given * (1 + 1e-9)
+
+
+def test_the_comparison_sees_a_table_that_moves_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = record(monkeypatch, data=people(200), schema=schema(), method="independent", epsilon=1.0)
+    two_more = pd.concat([people(200), odd_rows().iloc[[0, 0]]], ignore_index=True)
+    again = record(monkeypatch, first, data=two_more, schema=schema(), method="independent", epsilon=1.0)
+    assert any("moved" in fault for fault in compare(first, again))
+
+
+def test_the_comparison_sees_other_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = record(monkeypatch, data=people(200), schema=schema(), method="independent", epsilon=1.0)
+    other = replace(first.looks[0], settings=(None,))
+    assert compare(first, type(first)(looks=[other, *first.looks[1:]], requests=[], charges=first.charges)) != []
