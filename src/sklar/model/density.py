@@ -103,10 +103,11 @@ def _fit_chain(support: Support, observations: Sequence[Observation], total: Tot
     noise_only = likelihood_of(support, observations, total)
     rough = _rough_counts(noise_only, support)
     likelihood, sampling = with_sampling(noise_only, rough)
+    length = int(support.chained.sum())
     masses: list[Floats] = []
     evidence: list[float] = []
     for kind in _KINDS:
-        if kind.axis is not _LINEAR and support.chained.sum() > _SHORT:
+        if kind.order >= length or (kind.axis is not _LINEAR and length > _SHORT):
             continue
         warped = _on_axis(support, kind.axis)
         here = replace(likelihood, log_base=log_base(warped, total))

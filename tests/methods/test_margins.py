@@ -1,0 +1,214 @@
+"""Margins measured through a Door: what is asked follows the plan, and what comes out is close to the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import plan_events
+from sklar.accounting.events import CountEvent
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.margin_plan import MarginOptions, margin_noise, outline_margins, plan_margins
+from sklar.methods.margins import measure_margins
+from sklar.schema.columns import Boolean, Category, Ordinal
+from sklar.schema.numbers import Integer, Real
+from sklar.schema.table import Schema
+
+ROWS = 20_000
+SCHEMA = Schema(
+    {
+        "city": Category([f"c{i}" for i in range(12)], nullable=True),
+        "grade": Ordinal(["a", "b", "c", "d"]),
+        "smoker": Boolean(nullable=True),
+        "age": Integer(16, 100),
+        "gain": Integer(0, 100_000),
+        "cost": Integer(0, 5_000_000),
+        "dose": Real(0, 10, nullable=True),
+    }
+)
+
+
+def draw_codes(seed: int, rows: int = ROWS) -> dict[str, np.ndarray]:
+    """A table with smooth columns, atoms (gain 0, cost 1,000,000, dose at its bound), nulls, and no `other`."""
+    rng = np.random.default_rng(seed)
+    gain, cost, dose = (SCHEMA[name] for name in ("gain", "cost", "dose"))
+    assert isinstance(gain, Integer) and isinstance(cost, Integer) and isinstance(dose, Real)
+    gains = np.where(rng.random(rows) < 0.9, 0, rng.gamma(2, 4_000, rows).astype(np.int64))
+    gains = np.where(rng.random(rows) < 0.02, 15_024, gains)
+    costs = np.where(rng.random(rows) < 0.1, 1_000_000, rng.gamma(3, 300_000, rows).astype(np.int64))
+    doses = dose.grid.code(np.clip(rng.normal(3, 2.5, rows), 0, 10))
+    return {
+        "city": rng.choice(14, rows, p=[0.4, 0.2, 0.1] + [0.03] * 9 + [0.0, 0.03]),
+        "grade": rng.choice(4, rows, p=[0.1, 0.2, 0.3, 0.4]),
+        "smoker": rng.choice(3, rows, p=[0.7, 0.3, 0.0]),
+        "age": np.clip(rng.normal(45, 15, rows), 16, 100).astype(np.int64) - 16,
+        "gain": gain.grid.code(gains),
+        "cost": cost.grid.code(costs),
+        "dose": np.where(rng.random(rows) < 0.05, dose.size - 1, doses),
+    }
+
+
+def test_what_is_asked_is_the_plan_and_costs_the_allowance(open_door):
+    door = open_door(SCHEMA, draw_codes(0), rho=0.05)
+    measure_margins(door, door.allowance)
+    assert [label for label, _ in door.calls] == ["margins", "finer margins"]
+    asked = Counter(table.noise for _, tables in door.calls for table in tables)
+    planned = plan_events(door.allowance, door.unit, plan_margins(SCHEMA))
+    wanted: Counter = Counter()
+    for event in planned:
+        wanted[event.noise] += event.tables
+    assert asked == wanted
+    spent = sum(CountEvent(label="x", noise=n, tables=t, unit=door.unit).rho for n, t in asked.items())
+    assert spent == pytest.approx(door.allowance.amount)
+
+
+def test_noise_does_not_depend_on_the_rows(open_door):
+    def scales(codes: dict[str, np.ndarray]) -> list[list[float]]:
+        door = open_door(SCHEMA, codes, rho=0.05, seed=3)
+        measure_margins(door, door.allowance)
+        return [[table.noise.scale for table in tables] for _, tables in door.calls]
+
+    constant = {name: np.zeros(50, dtype=np.int64) for name in SCHEMA.modelled}
+    assert scales(draw_codes(0)) == scales(constant)
+
+
+def test_weights_of_the_plan_sum_to_one_and_grow_with_the_bins():
+    plan = plan_margins(SCHEMA)
+    assert sum(line.weight for line in plan) == pytest.approx(1.0)
+    noise = margin_noise(SCHEMA, Allowance(measure="rho", amount=0.1), Unit(neighbours="add-remove"), MarginOptions())
+    assert noise["margins of about 64 cells"].scale < noise["margins of about 16 cells"].scale
+    assert noise["margins of about 16 cells"].scale < noise["margins of about 4 cells"].scale
+    simple = plan_margins(SCHEMA, MarginOptions(repair="simplex"))
+    assert all(line.label.startswith("margins of about") for line in simple)
+    assert sum(line.tables for line in simple) == len(SCHEMA.modelled)
+
+
+def test_the_outline_tells_every_table():
+    allowance, unit = Allowance(measure="rho", amount=0.1), Unit(neighbours="add-remove")
+    outline = outline_margins(SCHEMA, allowance, unit)
+    assert {(x.label, x.tables) for x in outline} == {(x.label, x.tables) for x in plan_margins(SCHEMA)}
+    assert {x.cells for x in outline if x.label == "single values"} == {100_001}
+
+
+def test_margins_are_close_to_the_rows_and_keep_their_atoms(open_door):
+    codes = draw_codes(1)
+    door = open_door(SCHEMA, codes, rho=0.02)
+    found = measure_margins(door, door.allowance)
+    assert abs(found.rows - ROWS) < 6 * found.rows_sigma
+    for margin in found.margins:
+        exact = np.bincount(codes[margin.column], minlength=margin.size) / ROWS
+        groups = np.arange(margin.size) * 32 // margin.size
+        error = 0.5 * np.abs(np.bincount(groups, margin.dense() - exact)).sum()
+        assert error < 0.02, margin.column
+    by_name = {margin.column: margin.dense() for margin in found.margins}
+    gain, cost, dose = (np.bincount(codes[n], minlength=SCHEMA.size(n)) / ROWS for n in ("gain", "cost", "dose"))
+    million = SCHEMA["cost"].grid.code(np.array([1_000_000]))[0]
+    np.testing.assert_allclose(by_name["gain"][[0, 15_024]], gain[[0, 15_024]], atol=0.01)
+    assert by_name["cost"][million] == pytest.approx(cost[million], abs=0.01)
+    assert by_name["dose"][0] == pytest.approx(dose[0], abs=0.01)
+    assert by_name["dose"][-1] == pytest.approx(dose[-1], abs=0.01)
+
+
+def test_codes_that_may_be_empty_and_look_empty_get_nothing(open_door):
+    door = open_door(SCHEMA, draw_codes(2), rho=0.02)
+    found = {margin.column: margin.dense() for margin in measure_margins(door, door.allowance).margins}
+    city, smoker = SCHEMA["city"], SCHEMA["smoker"]
+    assert found["city"][city.other_code] == 0 and found["city"][city.null_code] > 0.02
+    assert found["smoker"][smoker.null_code] == 0
+    assert found["grade"][SCHEMA["grade"].other_code] == 0
+
+
+def test_releases_are_handed_on_with_their_lookups(open_door):
+    door = open_door(SCHEMA, draw_codes(3), rho=0.02)
+    found = measure_margins(door, door.allowance)
+    cells = {margin.column: margin for margin in found.margins}
+    first_seen: list[str] = []
+    for name, lookup, noisy in found.histograms:
+        assert lookup.shape == (SCHEMA.size(name),)
+        assert noisy.counts.shape == (int(lookup.max()) + 1,)
+        margin = cells[name]
+        if len(noisy.counts) < 1_000:  # all but single values: constant on the cells of the margin
+            assert np.array_equal(np.repeat(lookup[margin.starts], margin.widths()), lookup)
+        first_seen.append(name)
+    assert list(dict.fromkeys(first_seen)) == list(SCHEMA.modelled)
+
+
+def test_almost_no_noise_gives_the_rows_back(open_door):
+    codes = draw_codes(4)
+    door = open_door(SCHEMA, codes, rho=1e4)
+    found = measure_margins(door, door.allowance)
+    assert round(found.rows) == ROWS
+    for margin in found.margins:
+        if margin.size <= 128:
+            exact = np.bincount(codes[margin.column], minlength=margin.size) / ROWS
+            assert np.abs(margin.dense() - exact).sum() < 1e-3
+
+
+@pytest.mark.parametrize("rho", [1e-12, 1e-5])
+@pytest.mark.parametrize("rows", [0, 1, 30])
+def test_drowned_tables_still_give_valid_margins(open_door, rho: float, rows: int):
+    codes = draw_codes(5, rows=max(rows, 1))
+    codes = {name: column[:rows] for name, column in codes.items()}
+    door = open_door(SCHEMA, codes, rho=rho)
+    found = measure_margins(door, door.allowance)
+    assert found.rows >= 1
+    for margin in found.margins:
+        dense = margin.dense()
+        assert np.all(np.isfinite(dense)) and dense.min() >= 0 and dense.sum() == pytest.approx(1.0)
+
+
+def test_a_public_number_of_rows_is_used_as_it_is(open_door):
+    door = open_door(SCHEMA, draw_codes(6), rho=1e-4, neighbours="replace")
+    found = measure_margins(door, door.allowance)
+    assert (found.rows, found.rows_sigma) == (ROWS, 0.0)
+
+
+def test_a_total_known_from_before_is_pooled(open_door):
+    door = open_door(SCHEMA, draw_codes(6), rho=1e-4)
+    assert measure_margins(door, door.allowance, 12_345.0, 1e-6).rows == pytest.approx(12_345.0)
+    vague = measure_margins(open_door(SCHEMA, draw_codes(6), rho=1e-4), door.allowance, 12_345.0)
+    plain = measure_margins(open_door(SCHEMA, draw_codes(6), rho=1e-4), door.allowance)
+    assert vague.rows == plain.rows
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_laplace_noise_fits_into_either_allowance(open_door, neighbours: str):
+    for amount in ({"epsilon": 1.0}, {"rho": 0.02}):
+        door = open_door(SCHEMA, draw_codes(7), neighbours=neighbours, **amount)
+        measure_margins(door, door.allowance, options=MarginOptions(noise="laplace", repair="simplex"))
+        events = [
+            CountEvent(label="x", noise=table.noise, tables=1, unit=door.unit)
+            for _, tables in door.calls
+            for table in tables
+        ]
+        assert all(event.noise.kind == "laplace" for event in events)
+        spent = sum(event.epsilon if "epsilon" in amount else event.rho for event in events)
+        assert spent <= door.allowance.amount * (1 + 1e-9)
+        assert spent > 0.9 * door.allowance.amount
+
+
+def test_gaussian_noise_without_delta_is_refused(open_door):
+    door = open_door(SCHEMA, draw_codes(8, rows=10), epsilon=1.0)
+    with pytest.raises(UsageError, match="delta"):
+        measure_margins(door, door.allowance, options=MarginOptions(noise="gaussian"))
+
+
+def test_smooth_densities_beat_simple_repairs(open_door):
+    codes = draw_codes(9, rows=3_000)
+
+    def error(repair: str) -> float:
+        door = open_door(SCHEMA, codes, rho=0.01, seed=9)
+        found = measure_margins(door, door.allowance, options=MarginOptions(repair=repair))  # type: ignore[arg-type]
+        total = 0.0
+        for margin in found.margins:
+            exact = np.bincount(codes[margin.column], minlength=margin.size) / 3_000
+            groups = np.arange(margin.size) * 100 // max(margin.size, 100)
+            total += 0.5 * np.abs(np.bincount(groups, margin.dense() - exact)).sum()
+        return total
+
+    smooth, simplex, clip = error("density"), error("simplex"), error("clip")
+    assert smooth < 0.75 * simplex < 0.75 * clip
