@@ -138,12 +138,12 @@ def _probe_of(column: Column) -> tuple[Column, list[int]]:
 
 
 def _three_cells(column: Integer | Real | Datetime) -> tuple[Grid, list[int]]:
-    """Below, inside and above; below is left out if nothing can be there."""
+    """Below, inside and above (below only if something can be there); what lies further out goes to the outer cells."""
     whole = column.grid
-    lowest: Any = INT64_MIN if whole.integer else -np.finfo(float).max
-    pairs = [(lowest, BELOW), (whole.starts[0], INSIDE), (whole.stop, ABOVE)]
-    if whole.starts[0] <= lowest:
-        pairs = pairs[1:]
+    lower: Any = whole.starts[0]
+    pairs = [(lower, INSIDE), (whole.stop, ABOVE)]
+    if not whole.integer or lower > INT64_MIN:
+        pairs.insert(0, (lower - 1 if whole.integer else np.nextafter(lower, -np.inf), BELOW))
     starts = np.array([start for start, _ in pairs], dtype=whole.starts.dtype)
     atoms = np.zeros(len(starts), dtype=bool)
     return Grid(starts=starts, stop=whole.stop, is_atom=atoms, integer=whole.integer), [m for _, m in pairs]

@@ -130,8 +130,8 @@ def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
 
 def _keys(entry: Mapping[str, Any]) -> set[str]:
     """Names of the key columns; a primary key may be several columns."""
-    primary = entry.get("primary_key")
-    listed = [*(primary if isinstance(primary, list) else [primary]), *(entry.get("alternate_keys") or [])]
+    primary, alternate = entry.get("primary_key"), entry.get("alternate_keys")
+    listed = [primary, *(alternate if isinstance(alternate, list) else [])]
     return {name for item in listed for name in (item if isinstance(item, list) else [item]) if isinstance(name, str)}
 
 

@@ -14,7 +14,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]]) -> str:
-    """The document of `schema_to_dict` as TOML, with comments above the columns that have notes; those of "" come first."""
+    """The document of `schema_to_dict` as TOML; notes are comments above their columns, and those of "" come first."""
     head = comments(notes.get("", ()))
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
     for name, entry in document["columns"].items():

@@ -6,12 +6,15 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 MARGIN = 0.05
+LARGEST = 5e307
+"""Bounds beyond this would be further apart than a real can tell; values beyond are clipped."""
 EXACT_SPAN = 20
 """Whole numbers without a gap that span at most this many are taken to be a scale with exactly these ends."""
 
 
 def round_bounds(lowest: float, highest: float) -> tuple[float, float]:
     """Round numbers a little below and above; 0 as the lower one if no value is negative and they reach near it."""
+    lowest, highest = max(lowest, -LARGEST), min(highest, LARGEST)
     span = highest - lowest or abs(highest) or 1.0
     step = nice_step(span / 10)
     lower = round_to(lowest - MARGIN * span, step, ROUND_FLOOR)

@@ -1,0 +1,177 @@
+"""Guesses about odd columns: the kind that a custodian would choose, with facts that fit the rows they come from."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.disclosed.tables import odd_columns, odd_table
+
+from sklar.disclosed.audit import ColumnAudit, audit_rules
+from sklar.disclosed.drafting.draft import draft
+from sklar.disclosed.drafting.drafted import Draft
+from sklar.schema import Boolean, Category, Datetime, Id, Integer, Labels, Ordinal, Real, Schema
+
+NOT_READ = {"integer text age", "integer junk"}
+"""Columns that hold texts which are not values, and so become null."""
+
+
+@pytest.fixture(scope="module")
+def odd() -> Draft:
+    return draft(odd_table(), rows=10**6)
+
+
+@pytest.fixture(scope="module")
+def audits(odd: Draft) -> dict[str, ColumnAudit]:
+    return {found.column: found for found in audit_rules(odd_table(), odd).columns}
+
+
+def one(values: Any, name: str = "x", **more: Any) -> Any:
+    """The draft of a single column, next to one that is surely modelled."""
+    return draft(pa.table({name: values, "sure": [i % 2 == 0 for i in range(len(values))]}), rows=10**6, **more)[name]
+
+
+@pytest.mark.parametrize("name", list(odd_columns()))
+def test_kinds(odd: Draft, name: str) -> None:
+    assert odd[name].kind == name.split()[0], odd.notes[name]
+    assert odd.notes[name]
+
+
+@pytest.mark.parametrize("name", [n for n in odd_columns() if n.split()[0] not in ("id", "ignore")])
+def test_a_draft_fits_its_own_rows(odd: Draft, audits: dict[str, ColumnAudit], name: str) -> None:
+    found = audits[name]
+    assert found.below == found.above == 0
+    assert (found.unreadable > 0) == (name in NOT_READ)
+    assert (found.other > 0) == (name == "category job")
+    assert getattr(odd[name], "nullable") == (found.missing + found.unreadable > 0)  # noqa: B009
+
+
+def test_every_fact_of_the_rows_is_marked(odd: Draft) -> None:
+    marked = set(odd.facts_by_provenance("from-rows"))
+    for name, column in odd.items():
+        stated = {f for f in column.facts if getattr(column, f) not in (None, ())}
+        assert {(name, fact) for fact in stated} <= marked
+    with pytest.raises(Exception, match="from-rows"):
+        odd.require_confirmed()
+
+
+def test_bounds_are_rounded_outward_and_not_quoted(odd: Draft) -> None:
+    for name, values in odd_columns().items():
+        column = odd[name]
+        if isinstance(column, Real | Integer) and name not in ("integer rating", "integer count", "integer junk"):
+            numbers = [v if type(v) is int else float(v) for v in values if v not in (None, "NA")]
+            assert column.lower < min(numbers) or column.lower == 0
+            assert column.upper > max(numbers)
+
+
+def test_details_of_some_guesses(odd: Draft) -> None:
+    zipcode, q1, job = odd["category zip"], odd["category q1"], odd["category job"]
+    assert isinstance(zipcode, Category) and zipcode.values == ("00501", "01002", "02139", "60601", "90210")
+    assert isinstance(q1, Category) and q1.values == (1, 2, 9)
+    assert isinstance(job, Category) and 5 < len(job.values) < 60
+    assert isinstance(odd["integer age"], Integer) and (odd["integer age"].lower, odd["integer age"].upper) == (0, 120)
+    weight, zeros, text = odd["real weight"], odd["real zeros"], odd["real text"]
+    assert isinstance(weight, Real) and weight.atoms == (999.0,) and weight.decimals == 1
+    assert isinstance(zeros, Real) and zeros.atoms == (0.0,)
+    assert isinstance(text, Real) and text.lower == pytest.approx(0, abs=10)
+    assert isinstance(odd["real probability"], Real) and odd["real probability"].upper == 1
+    iso, us, stamp = odd["datetime iso"], odd["datetime us"], odd["datetime stamp"]
+    assert isinstance(iso, Datetime) and (iso.lower, iso.format, iso.resolution) == ("2019-01-01", None, "day")
+    assert isinstance(us, Datetime) and us.format == "%m/%d/%Y"
+    assert isinstance(stamp, Datetime) and stamp.resolution == "minute"
+    assert isinstance(odd["datetime zoned"], Datetime) and odd["datetime zoned"].resolution == "hour"
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("ordinal often", ("Never", "Sometimes", "Often", "always")),
+        ("ordinal band", ("<18", "18-25", "26-40", "41-65", "65+")),
+        ("ordinal pay", ("under $11k", "$11-$25k", "$25-$50k", ">$50k")),
+        ("ordinal stage", ("Stage I", "Stage II", "Stage III")),
+        ("ordinal grade", ("Grade 1", "Grade 2", "Grade 10")),
+        ("ordinal pain", ("none", "mild", "moderate", "severe")),
+        ("ordinal education", ("1st-4th", "HS-grad", "Bachelors", "Doctorate")),
+    ],
+)
+def test_ordered_words(odd: Draft, name: str, order: tuple[str, ...]) -> None:
+    column = odd[name]
+    assert isinstance(column, Ordinal)
+    assert column.values == order
+
+
+@pytest.mark.parametrize("name", ["real income", "real balance", "integer wide"])
+def test_skewed_numbers_get_finer_cells_near_the_bulk(odd: Draft, name: str) -> None:
+    column = odd[name]
+    assert isinstance(column, Real | Integer) and 50 < len(column.edges) < 1000
+    values = np.array(odd_columns()[name], dtype=column.grid.starts.dtype)
+    coarse = (Real if isinstance(column, Real) else Integer)(column.lower, column.upper)  # type: ignore[arg-type]
+    share = np.bincount(column.grid.code(values)).max() / len(values)
+    coarse_share = np.bincount(coarse.grid.code(values)).max() / len(values)
+    assert share < 0.1 < coarse_share
+
+
+def test_rare_labels_are_never_written(odd: Draft) -> None:
+    values = ["common"] * 500 + ["frequent"] * 480 + [f"SECRET{i}" for i in range(20)]
+    made = draft(pa.table({"x": values}), rows=10**6)
+    assert isinstance(made["x"], Labels) and made["x"].values == ("common", "frequent")
+    assert "SECRET" not in made.toml() + made.todo
+    assert "left out" in made.todo
+
+
+def test_notes_say_what_to_do(odd: Draft) -> None:
+    todo = odd.todo
+    assert "rows_per_person" in " ".join(odd.notes["id patient_id"])
+    assert "code for missing" in " ".join(odd.notes["real weight"])
+    assert "day and month" in " ".join(draft(pa.table({"t": ["01/02/2020", "03/04/2020"] * 20}), rows=99).notes["t"])
+    assert all(f"* {name} (" in todo for name in odd.names)
+    assert '"pay"' in todo and '"assumed"' in todo
+    assert "first 50 rows" in draft(odd_table(), rows=50).todo
+    assert "first" not in draft(pa.table({"x": [1, 2, 3]}), rows=3).todo
+
+
+@pytest.mark.parametrize("word", ["NA", "?", "n/a", "-"])
+def test_words_for_missing(word: str) -> None:
+    number, label = one(["1.5", "2.5", word] * 30), one(["a", "b", word] * 30)
+    assert isinstance(number, Real) and number.nullable
+    assert isinstance(label, Category) and word in label.values
+    assert one(["a", "b", word] * 30, reader={"null_values": [word]}) == Category(
+        ["a", "b"], nullable=True, source=label.sources
+    )
+
+
+def test_numbers_that_stand_for_null_are_left_out() -> None:
+    column = one([1.5, 2.5, 3.5, -99.0] * 20, reader={"null_values": ["-99"]})
+    assert isinstance(column, Real) and column.lower >= 0 and column.nullable
+
+
+@pytest.mark.parametrize("x", [0.0, 1.0, -1.0, 3.7, 1e-12, 1e15, -123456.0])
+def test_two_values_are_enough_for_valid_bounds(x: float) -> None:
+    for values in ([x, x + abs(x) * 1e-3 + 1e-14], [x, 2 * x + 0.5], [x - 1e9, x]):
+        column = one(values * 30)
+        assert not column.faults()
+        assert not isinstance(column, Real) or (column.lower <= min(values) and max(values) <= column.upper)
+
+
+def test_extreme_numbers_do_not_break_the_draft() -> None:
+    for values in ([1.7e308, -1.7e308], [5e-324, 1e-323], [math.inf, 1.5], [2**63 - 1, -(2**63)], [1e18, 1e19]):
+        table = pa.table({"x": values * 30, "sure": [True, False] * 30})
+        schema = draft(table, rows=99)
+        assert Schema(dict(schema)).names == ("x", "sure")
+
+
+def test_few_rows() -> None:
+    made = draft({"x": ["a"], "y": [1], "z": [2.5], "id": [7]}, rows=9)
+    assert len(made) == 4
+    assert isinstance(draft({"id": list(range(30)), "y": [1, 2] * 15}, rows=99)["id"], Id)
+
+
+def test_booleans_only_as_clear_pairs() -> None:
+    assert isinstance(one(["yes", "no"] * 20), Boolean)
+    assert isinstance(one(["yes", "no", "maybe"] * 20), Category)
+    assert isinstance(one(["t", "no"] * 20), Category)
+    assert isinstance(one([0, 1] * 20), Boolean)
+    assert isinstance(one([1, 2] * 20), Integer)

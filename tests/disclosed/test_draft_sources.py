@@ -1,0 +1,140 @@
+"""Drafts from files, frames and metadata, on the command line and in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.disclosed.tables import odd_table
+from typer.testing import CliRunner
+
+import sklar
+from sklar.cli.main import app
+from sklar.errors import SourceError, UsageError
+from sklar.schema.sdv import to_sdv
+from sklar.schema.toml import schema_from_toml
+
+CSV = "id,age,sex,when\n" + "".join(f"{i},{20 + i % 50},{'FM'[i % 2]},2020-01-{1 + i % 28:02d}\n" for i in range(200))
+KINDS = {"id": "id", "age": "integer", "sex": "category", "when": "datetime"}
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(CSV)
+    return path
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def kinds(schema: sklar.Schema) -> dict[str, str]:
+    return {name: column.kind for name, column in schema.items()}
+
+
+def test_all_sources_give_the_same_draft(people: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(people, dtype=str)
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "people.parquet")
+    (tmp_path / "people.tsv").write_text(CSV.replace(",", "\t"))
+    (tmp_path / "semicolon.csv").write_text(CSV.replace(",", ";"))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.csv").write_text(CSV)
+    first = sklar.draft_schema(people)
+    assert kinds(first) == KINDS
+    others = [frame, pl.from_pandas(frame), tmp_path / "people.parquet", tmp_path / "people.tsv"]
+    for data in (*others, tmp_path / "semicolon.csv", folder):
+        assert sklar.draft_schema(data) == first
+
+
+def test_a_draft_is_a_schema_that_a_fit_refuses(people: Path, tmp_path: Path) -> None:
+    draft = sklar.draft_schema(people)
+    assert isinstance(draft, sklar.Schema)
+    draft.write(tmp_path / "s.toml")
+    read = sklar.Schema.read(tmp_path / "s.toml")
+    assert read == draft
+    assert stat.S_IMODE(os.stat(tmp_path / "s.toml").st_mode) == 0o600
+    with pytest.raises(sklar.SklarError, match="from-rows"):
+        read.require_confirmed()
+    confirmed = schema_from_toml(draft.toml().replace('"from-rows"', '"assumed"'))
+    confirmed.require_confirmed()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        ("a,b\n", "no rows"),
+        ("a,,c\n1,2,3\n", "no name"),
+        ("a,a\n1,2\n", "same name"),
+        ("id\n" + "".join(f"{i}\n" for i in range(50)), "no column"),
+    ],
+)
+def test_files_without_anything_to_draft(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(SourceError, match=words):
+        sklar.draft_schema(tmp_path / "x.csv")
+
+
+def test_frames_with_unusable_names() -> None:
+    with pytest.raises(SourceError, match="same name"):
+        sklar.draft_schema(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
+    with pytest.raises(SourceError, match="no name"):
+        sklar.draft_schema(pa.table({" ": [1]}))
+    with pytest.raises(UsageError, match="at least one row"):
+        sklar.draft_schema(pa.table({"a": [1]}), rows=0)
+
+
+def test_metadata_state_kinds_and_rows_give_domains(people: Path, tmp_path: Path) -> None:
+    stated = {"age": "categorical", "sex": "unknown", "when": "datetime", "id": "numerical", "gone": "boolean"}
+    document = {"columns": {name: {"sdtype": sdtype} for name, sdtype in stated.items()}}
+    (tmp_path / "meta.json").write_text(json.dumps(document))
+    draft = sklar.draft_schema(people, sdv=tmp_path / "meta.json")
+    assert kinds(draft) == {"id": "integer", "age": "category", "sex": "ignore", "when": "datetime"}
+    assert "'gone'" in draft.todo
+    wrong = sklar.draft_schema(people, sdv={"columns": {"sex": {"sdtype": "numerical"}}})
+    assert wrong["sex"].kind == "category" and "does not fit" in " ".join(wrong.notes["sex"])
+
+
+def test_a_draft_along_its_own_metadata_keeps_all_kinds() -> None:
+    table = odd_table()
+    plain = sklar.draft_schema(table)
+    again = sklar.draft_schema(table, sdv=to_sdv(plain))
+    assert kinds(again) == kinds(plain)
+
+
+def test_command(people: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "s.toml")
+    result = run("schema", "draft", str(people), "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "To do" in result.stdout and "* age (integer)" in result.stdout
+    assert kinds(sklar.Schema.read(out)) == KINDS
+    assert run("schema", "draft", str(people), "-o", out).exit_code == 2
+    again = run("schema", "draft", str(people), "-o", out, "--force", "--json")
+    assert json.loads(again.stdout)["columns"]["age"]["kind"] == "integer"
+    printed = run("schema", "draft", str(people), "-o", "-")
+    assert schema_from_toml(printed.stdout) == sklar.Schema.read(out)
+    assert "To do" in printed.stderr
+
+
+def test_command_audit(people: Path, tmp_path: Path) -> None:
+    schema = sklar.Schema({"age": sklar.Integer(30, 60), "sex": sklar.Category(["F"])})
+    schema.write(tmp_path / "s.toml")
+    plain = run("schema", "check", str(tmp_path / "s.toml"), str(people))
+    assert plain.exit_code == 0 and "Exact counts" not in plain.stdout
+    audited = run("schema", "check", str(tmp_path / "s.toml"), str(people), "--audit", "--json")
+    columns = {c["column"]: c for c in json.loads(audited.stdout)["audit"]["columns"]}
+    assert (columns["age"]["below"], columns["age"]["above"], columns["age"]["inside"]) == (40, 36, 124)
+    assert columns["sex"]["other"] == 100
+    shown = run("schema", "check", str(tmp_path / "s.toml"), str(people), "--audit").stdout
+    assert "Exact counts of private rows" in shown
+    assert run("schema", "check", str(tmp_path / "s.toml"), "--audit").exit_code == 2

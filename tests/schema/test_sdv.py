@@ -1,0 +1,135 @@
+"""SDV metadata: kinds survive the round trip, gaps and contradictions are listed, odd documents are refused plainly."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.schema.schemas import schemas, texts
+
+from sklar.errors import SchemaError, UsageError
+from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
+from sklar.schema.sdv import kinds_from_sdv, read_sdv, schema_from_sdv, to_sdv
+
+HOTEL = {
+    "METADATA_SPEC_VERSION": "V1",
+    "tables": {
+        "guests": {
+            "primary_key": "guest",
+            "alternate_keys": ["card"],
+            "columns": {
+                "guest": {"sdtype": "email", "pii": True},
+                "card": {"sdtype": "credit_card_number"},
+                "home": {"sdtype": "address", "pii": True},
+                "city": {"sdtype": "city", "pii": False},
+                "rewards": {"sdtype": "boolean"},
+                "room": {"sdtype": "categorical"},
+                "tier": {"sdtype": "categorical", "order": ["low", "high"]},
+                "size": {"sdtype": "categorical", "order_by": "numerical_value"},
+                "fee": {"sdtype": "numerical"},
+                "nights": {"sdtype": "numerical", "computer_representation": "UInt8"},
+                "rate": {"sdtype": "numerical", "computer_representation": "Float"},
+                "arrival": {"sdtype": "datetime", "datetime_format": "%d %b %Y"},
+                "left": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"},
+                "what": {"sdtype": "unknown"},
+            },
+        }
+    },
+    "relationships": [],
+}
+SINGLE = {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", **HOTEL["tables"]["guests"]}  # type: ignore[index,dict-item]
+
+
+def test_kinds() -> None:
+    kinds = kinds_from_sdv(HOTEL)
+    assert {name: stated.kind for name, stated in kinds.items()} == {
+        "guest": "id", "card": "id", "home": "ignore", "city": "category", "rewards": "boolean", "room": "category",
+        "tier": "ordinal", "size": "category", "fee": "number", "nights": "integer", "rate": "real",
+        "arrival": "datetime", "left": "datetime", "what": "ignore",
+    }  # fmt: skip
+    assert kinds["arrival"].format == "%d %b %Y" and kinds["left"].format is None
+    assert kinds["tier"].values == ("low", "high")
+    assert kinds["size"].notes
+    assert kinds_from_sdv(SINGLE) == kinds
+
+
+@settings(max_examples=60, deadline=None)
+@given(schemas())
+def test_kinds_survive_the_round_trip(schema: Schema) -> None:
+    document = json.loads(json.dumps(to_sdv(schema)))
+    assert {n: k.kind for n, k in kinds_from_sdv(document).items()} == {n: c.kind for n, c in schema.items()}
+    assert Schema(dict(schema)) == schema_from_sdv(document, dict(schema))
+
+
+def test_domains_complete_the_metadata() -> None:
+    domains = {
+        "room": Category(["single", "double"]), "city": Category(["Rome"]), "size": Ordinal([1, 2]),
+        "fee": Integer(0, 9), "nights": Integer(1, 30), "rate": Real(0, 999), "left": Ignore(),
+        "arrival": Datetime("2020-01-01", "2020-12-31", format="%d %b %Y"),
+    }  # fmt: skip
+    schema = schema_from_sdv(HOTEL, domains)
+    assert schema["tier"] == Ordinal(["low", "high"])
+    assert schema["guest"] == Id() and schema["rewards"] == Boolean() and schema["home"] == Ignore()
+
+
+def test_gaps_and_contradictions_are_listed_at_once() -> None:
+    with pytest.raises(SchemaError) as caught:
+        schema_from_sdv(HOTEL, {"room": Integer(0, 9), "nobody": Boolean()})
+    faults = "; ".join(caught.value.faults)
+    assert len(caught.value.faults) == 9
+    assert "column 'fee': numerical needs lower and upper" in faults
+    assert "column 'size': categorical needs values" in faults
+    assert "say categorical, but it is given as integer" in faults
+    assert "'nobody' is not in the metadata" in faults
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None, [], {}, 3, {"columns": {}}, {"columns": 3}, {"tables": {}}, {"tables": 3}, {"columns": {"a": 3}},
+        {"columns": {"a": {}}}, {"columns": {"a": {"sdtype": 3}}}, {"tables": {"t": {"columns": None}}},
+    ],
+)  # fmt: skip
+def test_odd_documents_are_refused(document: Any) -> None:
+    with pytest.raises(SchemaError):
+        kinds_from_sdv(document)
+
+
+def test_several_tables_need_a_name() -> None:
+    both = {"tables": {"a": {"columns": {"x": {"sdtype": "boolean"}}}, "b": {"columns": {"y": {"sdtype": "id"}}}}}
+    with pytest.raises(UsageError, match="name one of a, b"):
+        kinds_from_sdv(both)
+    assert list(kinds_from_sdv(both, "b")) == ["y"]
+    with pytest.raises(UsageError, match="no table 'c'"):
+        kinds_from_sdv(both, "c")
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(json.dumps(HOTEL))
+    assert read_sdv(tmp_path / "m.json") == kinds_from_sdv(HOTEL)
+    (tmp_path / "bad.json").write_bytes(b"\xff{")
+    with pytest.raises(SchemaError, match="not JSON"):
+        read_sdv(tmp_path / "bad.json")
+    with pytest.raises(UsageError, match="cannot read"):
+        read_sdv(tmp_path / "absent.json")
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+WORDS = st.sampled_from(["categorical", "numerical", "datetime", "boolean", "id", "email"])
+KEYS = st.sampled_from(["sdtype", "order", "order_by", "datetime_format", "computer_representation", "pii"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(texts, st.dictionaries(KEYS, anything | WORDS), max_size=3), anything, anything)
+def test_any_document_gives_kinds_or_a_plain_error(columns: Any, primary: Any, alternate: Any) -> None:
+    with contextlib.suppress(SchemaError):
+        kinds_from_sdv({"columns": columns, "primary_key": primary, "alternate_keys": alternate})
