@@ -101,7 +101,7 @@ def fit_density(
 
 def _fit_chain(support: Support, observations: Sequence[Observation], total: Total) -> Floats:
     noise_only = likelihood_of(support, observations, total)
-    rough = _rough_counts(noise_only, support)
+    rough = _rough_counts(noise_only, support, *seen_alone(observations, len(support.width)))
     likelihood, sampling = with_sampling(noise_only, rough)
     length = int(support.chained.sum())
     masses: list[Floats] = []
@@ -120,10 +120,19 @@ def _fit_chain(support: Support, observations: Sequence[Observation], total: Tot
     return weights @ np.array(masses) / weights.sum()
 
 
-def _rough_counts(likelihood: Likelihood, support: Support) -> Floats:
-    """A first estimate of the counts, from which only the size of the rows' own scatter is taken."""
+def _rough_counts(likelihood: Likelihood, support: Support, counts: Floats, sigma: Floats) -> Floats:
+    """A first estimate of the counts, from which only the size of the rows' own scatter is taken.
+
+    Args:
+        likelihood: Noise alone.
+        support: The cells.
+        counts: Count of each cell as far as it was seen alone, to start from.
+        sigma: Its standard deviation.
+    """
     structure = smooth(support.position, support.chained, 1)
-    theta, best = np.zeros(len(support.width)), Mode(theta=np.zeros(len(support.width)), log_evidence=-np.inf)
+    known = np.log(np.maximum(counts, np.minimum(sigma, 1e300))) - likelihood.log_base
+    theta = np.where(np.isfinite(sigma), np.minimum(known, 50.0), 0.0)
+    best = Mode(theta=np.zeros(len(theta)), log_evidence=-np.inf)
     for strength in _ROUGH_STRENGTHS:
         mode = find_mode(likelihood, structure, strength, theta)
         theta = mode.theta

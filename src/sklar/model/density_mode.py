@@ -18,7 +18,7 @@ _factorize, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 _LARGEST_RISE = 3.0
 """Largest growth of theta in one step. Falls are not limited: a count near 0 is flat, a growing one explodes."""
 _LARGEST_LOG = 300.0
-_ROUNDS = 30
+_ROUNDS = 25
 _TOLERANCE = 1e-2
 
 
