@@ -135,7 +135,7 @@ def _grow(
     """Fit tree one to its tables and the deeper trees to the pair tables."""
     trees = (fit_tree(axes, fine, rows),) if len(axes) > 1 else ()
     tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
-    return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes, pairs), rows, depth, rng)
+    return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
 
 
 def _pair_table(table: Measured) -> PairTable:
@@ -143,12 +143,12 @@ def _pair_table(table: Measured) -> PairTable:
     return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges)
 
 
-def _eligible(axes: Sequence[Axis], pairs: Sequence[Measured]) -> set[int]:
-    """Columns that a Gaussian pair copula can speak about: ordered ones, and those with two groups."""
-    found = {column for column, axis in enumerate(axes) if axis.ordered}
-    for table in pairs:
-        found.update(c for c, groups in zip(table.columns, table.groups, strict=True) if groups.count == 2)
-    return found
+def _eligible(axes: Sequence[Axis]) -> set[int]:
+    """Columns that a Gaussian pair copula can speak about: ordered ones with more than two values.
+
+    Given others, a two-valued column is often nearly certain; correlations of what is left mislead more than they tell.
+    """
+    return {column for column, axis in enumerate(axes) if axis.ordered and len(axis.scale.starts) > 2}
 
 
 def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Measured]:

@@ -17,7 +17,7 @@ from sklar.model.vine_sampling import Uniforms, draw_levels, transform
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 MIDDLE = len(CORRELATIONS) // 2
 PARTICLES = 20_000
-LEAST_GAIN = 4.0
+LEAST_GAIN = 5.0
 PROMISING = 1.0
 
 

@@ -123,10 +123,12 @@ def _partition_nested(mass: np.ndarray, parents: np.ndarray, most: int, least_ma
 
 
 def _spare_parts(mass: np.ndarray, parents: np.ndarray, outer: np.ndarray, most: int, least_mass: float) -> np.ndarray:
-    """In how many parts to cut each outer group; only groups made of one public cell are cut."""
+    """In how many parts to cut each outer group; only groups that are (nearly) one public cell are cut."""
     label = outer[parents]
     weight = np.bincount(label, mass)
-    cuttable = np.where(np.bincount(outer) == 1, np.bincount(label), 1)
+    heaviest = np.zeros(len(weight))
+    np.maximum.at(heaviest, outer, np.bincount(parents, mass))
+    cuttable = np.where(heaviest >= 0.9 * weight, np.bincount(label), 1)
     parts = np.ones(len(weight), dtype=np.int64)
     for _ in range(max(most - len(weight), 0)):
         share = np.where(parts < cuttable, weight / parts, 0.0)

@@ -17,12 +17,6 @@ def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.n
     return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
 
 
-def multinomial(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Indices of `rows` particles drawn independently in proportion to their weights."""
-    reach = np.cumsum(weights)
-    return np.minimum(np.searchsorted(reach, rng.random(rows) * reach[-1], side="right"), len(weights) - 1)
-
-
 def round_rows(
     cells: np.ndarray, counts: Sequence[int], weights: np.ndarray, rows: int, rng: np.random.Generator
 ) -> np.ndarray:

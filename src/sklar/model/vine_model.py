@@ -13,7 +13,7 @@ from sklar.model.calibration import Calibration
 from sklar.model.given import draw_given, without_mass
 from sklar.model.margin import Margin
 from sklar.model.pool import draw_pool, fill_rows, pool_size
-from sklar.model.rounding import multinomial, round_rows, systematic
+from sklar.model.rounding import round_rows, systematic
 from sklar.model.scale import Scale
 from sklar.model.vine import Vine
 
@@ -62,18 +62,18 @@ class VineModel:
         return max(round(self.facts.rows), 1)
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Independent rows as base codes, shape (rows, columns), Fortran order.
+        """Rows as base codes, shape (rows, columns), Fortran order, without rounding to the tables.
 
-        Every 40,000 rows or fewer come from a pool of their own, drawn afresh, with twice as many effective particles
-        as rows; given the pool, rows are independent. A particle that is drawn again gets fresh places inside its
-        cells.
+        Every 40,000 rows or fewer come from a pool of their own, drawn afresh, with 2.5 times as many effective
+        particles as rows. Each row follows the model. Rows are drawn from the pool without replacement as far as
+        weights permit, so counts vary somewhat less than those of independent rows, never more.
         """
         result = self._empty(rows)
-        per_row = 2.0 / max(self.calibration.effective, 0.05)
+        per_row = 2.5 / max(self.calibration.effective, 0.05)
         for part in self._pieces(result, per_row):
             size = pool_size(self.calibration, len(part), per_row)
             pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
-            fill_rows(part, self.scales, pool.particles, multinomial(pool.weights, len(part), rng), rng)
+            fill_rows(part, self.scales, pool.particles, systematic(pool.weights, len(part), rng), rng)
         return result
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
