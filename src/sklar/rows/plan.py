@@ -49,6 +49,10 @@ class Plan:
         """Shape of one of the distinct tables."""
         return tuple(self.features[f].groups for f in self.tables[table])
 
+    def cells(self, table: int) -> int:
+        """Number of cells of one of the distinct tables."""
+        return math.prod(self.shape(table))
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that must be read."""
@@ -63,6 +67,8 @@ def plan_counts(schema: Schema, specs: Sequence[TableSpec], max_bytes: int = MAX
     tables: dict[tuple[int, ...], int] = {}
     answers: list[int] = []
     for columns, lookups in specs:
+        if lookups is not None and len(lookups) != len(columns):
+            raise UsageError(f"a recoded table needs one lookup for each of its {len(columns)} columns")
         axes: list[int] = []
         for place, column in enumerate(columns):
             lookup = None if lookups is None else lookups[place]
@@ -100,7 +106,7 @@ def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
 def _require_room(plan: Plan, max_bytes: int) -> None:
     total = 0
     for table in range(len(plan.tables)):
-        cells = math.prod(plan.shape(table))
+        cells = plan.cells(table)
         total += 8 * cells
         if cells > MAX_CELLS or 8 * cells > max_bytes:
             names = ", ".join(f"'{plan.features[f].column}' ({plan.features[f].groups:,})" for f in plan.tables[table])

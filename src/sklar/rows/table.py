@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.errors import SourceError
+from sklar.rows.batch import CodeBatch, Codes, PackedBits, packed
 from sklar.rows.encode import encoder_of
 from sklar.rows.sources import Progress, Source, open_source
-from sklar.schema import Schema
+from sklar.schema import Column, Schema
 
 FILE_CACHE_BYTES = 384 << 20
 """Codes of a file are kept up to this size, so that a fit from a file stays well below 1 GB."""
 MEMORY_CACHE_BYTES = 2 << 30
 """Codes of rows that are in memory anyway, or can be read once only, are kept up to this size."""
-
-Codes = npt.NDArray[Any]
 
 
 def open_rows(
@@ -60,14 +58,6 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeBatch:
-    """Base codes of some rows: one array a column, in the order the columns were asked for."""
-
-    rows: int
-    codes: tuple[Codes, ...]
-
-
 class EncodedRows:
     """Private rows as base codes. Made by `open_rows`."""
 
@@ -75,7 +65,7 @@ class EncodedRows:
         self.schema, self.threads = schema, threads
         self._source, self._cache_bytes = source, cache_bytes
         self._null_values = null_values
-        self._encoders: dict[str, Callable[[Any], Codes]] = {}
+        self._encoders: dict[Column, Callable[[Any], Codes | PackedBits]] = {}
         self._cache: list[CodeBatch] | None = None
         self._rescan = False
         self._exact_rows: int | None = source.known_rows
@@ -101,15 +91,15 @@ class EncodedRows:
         place = {name: at for at, name in enumerate(self.schema.modelled)}
         places = [place[name] for name in columns]
         for batch in self._cache:
-            yield CodeBatch(rows=batch.rows, codes=tuple(batch.codes[at] for at in places))
+            yield CodeBatch(rows=batch.rows, columns=tuple(batch.columns[at] for at in places))
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[npt.NDArray[np.int32]]:
         """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
         for batch in self.batches(columns):
             for start in range(0, batch.rows, rows):
                 matrix = np.empty((min(rows, batch.rows - start), len(columns)), dtype=np.int32)
-                for place, codes in enumerate(batch.codes):
-                    matrix[:, place] = codes[start : start + rows]
+                for place in range(len(columns)):
+                    matrix[:, place] = batch.part(place, slice(start, min(start + rows, batch.rows)))
                 yield matrix
 
     def _fill_cache(self) -> None:
@@ -119,7 +109,7 @@ class EncodedRows:
         kept: list[CodeBatch] = []
         used = 0
         for batch in self._encoded(self.schema.modelled):
-            used += sum(codes.nbytes for codes in batch.codes)
+            used += batch.nbytes
             if used > self._cache_bytes:
                 self._give_up_cache()
                 return
@@ -137,12 +127,26 @@ class EncodedRows:
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         encoders = [self._encoder(name) for name in columns]
+        shares = [range(k, len(encoders), self.threads) for k in range(self.threads)]
         with ThreadPoolExecutor(self.threads) as pool:
             for batch in self._source.batches(columns):
-                codes = pool.map(lambda work: work[0](work[1]), zip(encoders, batch.columns, strict=True))
-                yield CodeBatch(rows=batch.num_rows, codes=tuple(codes))
+                found: list[Any] = [None] * len(encoders)
 
-    def _encoder(self, name: str) -> Callable[[Any], Codes]:
-        if name not in self._encoders:
-            self._encoders[name] = encoder_of(self.schema[name], self._null_values)
-        return self._encoders[name]
+                def encode(share: range, arrays: Any = batch.columns, found: list[Any] = found) -> None:
+                    for at in share:
+                        found[at] = encoders[at](arrays[at])
+
+                list(pool.map(encode, shares))
+                yield CodeBatch(rows=batch.num_rows, columns=tuple(found))
+
+    def _encoder(self, name: str) -> Callable[[Any], Codes | PackedBits]:
+        """Prepared once for all columns that are described alike."""
+        column = self.schema[name]
+        if column not in self._encoders:
+            self._encoders[column] = _compact(column.size, encoder_of(column, self._null_values))
+        return self._encoders[column]
+
+
+def _compact(size: int, encode: Callable[[Any], Codes]) -> Callable[[Any], Codes | PackedBits]:
+    """Columns of two codes are kept as bits."""
+    return encode if size != 2 else lambda array: packed(encode(array))

@@ -14,10 +14,12 @@ from sklar.schema import Integer
 
 def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
     """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
-    from sklar.rows.kernels.cells import finder, number_cells
+    from sklar.rows.kernels.cells import finder, number_cells, unit_cells
     from sklar.rows.kernels.decimals import integer_text_cells
 
     search, nulls = finder(column.grid.starts), listed_numbers(null_values)
+    lowest, highest = column.grid.starts[[0, -1]]
+    unit = int(highest) - int(lowest) == len(search.starts) - 1
     place = (search.starts, search.first, search.low, search.inverse)
     missing = missing_code(column)
 
@@ -31,7 +33,10 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         values, valid = numbers
         if nulls.size:
             valid = valid & ~np.isin(values, nulls)
-        number_cells(values, valid, *place, missing, out)
+        if unit:
+            unit_cells(values, valid, lowest, highest, missing, out)
+        else:
+            number_cells(values, valid, *place, missing, out)
         return out
 
     return encode

@@ -74,3 +74,11 @@ def number_cells(values, valid, starts, first, low, inverse, missing, out):
             out[i] = missing
         else:
             out[i] = cell_of(x, starts, first, low, inverse)
+
+
+@njit(nogil=True, cache=True)
+def unit_cells(values, valid, lower, upper, missing, out):
+    """The same for integers where every integer from `lower` to `upper` is a cell."""
+    for i in range(len(values)):
+        x = min(max(values[i], lower), upper)
+        out[i] = x - lower if valid[i] else missing

@@ -1,0 +1,58 @@
+"""Base codes of some rows, column by column; columns with two codes are kept as bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PackedBits:
+    """Codes 0 and 1, eight to a byte, the first row in the lowest bit, bits beyond the last row zero."""
+
+    rows: int
+    data: npt.NDArray[np.uint8]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory it takes."""
+        return self.data.nbytes
+
+    def codes(self, part: slice) -> Codes:
+        """The codes of some rows, unpacked."""
+        first, stop = part.start // 8 * 8, min(part.stop, self.rows)
+        bits = np.unpackbits(self.data[first // 8 : -(-stop // 8)], count=stop - first, bitorder="little")
+        return bits[part.start - first :]
+
+
+def packed(codes: Codes) -> PackedBits:
+    """Pack codes 0 and 1."""
+    return PackedBits(rows=len(codes), data=np.packbits(codes, bitorder="little"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CodeBatch:
+    """Base codes of some rows, one entry a column, in the order the columns were asked for."""
+
+    rows: int
+    columns: tuple[Codes | PackedBits, ...]
+
+    @property
+    def codes(self) -> tuple[Codes, ...]:
+        """One plain array of codes a column."""
+        return tuple(self.part(at, slice(0, self.rows)) for at in range(len(self.columns)))
+
+    def part(self, at: int, part: slice) -> Codes:
+        """Codes of one column for some rows."""
+        column = self.columns[at]
+        return column.codes(part) if isinstance(column, PackedBits) else column[part]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory it takes."""
+        return sum(column.nbytes for column in self.columns)

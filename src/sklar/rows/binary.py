@@ -1,0 +1,98 @@
+"""Counting pairs of features with two codes each by their bits: one AND and one bit count serve 64 rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.rows.batch import CodeBatch, PackedBits
+from sklar.rows.plan import Feature, Plan
+
+Counts = npt.NDArray[np.int64]
+FEWEST_PAIRS = 32
+"""Fewer pairs are counted row by row with the other tables."""
+WORST_SHARE = 1 / 8
+"""All pairs of the features are counted; not worth it if fewer than this share of them was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinaryWork:
+    """All pairs of a set of binary features.
+
+    Attributes:
+        plan: What is counted.
+        tables: The plan's tables that this answers: pairs of, and single, binary features.
+        features: The binary features by number, in the order of the bit rows.
+        ones: ones[i, j], for i <= j: number of rows where features i and j both have code 1.
+        rows: Number of rows so far, in an array of one.
+    """
+
+    plan: Plan
+    tables: tuple[int, ...]
+    features: tuple[int, ...]
+    ones: Counts
+    rows: Counts
+
+    def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Add a batch of rows; each thread counts its own block of pairs."""
+        from sklar.rows.kernels.bits import BLOCK_FEATURES, pair_ones
+
+        bits = np.zeros((len(self.ones), -(-batch.rows // 64)), dtype=np.uint64)
+        place = {name: at for at, name in enumerate(self.plan.columns)}
+
+        def fill(at: int) -> None:
+            feature = self.plan.features[self.features[at]]
+            row = _bits_of(batch, place[feature.column], feature)
+            bits[at].view(np.uint8)[: len(row)] = row
+
+        list(pool.map(fill, range(len(self.features)), chunksize=16))
+        # Later blocks pair with more features: dealing them out in turn keeps the threads even.
+        blocks = np.arange(-(-len(self.ones) // BLOCK_FEATURES))[::-1]
+        for future in [pool.submit(pair_ones, bits, self.ones, blocks[k::threads].copy()) for k in range(threads)]:
+            future.result()
+        self.rows[0] += batch.rows
+
+    def counts(self) -> dict[int, Counts]:
+        """The tables so far: two by two from the ones of both, of each, and the number of rows."""
+        row = {feature: at for at, feature in enumerate(self.features)}
+        single, total = self.ones.diagonal(), self.rows[0]
+        found: dict[int, Counts] = {}
+        for table in self.tables:
+            at = [row[f] for f in self.plan.tables[table]]
+            if len(at) == 1:
+                found[table] = np.array([total - single[at[0]], single[at[0]]])
+            else:
+                both, left, right = self.ones[min(at), max(at)], single[at[0]], single[at[1]]
+                found[table] = np.array([[total - left - right + both, right - both], [left - both, both]])
+        return found
+
+
+def binary_work(plan: Plan) -> BinaryWork | None:
+    """The work for the plan's binary pairs, if there are enough of them to be worth it."""
+    from sklar.rows.kernels.bits import TILE
+
+    two = [feature.groups == 2 for feature in plan.features]
+    pairs = [t for t, axes in enumerate(plan.tables) if len(axes) == 2 and two[axes[0]] and two[axes[1]]]
+    features = tuple(sorted({f for t in pairs for f in plan.tables[t]}))
+    if len(pairs) < max(FEWEST_PAIRS, WORST_SHARE * len(features) ** 2 / 2):
+        return None
+    known = set(features)
+    singles = [t for t, axes in enumerate(plan.tables) if len(axes) == 1 and axes[0] in known]
+    width = -(-len(features) // TILE) * TILE
+    ones = np.zeros((width, width), dtype=np.int64)
+    return BinaryWork(
+        plan=plan, tables=(*pairs, *singles), features=features, ones=ones, rows=np.zeros(1, dtype=np.int64)
+    )
+
+
+def _bits_of(batch: CodeBatch, place: int, feature: Feature) -> npt.NDArray[np.uint8]:
+    """Bytes with one bit a row, set where the feature has code 1; bits beyond the last row are zero."""
+    column = batch.columns[place]
+    if isinstance(column, PackedBits) and feature.lookup is None:
+        return column.data
+    codes = batch.part(place, slice(0, batch.rows))
+    values = codes if feature.lookup is None else feature.lookup.astype(np.uint8)[codes]
+    return np.packbits(values, bitorder="little")
