@@ -77,13 +77,10 @@ def slow_integer(column: Integer, text: str) -> int:
     if INFINITE.fullmatch(text):
         value = -(2**63) if text[0] == "-" else 2**63 - 1
     elif NUMBER.fullmatch(text):
-        exact = Decimal(text)
-        big = exact.adjusted() > 25 and exact != 0
-        whole = (
-            10**25 * (-1 if exact < 0 else 1)
-            if big
-            else int(exact.to_integral_value(ROUND_HALF_EVEN, Context(prec=2000)) if exact.adjusted() > -30 else 0)
-        )
+        digits, _, exponent = text.lower().partition("e")
+        # Beyond 10^5000 and 10^-5000 all numbers of this length round and clip alike, and Decimal gives up far out.
+        exact = Decimal(digits).scaleb(min(max(int(exponent or 0), -5000), 5000), Context(prec=2000))
+        whole = int(exact.to_integral_value(ROUND_HALF_EVEN, Context(prec=20_000)))
         value = min(max(whole, -(2**63)), 2**63 - 1)
     else:
         return slow_missing(column)
