@@ -16,13 +16,14 @@ AMOUNT = re.compile(
 FEWEST = 12
 """With fewer different texts a category will do."""
 ENOUGH = 0.95
+FIRST = 5000
 
 
 def guess_amount(profile: Profile) -> Guess | None:
     """Ignore with a note on how to clean the column, for amounts that are written for people."""
     if profile.form != "text" or profile.distinct <= FEWEST:
         return None
-    texts = [v.strip() for v in profile.values if not is_missing_word(v)]
+    texts = [v.strip() for v in profile.values[:FIRST] if not is_missing_word(v)]
     amounts = sum(1 for t in texts if AMOUNT.fullmatch(t))
     decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
     few = profile.distinct <= MOST_LABELS and profile.distinct < 0.05 * profile.present

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sklar.disclosed.drafting.numerals import Numbers
 
 SHARE = 0.05
@@ -14,16 +16,17 @@ SENTINELS = frozenset({-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 7
 
 def shared_values(numbers: Numbers) -> tuple[Any, ...]:
     """The numbers that hold more than SHARE of the rows."""
-    total = numbers.counts.sum()
-    return tuple(v for v, c in zip(numbers.values, numbers.counts, strict=True) if c > SHARE * total)
+    return tuple(numbers.values[i] for i in np.flatnonzero(numbers.counts > SHARE * numbers.counts.sum()))
 
 
 def sentinels(numbers: Numbers) -> tuple[Any, ...]:
     """Typical codes for missing (-1, 99, 999, ...) that stand far outside all other values."""
     often = max(3, 0.002 * numbers.counts.sum())
-    marked = [v for v, c in zip(numbers.values, numbers.counts, strict=True) if v in SENTINELS and c >= often]
+    marked = [v for v in (numbers.values[i] for i in np.flatnonzero(numbers.counts >= often)) if v in SENTINELS]
+    if not marked:
+        return ()
     rest = [v for v in numbers.values if v not in SENTINELS]
-    if not marked or len(rest) < 2:
+    if len(rest) < 2:
         return ()
     low, high = rest[0], rest[-1]
     gap = max((high - low) / 10, 1)

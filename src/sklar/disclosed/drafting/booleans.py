@@ -12,9 +12,15 @@ PAIRS: tuple[frozenset[str], ...] = tuple(
 )
 
 
+MOST_SPELLINGS = 20
+"""The two words in several spellings, and some words for missing."""
+
+
 def guess_boolean(profile: Profile) -> Guess | None:
     """Boolean, if both words of one pair occur and no other."""
     if profile.form not in ("boolean", "text", "integer", "real"):
+        return None
+    if profile.distinct > MOST_SPELLINGS:
         return None
     words = {label_text(v).strip().lower() for v in profile.values if not is_missing_word(v)}
     if profile.form != "boolean" and words not in PAIRS:

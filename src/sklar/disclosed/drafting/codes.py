@@ -17,6 +17,8 @@ MOST_PADDED = 0.5
 
 def guess_code(profile: Profile) -> Guess | None:
     """Category, for numbers that name things."""
+    if profile.form == "real" and profile.distinct > MOST_NAMED_CODES:
+        return None
     numbers = numbers_of(profile)
     if numbers is None or not numbers.whole or len(numbers.values) < 2:
         return None

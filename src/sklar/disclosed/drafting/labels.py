@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from sklar.disclosed.drafting.guess import Guess, from_rows, rough_share
 from sklar.disclosed.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Category, Ignore
@@ -41,7 +43,8 @@ def category(profile: Profile) -> Guess:
 def frequent(profile: Profile) -> list[Any]:
     """The values that are not rare, as integers if all of them are, else as text; at most MOST_LABELS."""
     order = sorted(range(profile.distinct), key=lambda i: (-int(profile.counts[i]), i))
-    kept = [profile.values[i] for i in order if profile.counts[i] >= fewest_rows(profile)][:MOST_LABELS]
+    fewest = fewest_rows(profile)
+    kept = [profile.values[i] for i in order[:MOST_LABELS] if profile.counts[i] >= fewest]
     texts = [label_text(v) for v in kept]
     whole = all(_PLAIN_INTEGER.fullmatch(t) and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
     return [int(t) for t in texts] if whole else texts
@@ -67,10 +70,10 @@ def nullable(profile: Profile) -> bool:
 def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:
     """What the custodian should know about values that are rare or, unless clearly meant, look like a missing value."""
     notes: list[str] = []
-    rare = [int(c) for c in profile.counts if c < fewest_rows(profile)]
-    left = profile.distinct - len(frequent(profile))
-    if left:
-        share = rough_share(sum(rare), profile.present) if rare else "some"
+    kept = frequent(profile)
+    if len(kept) < profile.distinct:
+        rows = int(np.sort(profile.counts)[: profile.distinct - len(kept)].sum())
+        share = rough_share(rows, profile.present)
         notes.append(
             f"Rare values were left out, since they may point at persons ({share} of the rows, which become `other`); "
             "add those that are public knowledge."
@@ -79,11 +82,11 @@ def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:
     if words:
         shown = ", ".join(f"'{w}'" for w in words)
         notes.append(f"{shown} looks like a missing value: read the file with it as null, or keep it as a value.")
-    if profile.form == "text" and any(v != v.strip() for v in frequent(profile) if isinstance(v, str)):
+    if profile.form == "text" and any(v != v.strip() for v in kept if isinstance(v, str)):
         notes.append("Some values begin or end with a space; they match only with the space.")
     return notes
 
 
 def _covers(profile: Profile) -> bool:
-    rows = sorted((int(c) for c in profile.counts if c >= fewest_rows(profile)), reverse=True)[:MOST_LABELS]
-    return sum(rows) >= COVERED * profile.present
+    listed = np.sort(profile.counts[profile.counts >= fewest_rows(profile)])[-MOST_LABELS:]
+    return int(listed.sum()) >= COVERED * profile.present

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 ENOUGH = 0.95
 """A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
 MOST_DECIMALS = 6
+FIRST = 200
+PADDED = re.compile(r"\s*0\d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,25 +50,22 @@ class Numbers:
         return float(self.values[min(at, len(self.values) - 1)])
 
 
+@lru_cache(maxsize=1)
 def numbers_of(profile: Profile) -> Numbers | None:
-    """The numbers of a column, or None if it is not one of numbers."""
-    if profile.form not in ("integer", "real", "text"):
+    """The numbers of a column, or None if it is not one of numbers. Kept for the next guess about the same column."""
+    if profile.form in ("integer", "real"):
+        return _collected(list(profile.values), profile.counts)
+    if profile.form != "text" or not _seems_numeric(profile.values[:FIRST]):
         return None
-    read = [(_number(v), v, int(c)) for v, c in zip(profile.values, profile.counts, strict=True)]
-    found = [(x, c) for x, _, c in read if x is not None and math.isfinite(x)]
-    unread = sum(c for x, v, c in read if x is None and not is_missing_word(v))
-    if not found or sum(c for _, c in found) < ENOUGH * (sum(c for _, c in found) + unread):
+    numeric = np.array([NUMERAL.fullmatch(v) is not None for v in profile.values], dtype=bool)
+    odd = [(profile.values[i], int(profile.counts[i])) for i in np.flatnonzero(~numeric)]
+    unread = sum(count for value, count in odd if not is_missing_word(value))
+    rows = int(profile.counts[numeric].sum())
+    if rows < ENOUGH * (rows + unread):
         return None
-    counts: dict[Any, int] = {}
-    whole = all(x == math.floor(x) for x, _ in found)
-    for x, c in found:
-        x = int(x) if whole else float(x)
-        counts[x] = counts.get(x, 0) + c
-    values = tuple(sorted(counts))
-    padded = any(isinstance(v, str) and re.match(r"\s*0\d", v) for x, v, _ in read if x is not None)
-    return Numbers(
-        values=values, counts=np.array([counts[v] for v in values]), whole=whole, unread=unread, padded=padded
-    )
+    texts = [v for v, n in zip(profile.values, numeric, strict=True) if n]
+    padded = any(PADDED.match(v) for v in texts)
+    return _collected([_number(v) for v in texts], profile.counts[numeric], unread, padded)
 
 
 def decimals_of(values: npt.NDArray[np.float64]) -> int | None:
@@ -76,12 +76,37 @@ def decimals_of(values: npt.NDArray[np.float64]) -> int | None:
     return None
 
 
-def _number(value: Any) -> int | float | None:
-    if not isinstance(value, str):
-        return value
-    if not NUMERAL.fullmatch(value):
-        return None
+def _seems_numeric(texts: Sequence[Any]) -> bool:
+    """A quick look at the first texts, to spare the rest of a column of words."""
+    words = [v for v in texts if not is_missing_word(v)]
+    return sum(NUMERAL.fullmatch(v) is not None for v in words) > len(words) / 2
+
+
+def _number(text: str) -> int | float:
     try:
-        return int(value)
+        return int(text)
     except ValueError:
-        return float(value)
+        return float(text)
+
+
+def _collected(
+    values: list[Any], counts: npt.NDArray[np.int64], unread: int = 0, padded: bool = False
+) -> Numbers | None:
+    """Numbers in order, equal ones (1 and 1.0) together; infinite ones, which are clipped, are left out."""
+    floats = np.array(values, dtype=np.float64)
+    finite = np.isfinite(floats)
+    if not finite.any():
+        return None
+    whole = bool(np.all(np.floor(floats[finite]) == floats[finite]))
+    if whole:
+        found: dict[int, int] = {}
+        for i in np.flatnonzero(finite):
+            number = int(values[i])
+            found[number] = found.get(number, 0) + int(counts[i])
+        ordered = sorted(found)
+        sums = np.array([found[v] for v in ordered], dtype=np.int64)
+    else:
+        distinct, place = np.unique(floats[finite], return_inverse=True)
+        ordered = distinct.tolist()
+        sums = np.bincount(place, weights=counts[finite]).astype(np.int64)
+    return Numbers(values=tuple(ordered), counts=sums, whole=whole, unread=unread, padded=padded)
