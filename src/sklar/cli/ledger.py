@@ -73,7 +73,7 @@ def show_ledger(ledger: LedgerPath, json: Json = False) -> None:
         )
     total = facts["total"]
     show.line(
-        f"All {len(facts['fits'])} fits together: epsilon {show.number(total['epsilon'])} "
+        f"{_together(len(facts['fits']))}: epsilon {show.number(total['epsilon'])} "
         f"at delta {show.number(total['delta'])} (rho {show.number(total['rho'])})."
     )
     if facts["left"] is not None:
@@ -137,6 +137,10 @@ def _state(view: LedgerView, fit: Any) -> str:
     if fit.closed:
         return "finished"
     return "running" if fit.id in view.alive else "unfinished"
+
+
+def _together(fits: int) -> str:
+    return "This fit" if fits == 1 else f"All {fits} fits together"
 
 
 def _cap(facts: dict[str, Any]) -> str:

@@ -37,9 +37,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 STANDARD_OUTPUT = "-"
 NOT_OF_METHODS = frozenset(
-    ["data", "schema", "method", "epsilon", "delta", "rho", "ledger", "neighbours", "rows_per_person", "target"]
-    + ["no_guarantee", "resume", "reader", "seed"]
-)
+    {
+        "data", "schema", "method", "epsilon", "delta", "rho", "ledger", "neighbours", "rows_per_person", "target",
+        "no_guarantee", "resume", "reader", "seed",
+    }
+)  # fmt: skip
 """What a fit takes besides the options of its method."""
 
 

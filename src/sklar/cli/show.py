@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import typer
 
+from sklar.errors import OutputError
+
+PIPE_WIDTH = 10_000
+
 
 def line(text: str = "") -> None:
     """One line on standard output."""
-    typer.echo(text)
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {(error.strerror or 'it failed').lower()}.") from None
 
 
 def note(text: str) -> None:
@@ -23,35 +34,36 @@ def note(text: str) -> None:
 
 def as_json(value: Any) -> None:
     """Plain data as JSON on standard output."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    line(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def paragraph(text: str) -> None:
     """Text wrapped to the width of the terminal; one long line when there is none."""
     if not sys.stdout.isatty():
-        typer.echo(text)
+        line(text)
         return
-    import shutil
     import textwrap
 
-    typer.echo(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
+    line(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table without frills: as wide as its content when piped."""
-    from rich import box
+    """A table without lines: folded to the terminal, or as wide as its content when piped."""
     from rich.console import Console
     from rich.table import Table
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     listed = [[_cell(value) for value in row] for row in rows]
     for i, heading in enumerate(headings):
         numeric = bool(listed) and all(_looks_numeric(row[i]) for row in listed)
         grid.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for row in listed:
         grid.add_row(*row)
-    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
-    console.print(grid, width=None if sys.stdout.isatty() else 10_000, no_wrap=not sys.stdout.isatty())
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    text = io.StringIO()
+    Console(file=text, markup=False, highlight=False, emoji=False, width=width).print(grid)
+    for row in text.getvalue().splitlines():
+        line(row.rstrip())
 
 
 def number(value: float | None) -> str:
