@@ -1,0 +1,330 @@
+"""The DP vine through a Door: what it asks, what it spends, and what comes out on easy and on hostile tables."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods import vine
+from sklar.methods.vine_options import Options
+from sklar.model.vine_model import VineModel
+from sklar.private.features import FEATURES
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
+from sklar.schema.columns import Boolean, Category, Ordinal
+from sklar.schema.numbers import Integer, Real
+from sklar.schema.table import Schema
+
+
+class CodesDoor:
+    """Exact counts of an array of codes plus seeded noise; adds up what is spent and remembers what was asked."""
+
+    def __init__(self, schema, codes, amount, *, measure="rho", neighbours="add-remove", seed=0, recorded=None):
+        self.schema, self.unit = schema, Unit(neighbours=neighbours)
+        self.allowance = Allowance(measure=measure, amount=amount)
+        self.rows = len(codes) if neighbours == "replace" else None
+        self.spent, self.asked, self.released = 0.0, [], []
+        self._codes, self._rng, self._recorded = codes, np.random.default_rng(seed), recorded
+
+    def count_recoded(self, tables, label):
+        self.asked.append((label, [(t.columns, [x.tolist() for x in t.lookups], t.noise) for t in tables]))
+        for table in tables:
+            gaussian = table.noise.kind == "gaussian"
+            cost = self.unit.l2**2 / (2 * table.noise.scale**2) if gaussian else self.unit.l1 / table.noise.scale
+            self.spent += cost
+        return self._release(lambda: tuple(self._noisy(table) for table in tables))
+
+    def choose(self, score, epsilon, label, picks=1):
+        self.asked.append((label, [(c.columns, c.estimate.tolist()) for c in score.candidates], epsilon, picks))
+        self.spent += picks * (epsilon**2 / 8 if self.allowance.measure == "rho" else epsilon)
+        return self._release(lambda: self._choice(score, epsilon, picks))
+
+    def sum(self, feature, noise, label):
+        rule = FEATURES[type(feature)]
+        l1, l2 = rule.bounds(feature, self.unit)
+        self.asked.append((label, feature.columns, noise))
+        self.spent += l2**2 / (2 * noise.scale**2) if noise.kind == "gaussian" else l1 / noise.scale
+        places = [list(self.schema.modelled).index(name) for name in feature.columns]
+        exact = (
+            rule.exact_sums(feature, np.asfortranarray(self._codes[:, places].astype(np.int32))) * feature.resolution
+        )
+        draw = self._rng.normal if noise.kind == "gaussian" else self._rng.laplace
+        noisy = exact + draw(0.0, noise.scale, exact.shape)
+        return self._release(lambda: NoisySums(values=noisy, noise=noise, resolution=feature.resolution))
+
+    def _choice(self, score, epsilon, picks):
+        distance = [np.abs(self._exact(c.columns, c.lookups) - c.estimate).sum() for c in score.candidates]
+        noisy = epsilon / 2 * (np.array(distance) + np.array(score.bonuses)) + self._rng.gumbel(size=len(distance))
+        return NoisyChoice(indices=tuple(int(i) for i in np.argsort(-noisy)[:picks]))
+
+    def _exact(self, columns, lookups):
+        names = list(self.schema.modelled)
+        axes = [lookup[self._codes[:, names.index(c)]] for c, lookup in zip(columns, lookups, strict=True)]
+        shape = tuple(int(lookup.max()) + 1 for lookup in lookups)
+        return np.bincount(np.ravel_multi_index(axes, shape), minlength=int(np.prod(shape))).reshape(shape)
+
+    def _noisy(self, table):
+        exact = self._exact(table.columns, table.lookups)
+        draw = self._rng.normal if table.noise.kind == "gaussian" else self._rng.laplace
+        counts = exact + np.round(draw(0.0, table.noise.scale, exact.shape)).astype(np.int64)
+        return NoisyCounts(columns=table.columns, counts=counts, noise=table.noise)
+
+    def _release(self, make):
+        release = make() if self._recorded is None else self._recorded[len(self.released)]
+        self.released.append(release)
+        return release
+
+
+@pytest.fixture(autouse=True)
+def fewer_particles(monkeypatch):
+    monkeypatch.setattr("sklar.methods.vine_calibrate.PARTICLES", 20_000)
+
+
+MIXED = Schema(
+    {
+        "age": Integer(0, 99),
+        "income": Real(0.0, 100.0, nullable=True),
+        "group": Category(("a", "b", "c", "d")),
+        "level": Ordinal(("low", "mid", "high")),
+        "smoker": Boolean(nullable=True),
+    }
+)
+
+
+def mixed_codes(rows, rng):
+    """Age drives income; income is null for group a; level follows age; smoker depends on group."""
+    age = rng.integers(0, 100, rows)
+    group = rng.choice(4, rows, p=[0.4, 0.3, 0.2, 0.1])
+    money = np.clip(age + rng.normal(0, 10, rows), 0.5, 99.5)
+    income = np.where(group == 0, MIXED["income"].null_code, MIXED["income"].grid.code(money))
+    level = np.clip(age // 34 + (rng.random(rows) < 0.1), 0, 2)
+    smoker = np.where(rng.random(rows) < 0.8, group % 2, 2)
+    return np.column_stack([age, income, group, level, smoker])
+
+
+def table(codes, a, b, shape, cut=lambda j, x: x):
+    cell = cut(a, codes[:, a]) * shape[1] + cut(b, codes[:, b])
+    return np.bincount(cell, minlength=shape[0] * shape[1]) / len(codes)
+
+
+def coarse(column, codes):
+    """Ten bands of age and income, the null of income kept apart; other columns as they are."""
+    if column == 0:
+        return codes // 10
+    if column == 1:
+        null = MIXED["income"].null_code
+        return np.where(codes == null, 10, np.minimum(codes * 10 // null, 9))
+    return codes
+
+
+SHAPES = (10, 11, 5, 4, 3)
+
+
+def pair_error(first, second):
+    errors = [
+        np.abs(table(first, a, b, (SHAPES[a], SHAPES[b]), coarse) - table(second, a, b, (SHAPES[a], SHAPES[b]), coarse))
+        for a, b in combinations(range(5), 2)
+    ]
+    return float(np.mean([error.sum() / 2 for error in errors]))
+
+
+def fit(schema, codes, amount, seed=0, options=None, **settings):
+    door = CodesDoor(schema, codes, amount, seed=seed, **settings)
+    return door, vine.fit(door, options or Options(), np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module")
+def real():
+    return mixed_codes(20_000, np.random.default_rng(0))
+
+
+def valid(model, schema, rows=200):
+    rng = np.random.default_rng(9)
+    sizes = [schema.size(name) for name in schema.modelled]
+    for draw in (model.simulate, model.simulate_rounded):
+        codes = draw(rows, rng)
+        assert codes.shape == (rows, len(sizes))
+        assert np.all((codes >= 0) & (codes < sizes))
+    for margin in model.margins:
+        assert np.isclose(margin.mass.sum(), 1.0)
+        assert np.all(np.isfinite(margin.mass))
+
+
+def test_dependence_nulls_included_is_kept(real):
+    _, model = fit(MIXED, real, 5.0)
+    assert isinstance(model, VineModel)
+    rows = model.simulate_rounded(20_000, np.random.default_rng(1))
+    assert pair_error(rows, real) < 0.04
+    null = rows[:, 1] == MIXED["income"].null_code
+    assert np.mean(null[rows[:, 2] == 0]) > 0.9
+    assert np.mean(null[rows[:, 2] != 0]) < 0.1
+
+
+def test_more_budget_less_error(real):
+    errors = []
+    for amount in (0.001, 0.05, 5.0):
+        _, model = fit(MIXED, real, amount)
+        errors.append(pair_error(model.simulate_rounded(20_000, np.random.default_rng(1)), real))
+    assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"neighbours": "replace"}, {"measure": "epsilon"}, {"options": Options(target="smoker")}],
+    ids=["add-remove", "replace", "pure", "target"],
+)
+def test_all_of_the_budget_and_no_more_is_spent(real, settings):
+    door, model = fit(MIXED, real, 1.0, **settings)
+    assert 0.99 < door.spent <= 1.0 + 1e-9
+    valid(model, MIXED)
+
+
+def test_row_accesses_are_the_documented_ones(real):
+    door, _ = fit(MIXED, real, 1.0)
+    assert [asked[0] for asked in door.asked] == ["rows", "margins", "finer margins", "pairs", "tree one"]
+    assert len(door.asked[3][1]) == 10
+    assert len(door.asked[4][1]) == 4
+    door, _ = fit(MIXED, real, 1.0, options=Options(target="smoker"), neighbours="replace")
+    labels = [asked[0] for asked in door.asked]
+    assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
+
+
+@pytest.mark.parametrize("options", [Options(), Options(target="smoker")], ids=["plain", "target"])
+def test_requests_depend_on_earlier_releases_only(real, options):
+    """Replay: with the recorded releases of one table, the method asks the same questions of another."""
+    first, model = fit(MIXED, real, 1.0, options=options)
+    other = np.zeros_like(real)
+    second = CodesDoor(MIXED, other, 1.0, recorded=first.released)
+    again = vine.fit(second, options, np.random.default_rng(0))
+    assert second.asked == first.asked
+    draws = [m.simulate(100, np.random.default_rng(3)) for m in (model, again)]
+    assert np.array_equal(*draws)
+
+
+def test_target_tables_sharpen_the_target(real):
+    rng = np.random.default_rng(5)
+    flag = ((real[:, 0] > 50) ^ (real[:, 3] == 0)).astype(int)
+    codes = np.column_stack([real[:, [0, 2, 3]], np.where(rng.random(len(real)) < 0.9, flag, 1 - flag)])
+    schema = Schema({"age": Integer(0, 99), "group": MIXED["group"], "level": MIXED["level"], "y": Boolean()})
+    errors = []
+    for options in (Options(), Options(target="y")):
+        _, model = fit(schema, codes, 0.05, options=options)
+        rows = model.simulate_rounded(20_000, np.random.default_rng(2))
+        cells = [(c[:, 0] // 10 * 4 + c[:, 2]) * 2 + c[:, 3] for c in (rows, codes)]
+        shares = [np.bincount(cell, minlength=80) / len(cell) for cell in cells]
+        errors.append(np.abs(shares[0] - shares[1]).sum() / 2)
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize("amount", [1e-9, 1e-3, 1e6])
+def test_any_budget_gives_valid_rows(real, amount):
+    _, model = fit(MIXED, real, amount)
+    valid(model, MIXED)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_tiny_tables(rows):
+    codes = mixed_codes(max(rows, 1), np.random.default_rng(1))[:rows]
+    for settings in ({}, {"neighbours": "replace"}):
+        _, model = fit(MIXED, codes, 0.5, **settings)
+        valid(model, MIXED)
+
+
+def test_one_column():
+    schema = Schema({"x": Integer(0, 9)})
+    _, model = fit(schema, np.full((1_000, 1), 3), 1.0)
+    valid(model, schema)
+    assert np.mean(model.simulate(1_000, np.random.default_rng(0)) == 3) > 0.9
+
+
+def test_two_columns_and_a_copy():
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 6, 5_000)
+    schema = Schema({"x": Integer(0, 5), "copy": Integer(0, 5)})
+    _, model = fit(schema, np.column_stack([x, x]), 1.0)
+    rows = model.simulate_rounded(5_000, rng)
+    assert np.mean(rows[:, 0] == rows[:, 1]) > 0.97
+
+
+def test_constant_columns_and_copies():
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 50, 5_000)
+    schema = Schema({"k": Category(("only",)), "x": Integer(0, 49), "copy": Integer(0, 49), "l": Boolean()})
+    _, model = fit(schema, np.column_stack([np.zeros_like(x), x, x, np.ones_like(x)]), 2.0)
+    valid(model, schema)
+    rows = model.simulate_rounded(5_000, rng)
+    assert np.mean(np.abs(rows[:, 1] - rows[:, 2]) <= 3) > 0.9
+
+
+def test_all_columns_constant():
+    schema = Schema({name: Boolean(nullable=True) for name in "abcd"})
+    _, model = fit(schema, np.zeros((2_000, 4), int), 1.0)
+    valid(model, schema)
+    assert np.mean(model.simulate(500, np.random.default_rng(0)) == 0) > 0.95
+
+
+def test_conditional_rows_through_the_fitted_model(real):
+    _, model = fit(MIXED, real, 2.0)
+    mask = np.arange(MIXED.size("age")) >= 80
+    rows, effective = model.simulate_given(2_000, {0: mask}, np.random.default_rng(4))
+    assert np.all(rows[:, 0] >= 80)
+    assert effective > 1_000
+    assert np.mean(rows[:, 3] == 2) > 0.8
+
+
+def test_without_calibration_and_with_depth_one(real):
+    _, model = fit(MIXED, real, 1.0, options=Options(calibration=False, depth=1))
+    assert model.calibration.tables == ()
+    assert len(model.vine.trees) == 1
+    valid(model, MIXED)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(target="nobody"),
+        Options(shares=(1.0, 2.0)),
+        Options(shares=(1.0, 2.0, -1.0)),
+        Options(depth=0),
+        Options(groups=(1, 5)),
+    ],
+)
+def test_senseless_options_are_refused_before_spending(real, options):
+    door = CodesDoor(MIXED, real, 1.0)
+    with pytest.raises(UsageError):
+        vine.fit(door, options, np.random.default_rng(0))
+    assert door.spent == 0.0
+
+
+def test_beyond_forty_columns_pairs_are_chosen_privately():
+    rng = np.random.default_rng(6)
+    columns = 45
+    z = rng.integers(0, 4, (4_000, columns))
+    for j in range(0, 40, 2):
+        z[:, j + 1] = np.where(rng.random(4_000) < 0.8, z[:, j], z[:, j + 1])
+    schema = Schema({f"c{j}": Category(tuple("abcd")) for j in range(columns)})
+    door, model = fit(schema, z, 20.0)
+    labels = [asked[0] for asked in door.asked]
+    assert labels == ["rows", "margins", "choose pairs", "pairs", "tree one"]
+    assert door.spent <= 20.0 * (1 + 1e-9)
+    asked = {columns for columns, *_ in door.asked[3][1]}
+    assert sum((f"c{j}", f"c{j + 1}") in asked for j in range(0, 40, 2)) >= 19
+    rows = model.simulate(4_000, rng)
+    agreement = [np.mean(rows[:, j] == rows[:, j + 1]) for j in range(0, 40, 2)]
+    assert np.mean(agreement) > 0.75
+
+
+def test_outline_tells_the_noise_in_advance(real):
+    from sklar.methods.vine_outline import outline_vine
+
+    door, _ = fit(MIXED, real, 1.0)
+    lines = {line.label: line for line in outline_vine(MIXED, Options(), door.allowance, door.unit, len(real))}
+    assert lines["number of rows"].noise == door.asked[0][1][0][2]
+    assert lines["tree one"].tables == len(door.asked[4][1])
+    assert np.isclose(lines["tree one"].noise.scale, door.asked[4][1][0][2].scale, rtol=1e-6)
+    pairs = [noise.scale for _, _, noise in door.asked[3][1]]
+    assert min(pairs) <= lines["pairs"].noise.scale <= max(pairs)
