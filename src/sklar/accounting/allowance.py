@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sklar.accounting.amounts import checked_count, checked_positive
+from sklar.accounting.amounts import checked_count, checked_delta, checked_positive
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -19,22 +19,31 @@ class Allowance:
     """What a fit, or a part of it, may spend: rho (zCDP, Gaussian noise) or pure epsilon (Laplace noise).
 
     Amounts of one measure add up over adaptively chosen measurements, so an allowance may be cut into parts at will.
+
+    Attributes:
+        measure: "rho" or "epsilon".
+        amount: How much of it.
+        delta: What discoveries of labels may spend besides; it adds up too, and is cut along. Only with rho.
     """
 
     measure: Measure
     amount: float
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
         if self.measure not in ("rho", "epsilon"):
             raise BudgetError(f'an allowance is measured in "rho" or "epsilon", not {self.measure!r}.')
         object.__setattr__(self, "amount", checked_positive(self.amount, f"an allowance of {self.measure}"))
+        object.__setattr__(self, "delta", checked_delta(self.delta, "the delta of an allowance"))
+        if self.delta and self.measure == "epsilon":
+            raise BudgetError("an allowance of pure epsilon has no delta for discoveries.")
 
     def part(self, fraction: float) -> Allowance:
         """This fraction, in (0, 1], of the allowance."""
         share = checked_positive(fraction, "a fraction of an allowance")
         if share > 1 + 1e-12:
             raise BudgetError(f"a part of an allowance is at most the whole; the fraction {share:g} was given.")
-        return Allowance(measure=self.measure, amount=self.amount * share)
+        return Allowance(measure=self.measure, amount=self.amount * share, delta=self.delta * min(share, 1.0))
 
     def noise(self, unit: Unit, tables: int = 1) -> Noise:
         """Noise for each cell of `tables` tables of counts that together spend this allowance.

@@ -39,7 +39,9 @@ class PlannedTables:
 Plan = tuple[PlannedTables, ...]
 
 
-def calibrate(budget: Budget, unit: Unit, plan: Sequence[PlannedTables] | None = None) -> Allowance:
+def calibrate(
+    budget: Budget, unit: Unit, plan: Sequence[PlannedTables] | None = None, *, discovery: float = 0.0
+) -> Allowance:
     """All that a fit with this budget may spend.
 
     Pure budgets are spent as epsilon, budgets in rho as they are. An (epsilon, delta) budget becomes a rho: the zCDP
@@ -50,7 +52,10 @@ def calibrate(budget: Budget, unit: Unit, plan: Sequence[PlannedTables] | None =
         budget: The promise.
         unit: Whom it protects.
         plan: All tables the fit will measure, none depending on a release; None when any scale does.
+        discovery: Part of the budget's delta that is set aside for finding labels; no plan covers that.
     """
+    if discovery:
+        return _with_discovery(budget, discovery)
     return _calibrated(budget, unit, tuple(plan or ()))
 
 
@@ -69,6 +74,19 @@ def plan_events(allowance: Allowance, unit: Unit, plan: Sequence[PlannedTables])
         CountEvent(label=line.label, noise=noise, tables=line.tables, unit=unit)
         for line, noise in zip(plan, noises, strict=True)
     )
+
+
+def _with_discovery(budget: Budget, discovery: float) -> Allowance:
+    """Rho at the rest of delta. Approximate zCDP: rhos add up, and so do the deltas set aside."""
+    if not 0 < discovery < budget.delta:
+        raise BudgetError(
+            f"the delta set aside for finding labels must lie between 0 and the budget's {budget.delta:g}; "
+            f"{discovery:g} was given."
+        )
+    if budget.rho is not None:
+        return Allowance(measure="rho", amount=budget.rho, delta=discovery)
+    assert budget.epsilon is not None
+    return Allowance(measure="rho", amount=epsilon_to_rho(budget.epsilon, budget.delta - discovery), delta=discovery)
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,7 @@ class Total:
 
     Attributes:
         epsilon: The bound.
-        delta: The delta it holds at; 0 for pure sums.
+        delta: The delta it holds at, that of discoveries included; 0 for pure sums without discoveries.
         rho: The same events in zCDP.
         accountant: Which bound it is: "pure" (sum of epsilons), "zcdp" (sum of rhos, converted) or "exact".
     """
@@ -38,6 +38,7 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
 
     Pure epsilons and rhos add up under full adaptivity: later events may depend on earlier outputs in every way.
     Exact composition needs all noise scales and numbers of tables to be set before the first output; `planned` says so.
+    The deltas of discoveries add up, and are part of `delta`; the rest of it is what rho is converted at.
 
     Args:
         events: All events, in any order.
@@ -46,13 +47,14 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     """
     events, delta = tuple(events), checked_delta(delta)
     rho = math.fsum(event.rho for event in events)
-    bounds = [Total(epsilon=math.fsum(event.epsilon for event in events), delta=0.0, rho=rho, accountant="pure")]
-    if delta > 0:
-        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta, rho=rho, accountant="zcdp"))
+    found = math.fsum(event.delta for event in events)
+    bounds = [Total(epsilon=math.fsum(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
+    if delta > found:
+        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
         if planned and why_not_exact(events, delta) is None:
             epsilon = exact_epsilon(draws_of(events), delta)
             bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
     best = min(bounds, key=lambda bound: bound.epsilon)
     if math.isinf(best.epsilon):
-        raise BudgetError("Gaussian noise has no pure epsilon: ask for its total at a delta above 0.")
+        raise BudgetError(f"Gaussian noise has no pure epsilon: ask for its total at a delta above {found:g}.")
     return best

@@ -8,6 +8,7 @@ Cost in zCDP (`rho`) and in pure DP (`epsilon`), per event; both add up over ada
   For a cell moved by x is (x / scale)-DP and costs (x / scale) tanh(x / (2 scale)) by `zcdp.pure_to_rho`, which is at
   most (x / scale) tanh(m / (2 scale)); and the x sum to at most l1.
 * Exponential mechanism: rho = epsilon^2 / 8 (Rogers, Steinke 2021; Cesar, Rogers 2021).
+* Discovery of labels: as one table of counts, except with probability `delta`, which adds up too (`discovery`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 from sklar.accounting.amounts import checked_count, checked_positive
+from sklar.accounting.discovery import discovery_delta
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.accounting.zcdp import choice_to_rho
@@ -34,6 +36,11 @@ class CountEvent:
     def __post_init__(self) -> None:
         _check_label(self.label)
         object.__setattr__(self, "tables", checked_count(self.tables, "the number of tables"))
+
+    @property
+    def delta(self) -> float:
+        """Probability with which the cost may not hold: none."""
+        return 0.0
 
     @property
     def rho(self) -> float:
@@ -62,6 +69,11 @@ class SumEvent:
         object.__setattr__(self, "l2", checked_positive(self.l2, "an L2 bound"))
 
     @property
+    def delta(self) -> float:
+        """Probability with which the cost may not hold: none."""
+        return 0.0
+
+    @property
     def rho(self) -> float:
         """zCDP cost."""
         return _vector_rho(self.noise, self.l1, self.l2, min(self.l1, self.l2))
@@ -87,6 +99,11 @@ class ChoiceEvent:
         object.__setattr__(self, "picks", checked_count(self.picks, "the number of picks"))
 
     @property
+    def delta(self) -> float:
+        """Probability with which the cost may not hold: none."""
+        return 0.0
+
+    @property
     def rho(self) -> float:
         """zCDP cost."""
         return self.picks * choice_to_rho(self.choice)
@@ -97,7 +114,47 @@ class ChoiceEvent:
         return self.picks * self.choice
 
 
-Event = CountEvent | SumEvent | ChoiceEvent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryEvent:
+    """Labels of one column that were listed nowhere and stand out above a threshold.
+
+    Attributes:
+        label: What the step is for.
+        noise: The noise on each label's count.
+        threshold: Labels with a noisy count below this are not shown.
+        floor: Labels with an exact count below this are not considered.
+        unit: Whom the promise protects.
+    """
+
+    label: str
+    noise: Noise
+    threshold: int
+    floor: int
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        _check_label(self.label)
+        object.__setattr__(self, "threshold", checked_count(self.threshold, "the threshold of a discovery"))
+        object.__setattr__(self, "floor", checked_count(self.floor, "the floor of a discovery"))
+        discovery_delta(self.noise, self.unit, self.threshold, self.floor)  # refuses a threshold that hides nobody
+
+    @property
+    def delta(self) -> float:
+        """Probability with which a label that one person alone brought may be shown."""
+        return discovery_delta(self.noise, self.unit, self.threshold, self.floor)
+
+    @property
+    def rho(self) -> float:
+        """zCDP cost, except with probability `delta`: that of one table."""
+        return _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon, except with probability `delta`; infinite for Gaussian noise."""
+        return _vector_epsilon(self.noise, self.unit.l1)
+
+
+Event = CountEvent | SumEvent | ChoiceEvent | DiscoveryEvent
 
 
 def _vector_rho(noise: Noise, l1: float, l2: float, largest: float) -> float:

@@ -11,7 +11,7 @@ from sklar.accounting.ledger.account import FitAccount, Ledger
 from sklar.accounting.ledger.open import create_ledger, ensure_ledger, memory_ledger, open_ledger
 from sklar.accounting.ledger.reading import LedgerView, read_ledger, verify_ledger
 from sklar.accounting.ledger.records import FitRecord, StepRecord
-from sklar.accounting.ledger.totals import LedgerTotals, fit_total, ledger_totals
+from sklar.accounting.ledger.totals import LedgerTotals, fit_total, fits_total, ledger_totals
 
 __all__ = [
     "FitAccount",
@@ -23,6 +23,7 @@ __all__ = [
     "create_ledger",
     "ensure_ledger",
     "fit_total",
+    "fits_total",
     "ledger_totals",
     "memory_ledger",
     "open_ledger",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.amounts import checked_delta
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import CountEvent
 from sklar.accounting.ledger.entries import budget_from_json, events_from_json
@@ -80,6 +81,7 @@ class Book:
             cap=budget_from_json(entry["cap"]),
             neighbours=Unit(neighbours=entry["neighbours"]).neighbours,
             created=str(entry["created"]),
+            set_aside=None if entry.get("set_aside") is None else checked_delta(entry["set_aside"]),
         )
 
     def _add_open(self, entry: Mapping[str, Any]) -> None:
@@ -132,10 +134,16 @@ def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
     steps = (*fit.steps, step)
     if step.repeats is not None:
         extra = fit.extra_epsilon + step.epsilon if fit.pure else fit.extra_epsilon
-        return replace(fit, steps=steps, extra_rho=fit.extra_rho + step.rho, extra_epsilon=extra)
+        return replace(
+            fit,
+            steps=steps,
+            extra_rho=fit.extra_rho + step.rho,
+            extra_epsilon=extra,
+            extra_delta=fit.extra_delta + step.delta,
+        )
     cost = step.epsilon if fit.pure else step.rho
     left = fit.left if fit.plan is None else (taken_from_plan(fit.left, step.events) or ())
-    return replace(fit, steps=steps, spent=fit.spent + cost, left=left)
+    return replace(fit, steps=steps, spent=fit.spent + cost, spent_delta=fit.spent_delta + step.delta, left=left)
 
 
 def _counts(values: list[Mapping[str, Any]], unit: Unit) -> tuple[CountEvent, ...]:

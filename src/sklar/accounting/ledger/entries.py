@@ -7,14 +7,15 @@ from dataclasses import asdict
 from typing import Any
 
 from sklar.accounting.budget import Budget
-from sklar.accounting.events import ChoiceEvent, CountEvent, Event, SumEvent
+from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 
-EVENTS: dict[str, type[CountEvent] | type[SumEvent] | type[ChoiceEvent]] = {
+EVENTS: dict[str, type[CountEvent] | type[SumEvent] | type[ChoiceEvent] | type[DiscoveryEvent]] = {
     "count": CountEvent,
     "sum": SumEvent,
     "choice": ChoiceEvent,
+    "discovery": DiscoveryEvent,
 }
 
 

@@ -21,6 +21,17 @@ exists, fix it:
 * `zcdp`: all other cases. Rhos are added and kept within the rho of the cap. A pure fit of epsilon counts
   epsilon tanh(epsilon / 2), an upper bound on the sum of its events' rhos since tanh grows.
 
+**Discoveries of labels** are approximate zCDP: a rho that holds except with a delta of their own (see `discovery`).
+Both amounts are known before the mechanism runs, so the filter keeps two sums: rhos within A, and deltas within a second
+amount D. Stopping before either is exceeded is a filter for approximate zCDP under full adaptivity (Whitehouse, Ramdas,
+Rogers, Wu 2023, Theorem 1), and D-approximate A-zCDP is (epsilon, delta)-DP for A = rho(epsilon, delta - D) (Bun,
+Steinke 2016, Lemma 8.8). The argument needs A and D to be numbers that no output has a say in. Within a fit they are
+its reservation. For a capped ledger D is the part of the cap's delta that was set aside when the ledger was made, or
+else what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger
+whose first fit found no labels, and which has nothing set aside, admits no discovery later: to take it from the cap's
+delta then would mean to choose the split after having seen outputs. In the `pure` and `full` regimes D is 0. Without a
+cap nothing is promised in advance: reservations, deltas of discoveries included, are added up as they are.
+
 **Races and crashes.** A reservation is read, checked, written and synced under an exclusive lock on the file, so of two
 processes that want the last epsilon one sees the other's entry. An entry is on disk before the act it allows. If a
 process dies in between, the ledger shows more than was lost, never less. A line that was only partly written was never
@@ -61,9 +72,11 @@ def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[CountEve
         return "pure"
     if budget.pure:
         raise OverspendError("a budget with delta 0 cannot be spent as rho: Gaussian noise needs a delta above 0.")
-    if plan and budget.epsilon is not None and within(plan, budget.epsilon, budget.delta):
+    if plan and not allowance.delta and budget.epsilon is not None and within(plan, budget.epsilon, budget.delta):
         return "exact"
-    if exceeds(allowance.amount, _rho(budget)):
+    if allowance.delta and not allowance.delta < budget.delta:
+        raise OverspendError("the delta set aside for finding labels is not less than the delta of the fit's budget.")
+    if exceeds(allowance.amount, _rho(budget, allowance.delta)):
         raise OverspendError("the allowance in rho is more than the fit's budget, and no plan shows that it is within.")
     return "zcdp"
 
@@ -81,6 +94,15 @@ def regime(cap: Budget, first: FitRecord) -> Regime:
     return "full" if first.accountant == "exact" and over else "zcdp"
 
 
+def set_aside(header: Header, first: FitRecord | None) -> float:
+    """The part of the cap's delta that discoveries may use: as the ledger was made, or as its first fit needs."""
+    if header.cap is None or (first is not None and regime(header.cap, first) != "zcdp"):
+        return 0.0
+    if header.set_aside is not None:
+        return header.set_aside
+    return 0.0 if first is None else first.allowance.delta
+
+
 def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, float] | None:
     """What the cap still admits, in the measure its filter adds up; None without a cap."""
     cap = header.cap
@@ -90,7 +112,8 @@ def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, flo
         assert cap.epsilon is not None
         return "epsilon", max(0.0, cap.epsilon - fsum(fit.reserved_epsilon for fit in fits))
     full = bool(fits) and regime(cap, fits[0]) == "full"
-    return "rho", 0.0 if full else max(0.0, _rho(cap) - fsum(fit.reserved_rho for fit in fits))
+    allowed = _rho(cap, set_aside(header, fits[0] if fits else None))
+    return "rho", 0.0 if full else max(0.0, allowed - fsum(fit.reserved_rho for fit in fits))
 
 
 def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> None:
@@ -104,7 +127,7 @@ def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord)
     elif rule == "pure":
         _check_pure(header.cap, fits, new)
     else:
-        _check_zcdp(header.cap, fits, new.reserved_rho)
+        _check_zcdp(header, fits, fits[0] if fits else new, new.reserved_rho, new.reserved_delta)
 
 
 def check_charge(fit: FitRecord, step: StepRecord) -> None:
@@ -115,6 +138,11 @@ def check_charge(fit: FitRecord, step: StepRecord) -> None:
             f"the step {step.label!r} costs {cost:.4g} {fit.allowance.measure}; of the {fit.allowance.amount:.4g} "
             f"reserved for this fit {max(fit.allowance.amount - fit.spent, 0.0):.4g} is left. Nothing was read."
         )
+    if exceeds(fit.spent_delta + step.delta, fit.allowance.delta):
+        raise OverspendError(
+            f"the step {step.label!r} needs a delta of {step.delta:.4g} to find labels; of the "
+            f"{fit.allowance.delta:.4g} reserved for that by this fit too little is left. Nothing was read."
+        )
     if fit.plan is not None and taken_from_plan(fit.left, step.events) is None:
         raise OverspendError(f"the step {step.label!r} is not in the plan this fit reserved its budget for.")
 
@@ -122,7 +150,8 @@ def check_charge(fit: FitRecord, step: StepRecord) -> None:
 def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step: StepRecord) -> None:
     """Refuse to measure a lost step again if the cap has no room for its cost, or if it asks for more than before."""
     lost = fit.steps[step.repeats or 0]
-    if exceeds(step.rho, lost.rho) or (fit.pure and exceeds(step.epsilon, lost.epsilon)):
+    dearer = exceeds(step.rho, lost.rho) or exceeds(step.delta, lost.delta)
+    if dearer or (fit.pure and exceeds(step.epsilon, lost.epsilon)):
         raise OverspendError(f"the step {step.label!r} costs more than the step {lost.label!r} it measures again.")
     if header.cap is None:
         return
@@ -132,7 +161,7 @@ def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step
     if rule == "pure":
         _check_pure_sum(header.cap, fits, step.epsilon)
     else:
-        _check_zcdp(header.cap, fits, step.rho)
+        _check_zcdp(header, fits, fits[0], step.rho, step.delta)
 
 
 def plan_left(plan: Iterable[CountEvent]) -> PlanLeft:
@@ -160,11 +189,12 @@ def _same(planned: Noise, asked: Noise) -> bool:
     return planned.kind == asked.kind and abs(planned.scale - asked.scale) <= ROUNDING * planned.scale
 
 
-def _rho(budget: Budget) -> float:
+def _rho(budget: Budget, aside: float = 0.0) -> float:
+    """The rho of a budget when `aside` of its delta is kept for discoveries."""
     if budget.rho is not None:
         return budget.rho
     assert budget.epsilon is not None
-    return epsilon_to_rho(budget.epsilon, budget.delta)
+    return epsilon_to_rho(budget.epsilon, budget.delta - aside)
 
 
 def _check_unit(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> None:
@@ -203,10 +233,20 @@ def _check_pure_sum(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None
         _refuse("epsilon", cost, cap.epsilon, used)
 
 
-def _check_zcdp(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None:
-    used = fsum(fit.reserved_rho for fit in fits)
-    if exceeds(used + cost, _rho(cap)):
-        _refuse("rho", cost, _rho(cap), used)
+def _check_zcdp(header: Header, fits: Sequence[FitRecord], first: FitRecord, rho: float, delta: float) -> None:
+    cap = header.cap
+    assert cap is not None
+    aside = set_aside(header, first)
+    used = fsum(fit.reserved_delta for fit in fits)
+    if delta and (exceeds(used + delta, aside) or not aside < cap.delta):
+        raise OverspendError(
+            f"finding labels needs {delta:.4g} of the delta that ledger {header.name!r} sets aside for it; {aside:.4g} "
+            f"is set aside and {used:.4g} of it is used. The split is fixed before the first output: pay for labels "
+            "first, or make the ledger with a delta set aside. Nothing was read or charged."
+        )
+    allowed, reserved = _rho(cap, aside), fsum(fit.reserved_rho for fit in fits)
+    if exceeds(reserved + rho, allowed):
+        _refuse("rho", rho, allowed, reserved)
 
 
 def _refuse(measure: str, cost: float, cap: float, used: float) -> None:

@@ -22,12 +22,14 @@ class Header:
         cap: The most all fits together may lose, as (epsilon, delta); None for no cap.
         neighbours: The one relation all promises of this ledger are about.
         created: UTC time of creation.
+        set_aside: The part of the cap's delta that is kept for finding labels; None to let the first fit fix it.
     """
 
     name: str
     cap: Budget | None
     neighbours: Neighbours
     created: str
+    set_aside: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,11 @@ class StepRecord:
         """Pure cost; infinite with Gaussian noise."""
         return sum(event.epsilon for event in self.events)
 
+    @property
+    def delta(self) -> float:
+        """Delta that discoveries spend."""
+        return sum(event.delta for event in self.events)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRecord:
@@ -76,8 +83,10 @@ class FitRecord:
         fingerprint: Hash of schema, method and options, to recognize a fit that may be resumed.
         steps: All charges, in order.
         spent: Sum of first charges, in the allowance's measure.
+        spent_delta: Delta that discoveries among them spent.
         extra_rho: Further rho reserved for repeated steps.
         extra_epsilon: Further epsilon reserved for repeated steps.
+        extra_delta: Further delta reserved for repeated discoveries.
         left: Noise and number of tables of the plan that are not yet charged.
         closed: Whether the fit is finished.
     """
@@ -94,8 +103,10 @@ class FitRecord:
     fingerprint: str
     steps: tuple[StepRecord, ...] = ()
     spent: float = 0.0
+    spent_delta: float = 0.0
     extra_rho: float = 0.0
     extra_epsilon: float = 0.0
+    extra_delta: float = 0.0
     left: tuple[tuple[Noise, int], ...] = ()
     closed: bool = False
 
@@ -114,6 +125,16 @@ class FitRecord:
     def reserved_epsilon(self) -> float:
         """Pure cost of all the fit may do, repeats included; infinite unless the fit is pure."""
         return self.allowance.amount + self.extra_epsilon if self.pure else float("inf")
+
+    @property
+    def reserved_delta(self) -> float:
+        """Delta of all discoveries the fit may make, repeats included."""
+        return self.allowance.delta + self.extra_delta
+
+    @property
+    def converted_at(self) -> float:
+        """The rest of the budget's delta, at which rho is converted to an epsilon."""
+        return self.budget.delta - self.allowance.delta
 
     @property
     def repeated(self) -> bool:

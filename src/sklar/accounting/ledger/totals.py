@@ -10,8 +10,10 @@ from sklar.accounting.amounts import checked_delta
 from sklar.accounting.compose import Accountant, Total
 from sklar.accounting.events import CountEvent
 from sklar.accounting.exact import draws_of, exact_epsilon, why_not_exact
+from sklar.accounting.ledger.filters import set_aside
 from sklar.accounting.ledger.records import FitRecord, Header
 from sklar.accounting.zcdp import rho_to_epsilon
+from sklar.errors import BudgetError
 
 REPORTING_DELTA = 1e-9
 """Delta of totals where neither the cap nor a fit names one."""
@@ -24,7 +26,7 @@ class LedgerTotals:
     Attributes:
         fits: How many fits were counted.
         epsilon: The bound.
-        delta: The delta it holds at; 0 for pure sums.
+        delta: The delta it holds at, that of discoveries included; 0 for pure sums.
         rho: Sum of the reservations in zCDP.
         accountant: Which bound it is: "pure", "zcdp" or "exact".
         in_advance: Whether the bound needs the budgets of all fits to have been set before the first output. Pure sums
@@ -44,16 +46,21 @@ def fit_total(fit: FitRecord, delta: float | None = None) -> Total:
 
     A fit that kept to its plan is bounded exactly; one that measured a lost step again is bounded by zCDP.
     """
-    return _smallest((fit,), fit.budget.delta if delta is None else checked_delta(delta), exact=True)
+    return fits_total((fit,), delta)
+
+
+def fits_total(fits: Sequence[FitRecord], delta: float | None = None) -> Total:
+    """The same for fits whose budgets were set together, as one for the facts and one for the model."""
+    return _smallest(fits, _converted_at(fits) if delta is None else _rest(fits, delta), exact=True)
 
 
 def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None = None) -> LedgerTotals:
     """The bound for all fits, at the cap's delta, else at the largest delta of a fit, unless told otherwise.
 
     Under a cap several fits are added as the cap's filter adds them. Without a cap exact composition is used where all
-    fits were planned.
+    fits were planned. Deltas of discoveries are added to the delta at which rho is converted.
     """
-    chosen = _reporting_delta(header, fits) if delta is None else checked_delta(delta)
+    chosen = _reporting_delta(header, fits) if delta is None else _rest(fits, delta)
     best = _smallest(fits, chosen, exact=header.cap is None or len(fits) == 1)
     return LedgerTotals(
         fits=len(fits),
@@ -67,20 +74,34 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
 
 def _reporting_delta(header: Header, fits: Sequence[FitRecord]) -> float:
     if header.cap is not None:
-        return header.cap.delta
-    return max((fit.budget.delta for fit in fits), default=0.0)
+        return header.cap.delta - set_aside(header, fits[0] if fits else None)
+    return _converted_at(fits)
+
+
+def _converted_at(fits: Sequence[FitRecord]) -> float:
+    return max((fit.converted_at for fit in fits), default=0.0)
+
+
+def _rest(fits: Sequence[FitRecord], delta: float) -> float:
+    """What of a delta is left to convert rho at, after the discoveries."""
+    found = fsum(fit.reserved_delta for fit in fits)
+    if found and not found < checked_delta(delta):
+        raise BudgetError(f"finding labels spent a delta of {found:g}: ask for the total at a delta above it.")
+    return checked_delta(delta) - found
 
 
 def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> Total:
+    """The smallest bound with rho converted at `delta`, to which the deltas of discoveries are added."""
     rho = fsum(fit.reserved_rho for fit in fits)
     epsilon = fsum(fit.reserved_epsilon for fit in fits)
-    bounds = [Total(epsilon=epsilon, delta=0.0, rho=rho, accountant="pure")]
+    found = fsum(fit.reserved_delta for fit in fits)
+    bounds = [Total(epsilon=epsilon, delta=found, rho=rho, accountant="pure")]
     if epsilon == float("inf") and delta == 0:
         delta = REPORTING_DELTA
     if delta > 0:
-        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta, rho=rho, accountant="zcdp"))
+        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
     plan = _joint_plan(fits)
-    if delta > 0 and exact and plan is not None and why_not_exact(plan, delta) is None:
+    if delta > 0 and exact and not found and plan is not None and why_not_exact(plan, delta) is None:
         bounds.append(Total(epsilon=exact_epsilon(draws_of(plan), delta), delta=delta, rho=rho, accountant="exact"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
