@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sklar.errors import SchemaError, UsageError
 from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels, Ordinal
@@ -162,11 +162,10 @@ def _kind(column: Mapping[str, Any]) -> StatedKind:
 
 
 def _category_kind(column: Mapping[str, Any]) -> StatedKind:
-    order = column.get("order")
-    listed = (
-        isinstance(order, list) and order and all(type(v) is type(order[0]) and type(v) in (str, int) for v in order)
-    )
-    if listed and len(set(order)) == len(order):
+    order: Any = column.get("order")
+    order = cast("list[Any]", order) if isinstance(order, list) else []
+    alike = {type(value) for value in order}
+    if alike in ({str}, {int}) and len(set(order)) == len(order):
         return StatedKind(kind="ordinal", sdtype="categorical", values=tuple(order))
     notes = ("The metadata say that its values are ordered: make it `ordinal`.",) if column.get("order_by") else ()
     return StatedKind(kind="category", sdtype="categorical", notes=notes)

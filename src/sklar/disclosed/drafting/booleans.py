@@ -22,7 +22,7 @@ def guess_boolean(profile: Profile) -> Guess | None:
         return None
     if profile.distinct > MOST_SPELLINGS:
         return None
-    words = {label_text(v).strip().lower() for v in profile.values if not is_missing_word(v)}
+    words = frozenset(label_text(v).strip().lower() for v in profile.values if not is_missing_word(v))
     if profile.form != "boolean" and words not in PAIRS:
         return None
     guess = boolean(profile)
