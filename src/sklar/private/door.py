@@ -8,18 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.events import ChoiceEvent, CountEvent, Event, SumEvent
+from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.private.discovery import noisy_labels
 from sklar.private.features import FEATURES
 from sklar.private.noise import add_noise, add_noise_to_all, pick_noisy
 from sklar.private.recorder import Recorder
-from sklar.private.requests import check_feature, check_score, check_tables, request_digest
+from sklar.private.requests import check_discoveries, check_feature, check_score, check_tables, request_digest
 from sklar.private.scores import distance_sensitivity, exact_distances
 from sklar.release.features import Feature
-from sklar.release.requests import RecodedTable, Score, Table
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
-from sklar.rows import EncodedRows, exact_counts
+from sklar.release.requests import Discovery, RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
+from sklar.rows import EncodedRows, exact_counts, exact_label_counts
 from sklar.rows.plan import plan_counts
 from sklar.schema.table import Schema
 
@@ -86,6 +87,22 @@ class PrivateDoor:
         (release,) = self._step(label, events, request_digest(score, float(epsilon), picks), measure)
         assert isinstance(release, NoisyChoice)
         return release
+
+    def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
+        """Labels that the schema does not list and that stand out above a threshold; spends a delta of its own."""
+        check_discoveries(requests, self.schema)
+        self._rows.require_repeatable()
+        events = [
+            DiscoveryEvent(label=label, noise=r.noise, threshold=r.threshold, floor=r.floor, unit=self.unit)
+            for r in requests
+        ]
+
+        def measure() -> tuple[Release, ...]:
+            floors = {request.column: request.floor for request in requests}
+            return noisy_labels(requests, exact_label_counts(self._rows, floors))
+
+        releases = self._step(label, events, request_digest(tuple(requests)), measure)
+        return tuple(release for release in releases if isinstance(release, NoisyLabels))
 
     def _count(
         self, specs: list[TableSpec], noises: list[Noise], label: str, request: tuple[object, ...]

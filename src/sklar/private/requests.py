@@ -14,7 +14,8 @@ from sklar.errors import DoorError
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
 from sklar.release.features import Feature
-from sklar.release.requests import Candidate, RecodedTable, Score, Table, TableDistance
+from sklar.release.requests import Candidate, Discovery, RecodedTable, Score, Table, TableDistance
+from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
 
 
@@ -62,6 +63,24 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
         _check_lookups(candidate.columns, candidate.lookups, schema)
         if candidate.estimate.shape != candidate.shape or not np.isfinite(candidate.estimate).all():
             raise DoorError("the estimate of a candidate must be finite and have the shape of its table")
+
+
+def check_discoveries(requests: Sequence[Discovery], schema: Schema) -> None:
+    """Refuse anything but a list of discoveries, each for a column of labels of its own."""
+    if type(requests) not in (tuple, list) or not requests:
+        raise DoorError("discoveries must be a list or tuple with at least one request")
+    for request in requests:
+        if type(request) is not Discovery:
+            raise DoorError("only Discovery requests are accepted here, never functions or other objects")
+        _require_frozen(request)
+        _check_columns((request.column,), schema)
+        if not isinstance(schema[request.column], Labels):
+            raise DoorError(f"column '{request.column}' has no labels to find")
+        check_noise(request.noise)
+        if type(request.threshold) is not int or type(request.floor) is not int or request.floor < 1:
+            raise DoorError("the threshold and the floor of a discovery must be whole numbers, the floor at least 1")
+    if len({request.column for request in requests}) < len(requests):
+        raise DoorError("a column is asked for twice")
 
 
 def check_noise(noise: Noise) -> None:

@@ -62,6 +62,7 @@ def open_session(
     *,
     resume: bool,
     reader: Mapping[str, Any],
+    again: bool = False,
 ) -> Iterator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
 
@@ -69,6 +70,8 @@ def open_session(
     """
     # Only the structure of the source is looked at here; rows are read when the Door is first used, after a charge.
     rows: EncodedRows = open_rows(data, schema, **reader)
+    if again:  # the same data will be opened once more: a stream that can be read once must be refused now
+        rows.require_repeatable()
     account, old = _account(ledger, reservation, resume)
     path = None if ledger.path is None else releases_path(ledger.path, account.id)
     with account:

@@ -9,8 +9,8 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.release.features import Feature
-from sklar.release.requests import RecodedTable, Score, Table
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
+from sklar.release.requests import Discovery, RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums
 from sklar.schema.table import Schema
 
 
@@ -47,4 +47,8 @@ class Door(Protocol):
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
         """The best-scoring candidates, each picked by an exponential mechanism with `epsilon`."""
+        ...
+
+    def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
+        """Labels that the schema does not list and that stand out above a threshold; spends a delta of its own."""
         ...

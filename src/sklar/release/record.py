@@ -13,7 +13,7 @@ import numpy as np
 
 from sklar.accounting.noise import Noise
 from sklar.errors import ModelFileError
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,9 @@ def _entry(release: Release) -> dict[str, Any]:
     if isinstance(release, NoisySums):
         extra = {"noise": _noise(release.noise), "resolution": release.resolution}
         return {"type": "sums", **extra, **_array(release.values)}
+    if isinstance(release, NoisyLabels):
+        extra = {"column": release.column, "labels": release.labels, "threshold": release.threshold}
+        return {"type": "labels", "noise": _noise(release.noise), **extra, **_array(release.counts)}
     return {"type": "choice", "indices": release.indices}
 
 
@@ -63,6 +66,10 @@ def _release(entry: dict[str, Any]) -> Release:
     noise = Noise(**entry["noise"])
     if entry["type"] == "sums":
         return NoisySums(values=_numbers(entry, "<f8"), noise=noise, resolution=float(entry["resolution"]))
+    if entry["type"] == "labels":
+        labels, counts = tuple(str(label) for label in entry["labels"]), _numbers(entry, "<i8")
+        threshold = int(entry["threshold"])
+        return NoisyLabels(column=entry["column"], labels=labels, counts=counts, noise=noise, threshold=threshold)
     return NoisyCounts(columns=tuple(entry["columns"]), counts=_numbers(entry, "<i8"), noise=noise)
 
 

@@ -11,8 +11,8 @@ from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.release.features import Feature
 from sklar.release.record import Recorded
-from sklar.release.requests import RecodedTable, Score, Table
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums, Release
+from sklar.release.requests import Discovery, RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
 from sklar.schema.table import Schema
 
 
@@ -48,6 +48,14 @@ class ReplayDoor:
         if not isinstance(release, NoisyChoice) or len(release.indices) != picks:
             raise DoorError(f"the recorded step '{label}' does not answer this request")
         return release
+
+    def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
+        """The recorded labels of this step."""
+        releases = [r for r in self._take(label, len(requests)) if isinstance(r, NoisyLabels)]
+        asked = [(request.column, request.noise, request.threshold) for request in requests]
+        if [(release.column, release.noise, release.threshold) for release in releases] != asked:
+            raise DoorError(f"the recorded step '{label}' does not answer this request")
+        return tuple(releases)
 
     def _counts(self, tables: Sequence[Table] | Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
         releases = self._take(label, len(tables))

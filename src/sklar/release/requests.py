@@ -80,6 +80,23 @@ class TableDistance:
 Score = TableDistance
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """Labels of a category that the schema does not list, as far as they stand out above a threshold.
+
+    Attributes:
+        column: A column of labels.
+        noise: The noise put on each label's count.
+        threshold: Labels with a noisy count below this are not shown; `discovery_settings` sets it from a delta.
+        floor: Labels with an exact count below this are not considered, which bounds memory.
+    """
+
+    column: str
+    noise: Noise
+    threshold: int
+    floor: int
+
+
 def frozen_lookup(lookup: object) -> Lookup:
     """A read-only int32 copy, so that nobody can change it after it was checked."""
     if not isinstance(lookup, np.ndarray) or lookup.dtype.kind not in "iu" or lookup.ndim != 1 or not lookup.size:

@@ -1,4 +1,4 @@
-"""The only values that may cross the wall: counts, sums and choices that already carry noise."""
+"""The only values that may cross the wall: counts, sums, choices and labels that already carry noise."""
 
 from __future__ import annotations
 
@@ -35,4 +35,15 @@ class NoisyChoice:
     indices: tuple[int, ...]
 
 
-Release = NoisyCounts | NoisySums | NoisyChoice
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyLabels:
+    """Labels that passed the threshold of a discovery, in alphabetical order, and their noisy counts."""
+
+    column: str
+    labels: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+    noise: Noise
+    threshold: int
+
+
+Release = NoisyCounts | NoisySums | NoisyChoice | NoisyLabels

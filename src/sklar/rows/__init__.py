@@ -2,7 +2,8 @@
 
 from sklar.rows.batch import CodeBatch
 from sklar.rows.count import exact_counts
+from sklar.rows.label_counts import exact_label_counts
 from sklar.rows.plan import TableSpec
 from sklar.rows.table import EncodedRows, open_rows
 
-__all__ = ["CodeBatch", "EncodedRows", "TableSpec", "exact_counts", "open_rows"]
+__all__ = ["CodeBatch", "EncodedRows", "TableSpec", "exact_counts", "exact_label_counts", "open_rows"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,6 +78,24 @@ class EncodedRows:
         return self._source.passes
 
     @property
+    def null_values(self) -> tuple[str, ...]:
+        """Texts that stand for null, besides the empty one."""
+        return self._null_values
+
+    def require_repeatable(self) -> None:
+        """Refuse a source that can be read once only."""
+        if self._source.one_shot:
+            raise SourceError(
+                "facts are measured in passes of their own, and this stream can be read once only; write it to a "
+                "Parquet file first"
+            )
+
+    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """One pass over the given columns as Arrow arrays, before any schema is applied: to find labels."""
+        for batch in self._source.batches(columns):
+            yield tuple(batch.columns)
+
+    @property
     def exact_rows(self) -> int:
         """Number of rows: private under add-remove. Costs a pass if it is not known yet."""
         if self._exact_rows is None:
@@ -126,18 +146,16 @@ class EncodedRows:
         self._rescan = True
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        """One pass over the source. While a batch is being encoded, the next one is already being read."""
         encoders = [self._encoder(name) for name in columns]
-        shares = [range(k, len(encoders), self.threads) for k in range(self.threads)]
         with ThreadPoolExecutor(self.threads) as pool:
-            for batch in self._source.batches(columns):
-                found: list[Any] = [None] * len(encoders)
-
-                def encode(share: range, arrays: Any = batch.columns, found: list[Any] = found) -> None:
-                    for at in share:
-                        found[at] = encoders[at](arrays[at])
-
-                list(pool.map(encode, shares))
-                yield CodeBatch(rows=batch.num_rows, columns=tuple(found))
+            waiting: deque[tuple[int, list[Future[Any]]]] = deque()
+            for batch in self._source.column_batches(columns):
+                waiting.append((batch.num_rows, _encode(batch.columns, encoders, pool, self.threads)))
+                if len(waiting) > 1:
+                    yield _finished(*waiting.popleft())
+            while waiting:
+                yield _finished(*waiting.popleft())
 
     def _encoder(self, name: str) -> Callable[[Any], Codes | PackedBits]:
         """Prepared once for all columns that are described alike."""
@@ -145,6 +163,23 @@ class EncodedRows:
         if column not in self._encoders:
             self._encoders[column] = _compact(column.size, encoder_of(column, self._null_values))
         return self._encoders[column]
+
+
+def _encode(
+    arrays: Sequence[Any], encoders: Sequence[Callable[[Any], Any]], pool: ThreadPoolExecutor, threads: int
+) -> list[Future[Any]]:
+    """Share the columns of a batch out to the threads, in runs of neighbours."""
+
+    def work(low: int, high: int) -> list[Any]:
+        return [encode(array) for encode, array in zip(encoders[low:high], arrays[low:high], strict=True)]
+
+    runs = min(len(encoders), 4 * threads)
+    cuts = [len(encoders) * k // runs for k in range(runs + 1)]
+    return [pool.submit(work, low, high) for low, high in pairwise(cuts)]
+
+
+def _finished(rows: int, parts: list[Future[Any]]) -> CodeBatch:
+    return CodeBatch(rows=rows, columns=tuple(codes for part in parts for codes in part.result()))
 
 
 def _compact(size: int, encode: Callable[[Any], Codes]) -> Callable[[Any], Codes | PackedBits]:
