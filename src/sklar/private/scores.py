@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,7 @@ from sklar.accounting.unit import Unit
 from sklar.release.requests import TableDistance
 
 
-def exact_distances(score: TableDistance, exact_tables: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.float64]:
+def exact_distances(score: TableDistance, exact_tables: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.float64]:
     """L1 distance between each candidate's exact counts and its public estimate, plus its public bonus."""
     distances = [
         float(np.abs(exact - candidate.estimate).sum())

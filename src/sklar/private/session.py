@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ def open_session(
     resume: bool,
     reader: Mapping[str, Any],
     again: bool = False,
-) -> Iterator[Session]:
+) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
 
     On success the fit is closed in the ledger. On any error it stays open, with its releases recorded, and can be resumed.

@@ -6,7 +6,7 @@ null (if nullable). Facts are checked by `faults()`, which reports everything th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -76,7 +76,7 @@ class Column:
 class Labels(Column):
     """Shared by the two kinds with listed labels: all text or all integers; text like 007 stays text."""
 
-    values: tuple[str, ...] | tuple[int, ...]
+    values: Sequence[str] | Sequence[int]
     _: KW_ONLY
     other: str | int | None = None
     nullable: bool = False
@@ -204,7 +204,7 @@ def _label_fault(label: object) -> str | None:
     return "integer labels must be 64-bit integers" if too_large else None
 
 
-def _default_other(values: tuple[str, ...] | tuple[int, ...]) -> str | int:
+def _default_other(values: Sequence[str] | Sequence[int]) -> str | int:
     if all(type(v) is int for v in values):
         return next(k for k in range(-1, -len(values) - 2, -1) if k not in values)
     label = "other"

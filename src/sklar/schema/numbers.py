@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 import re
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
@@ -31,8 +32,8 @@ class Integer(Column):
     upper: int
     _: KW_ONLY
     bins: int | None = None
-    edges: tuple[int, ...] = ()
-    atoms: tuple[int, ...] = ()
+    edges: Sequence[int] = ()
+    atoms: Sequence[int] = ()
     nullable: bool = False
     missing_value: int | None = None
     source: SourceMark = ()
@@ -49,7 +50,7 @@ class Integer(Column):
     @property
     def grid(self) -> Grid:
         """The public grid of the values."""
-        return _integer_grid_of(self.lower, self.upper, self.bins, self.edges, self.atoms)
+        return _integer_grid_of(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
 
     @property
     def value_cells(self) -> int:
@@ -85,8 +86,8 @@ class Real(Column):
     upper: float
     _: KW_ONLY
     bins: int | None = None
-    edges: tuple[float, ...] = ()
-    atoms: tuple[float, ...] = ()
+    edges: Sequence[float] = ()
+    atoms: Sequence[float] = ()
     decimals: int | None = None
     nullable: bool = False
     missing_value: float | None = None
@@ -108,7 +109,7 @@ class Real(Column):
     @property
     def grid(self) -> Grid:
         """The public grid of the values."""
-        return _real_grid_of(self.lower, self.upper, self.bins, self.edges, self.atoms)
+        return _real_grid_of(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
 
     @property
     def value_cells(self) -> int:
