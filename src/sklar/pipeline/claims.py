@@ -51,7 +51,7 @@ def _facts(schema: Schema, word: str) -> tuple[str, ...]:
 
 def _stated(schema: Schema, name: str, fact: str) -> bool:
     value = getattr(schema[name], fact)
-    return value not in (None, (), False)
+    return value is not None and value is not False and value != ()
 
 
 def _ledger_total(ledger: Ledger) -> LedgerTotal | None:

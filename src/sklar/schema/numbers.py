@@ -224,7 +224,7 @@ def _as_float(x: Any) -> Any:
         return math.inf if x > 0 else -math.inf
 
 
-def _all_of(values: tuple[object, ...], kind: type) -> bool:
+def _all_of(values: Sequence[object], kind: type) -> bool:
     return all(type(x) is kind for x in values)
 
 
