@@ -1,4 +1,4 @@
-"""Guess: amounts with currency or percent signs, separators or a decimal comma, which the value rules do not read."""
+"""Guess: amounts with currency or percent signs, units, separators or a decimal comma; none are read as numbers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ SIGNED = r"(?:[$€£¥₹]|usd|eur|gbp|chf|kr|rs\.?)"
 AMOUNT = re.compile(
     rf"[-+(]?\s*{SIGNED}?\s*[-+]?\d[\d.,' \u00a0\u202f]*(?:e[-+]?\d+)?\s*(?:%|{SIGNED}|k|m|bn)?\s*\)?", re.IGNORECASE
 )
+UNIT = re.compile(r"[^\W\d_]{1,3}(/[^\W\d_]{1,3})?")
 FEWEST = 12
 """With fewer different texts a category will do."""
 ENOUGH = 0.95
@@ -24,13 +25,15 @@ def guess_amount(profile: Profile) -> Guess | None:
     if profile.form != "text" or profile.distinct <= FEWEST:
         return None
     texts = [v.strip() for v in profile.values[:FIRST] if not is_missing_word(v)]
-    amounts = sum(1 for t in texts if AMOUNT.fullmatch(t))
+    units = {t.lstrip("+-0123456789.,").strip() for t in texts}
+    same_unit = len(units) == 1 and UNIT.fullmatch(units.pop())
+    amounts = len(texts) if same_unit else sum(1 for t in texts if AMOUNT.fullmatch(t))
     decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
     few = profile.distinct <= MOST_LABELS and profile.distinct < 0.05 * profile.present
     if amounts < ENOUGH * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
     note = (
-        "left out: amounts written with signs or separators are not read as numbers. Remove them in the file "
-        "(1234.50 instead of $1,234.50, 12.5 instead of 12.5%), then make it `real` with lower and upper."
+        "left out: amounts written with signs, units or separators are not read as numbers. Remove these in the file "
+        "(1234.50 instead of $1,234.50, 12.5 instead of 12.5% or 12.5 km), then make it `real` with lower and upper."
     )
     return Guess(column=Ignore(), notes=(note,))

@@ -10,9 +10,10 @@ from sklar.disclosed.drafting.numerals import NUMERAL, Numbers, numbers_of
 from sklar.disclosed.drafting.profile import Profile, is_missing_word
 
 LAST_DIGITS = frozenset({7, 8, 9})
+GAP = 2
+"""Numbers left out between the last value and the first code for unknown; counts may skip one by chance."""
 MOST_CODES = 12
 MOST_NAMED_CODES = 60
-MOST_PADDED = 0.5
 
 
 def guess_code(profile: Profile) -> Guess | None:
@@ -48,10 +49,7 @@ def _scale_with_unknown(numbers: Numbers) -> bool:
     """0 or 1 up to k without a gap, and then one or more of the usual codes for unknown or refused."""
     if len(numbers.values) > MOST_CODES:
         return False
-    unknown = {v for v in numbers.values if v in SENTINELS or v in LAST_DIGITS}
+    unknown = [v for v in numbers.values if v in SENTINELS or v in LAST_DIGITS]
     run = [v for v in numbers.values if v not in unknown]
-    while unknown and run and min(unknown) == run[-1] + 1:
-        run.append(min(unknown))
-        unknown.remove(run[-1])
-    gapless = len(run) >= 2 and run == list(range(run[0], run[0] + len(run))) and run[0] in (0, 1)
-    return bool(unknown) and gapless
+    gapless = len(run) >= 2 and run[0] in (0, 1) and run[-1] - run[0] == len(run) - 1
+    return bool(unknown) and gapless and all(v < run[0] - 1 or v > run[-1] + GAP for v in unknown)

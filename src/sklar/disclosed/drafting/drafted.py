@@ -15,6 +15,7 @@ INTRODUCTION = (
     'known without these rows (a code book, a law, a form)? Then correct it and set its source to "assumed" (or '
     '"public"). Else set its source to "pay": bounds and lists of values are then measured, and paid from the privacy '
     "budget.",
+    "Whether a column can be missing is such a fact, too. When in doubt, nullable = true is always safe.",
 )
 
 

@@ -6,6 +6,7 @@ import re
 
 from sklar.disclosed.drafting.guess import Guess
 from sklar.disclosed.drafting.names import hints_key, hints_personal, hints_strong_key
+from sklar.disclosed.drafting.numerals import numbers_of
 from sklar.disclosed.drafting.profile import Profile
 from sklar.schema.columns import Id, Ignore
 
@@ -73,9 +74,10 @@ def _key(profile: Profile) -> Guess:
 
 def _counts_rows(profile: Profile) -> bool:
     """Whole numbers without a gap, each once: a running number."""
-    if profile.form != "integer" or profile.distinct < 100:
+    numbers = numbers_of(profile) if profile.distinct >= 100 else None
+    if numbers is None or not numbers.whole or len(numbers.values) < profile.distinct:
         return False
-    return max(profile.values) - min(profile.values) == profile.distinct - 1
+    return numbers.values[-1] - numbers.values[0] == profile.distinct - 1
 
 
 def _compact(profile: Profile) -> bool:

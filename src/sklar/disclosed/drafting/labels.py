@@ -81,7 +81,9 @@ def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:
     words = sorted({v for v in profile.values if is_missing_word(v) and v not in meant})
     if words:
         shown = ", ".join(f"'{w}'" for w in words)
-        notes.append(f"{shown} looks like a missing value: read the file with it as null, or keep it as a value.")
+        notes.append(
+            f"{shown} looks like a missing value: read the file with it as null (--null-value), or keep it as a value."
+        )
     if profile.form == "text" and any(v != v.strip() for v in kept if isinstance(v, str)):
         notes.append("Some values begin or end with a space; they match only with the space.")
     return notes

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklar.disclosed.drafting.guess import Guess, from_rows, rough_share
 from sklar.disclosed.drafting.names import hints_date
-from sklar.disclosed.drafting.profile import Profile, is_missing_word
+from sklar.disclosed.drafting.profile import Profile, is_excuse, is_missing_word
 from sklar.schema.numbers import Datetime
 from sklar.schema.ticks import RESOLUTIONS
 
@@ -31,7 +31,7 @@ def guess_moment(profile: Profile) -> Guess | None:
         return moment(profile, DENSE)
     if profile.form != "text":
         return None
-    texts = [v for v in profile.values if not is_missing_word(v)]
+    texts = [v for v in profile.values if not (is_missing_word(v) or is_excuse(v))]
     fitting = [form for form in _candidates(profile.name) if _fits(texts, form)]
     if not fitting:
         return None

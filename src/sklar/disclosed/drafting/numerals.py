@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.disclosed.drafting.profile import Profile, is_missing_word
+from sklar.disclosed.drafting.profile import Profile, is_excuse, is_missing_word
 
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 ENOUGH = 0.95
@@ -60,8 +60,9 @@ def numbers_of(profile: Profile) -> Numbers | None:
     numeric = np.array([NUMERAL.fullmatch(v) is not None for v in profile.values], dtype=bool)
     odd = [(profile.values[i], int(profile.counts[i])) for i in np.flatnonzero(~numeric)]
     unread = sum(count for value, count in odd if not is_missing_word(value))
+    excused = sum(count for value, count in odd if is_excuse(value))
     rows = int(profile.counts[numeric].sum())
-    if rows < ENOUGH * (rows + unread):
+    if rows < ENOUGH * (rows + unread - excused) or rows < excused:
         return None
     texts = [v for v, n in zip(profile.values, numeric, strict=True) if n]
     padded = any(PADDED.match(v) for v in texts)
@@ -78,7 +79,7 @@ def decimals_of(values: npt.NDArray[np.float64]) -> int | None:
 
 def _seems_numeric(texts: Sequence[Any]) -> bool:
     """A quick look at the first texts, to spare the rest of a column of words."""
-    words = [v for v in texts if not is_missing_word(v)]
+    words = [v for v in texts if not (is_missing_word(v) or is_excuse(v))]
     return sum(NUMERAL.fullmatch(v) is not None for v in words) > len(words) / 2
 
 

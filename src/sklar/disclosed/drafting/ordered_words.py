@@ -8,7 +8,7 @@ from typing import Any
 
 from sklar.disclosed.drafting.bands import band_order
 from sklar.disclosed.drafting.guess import Guess, from_rows
-from sklar.disclosed.drafting.labels import frequent, label_notes, nullable
+from sklar.disclosed.drafting.labels import MOST_LABELS, frequent, label_notes, nullable
 from sklar.disclosed.drafting.profile import Profile, is_missing_word
 from sklar.disclosed.drafting.scales import SCALES, places_on
 from sklar.schema.columns import Ordinal
@@ -18,10 +18,10 @@ STEP = re.compile(r"(?:stage|grade|level|tier|class|year|quartile|quintile|decil
 
 def guess_ordered_words(profile: Profile) -> Guess | None:
     """Ordinal, for texts that all stand on one known scale or are all bands of numbers."""
-    if profile.form != "text" or profile.distinct > 60:
+    if profile.form != "text" or profile.distinct > MOST_LABELS:
         return None
     words = [v for v in profile.values if not is_missing_word(v) or _plain(v) == "none"]
-    for order in (*(_scale_order(scale) for scale in SCALES), _count_order, band_order):
+    for order in (*(_scale_order(scale) for scale in SCALES), _count_order, _period_order, band_order):
         places = {word: order(_plain(word)) for word in words}
         if len(set(places.values())) == len(words) >= 3 and None not in places.values():
             return _ordinal(profile, places)
@@ -50,6 +50,11 @@ def _count_order(word: str) -> int | None:
     """Stage 1, stage 2, ...; plain numbers are left to the guesses about numbers."""
     number = STEP.sub("", word, count=1)
     return int(number) if number != word and re.fullmatch(r"\d{1,2}", number, re.ASCII) else None
+
+
+def _period_order(word: str) -> str | None:
+    """Months, quarters and weeks of a year (2020-01, 2020Q1, 2020-w05) are in the order of their texts."""
+    return word if re.fullmatch(r"\d{4}[-/. ]?([qw]?\d{2}|q\d)", word, re.ASCII) and not word.isdigit() else None
 
 
 def _plain(word: str) -> str:

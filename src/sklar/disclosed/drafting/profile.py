@@ -14,6 +14,24 @@ MISSING_WORDS = frozenset(
 """Texts (in small letters) that usually stand for a missing value."""
 
 
+EXCUSES = frozenset(
+    {
+        "unknown",
+        "unk",
+        "refused",
+        "declined",
+        "not known",
+        "not stated",
+        "not recorded",
+        "not applicable",
+        "n.a.",
+        "tbd",
+    }
+    | {"pending", "other", "invalid", "error", "#value!", "#ref!"}
+)
+"""Further texts (in small letters) that stand for no number or time; in a list of words they are values."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
     """The exact content of one column of the sampled rows; private.
@@ -63,6 +81,11 @@ class Profile:
 def is_missing_word(value: Any) -> bool:
     """Whether a value is a text that usually stands for a missing value."""
     return isinstance(value, str) and value.strip().lower() in MISSING_WORDS
+
+
+def is_excuse(value: Any) -> bool:
+    """Whether a value is a text that tells why there is no number or time."""
+    return isinstance(value, str) and value.strip().lower() in EXCUSES
 
 
 def profile_of(name: str, column: Any) -> Profile:

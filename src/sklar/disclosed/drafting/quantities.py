@@ -88,8 +88,8 @@ def _grid_notes(facts: dict[str, Any]) -> list[str]:
     notes: list[str] = []
     if "edges" in facts:
         notes.append(
-            "Most values are close together at one end, so the cells grow with the size of the value. If you change a "
-            "bound, or pay for the bounds, delete `edges`."
+            "Most values lie close together, so the cells are finer there and grow with the size of the value. If you "
+            "change a bound, or pay for the bounds, delete `edges`."
         )
     if "atoms" in facts:
         shown = ", ".join(f"{v:g}" for v in facts["atoms"])
@@ -102,7 +102,10 @@ def _number_notes(profile: Profile, numbers: Numbers) -> list[str]:
     coded = sentinels(numbers)
     if coded:
         shown = ", ".join(f"{v:g}" for v in coded)
-        notes.append(f"{shown} may be a code for missing: if so, read the file with it as null and narrow the bounds.")
+        notes.append(
+            f"{shown} may be a code for missing: if so, read the file with it as null (--null-value) and narrow the "
+            "bounds."
+        )
     if numbers.unread:
         share = rough_share(numbers.unread, profile.present)
         notes.append(f"{share.capitalize()} of the texts are not numbers and become null.")
