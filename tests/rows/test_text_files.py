@@ -95,7 +95,7 @@ FAULTS = {
     "NUL": (b"x,c\n1,CANARY_7f3a\0\n", "NUL"),
     "UTF-16 without mark": ("x,c\n1,CANARY_7f3a\n".encode("utf-16-le"), "NUL"),
     "open quote": (b'x,c\n1,"CANARY_7f3a\n2,b\n', "quote"),
-    "binary": (bytes(range(1, 256)) * 20, "none of the columns"),
+    "binary": (bytes(range(1, 256)) * 20, "not utf-8"),
 }  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.encode.arrays import text_of
 from sklar.rows.encode.label_texts import label_texts
+from sklar.rows.encode.text import text_of
 from sklar.rows.table import EncodedRows
 
 LONGEST_LABEL = 200
@@ -68,8 +68,8 @@ def _hashed(rows: EncodedRows, columns: tuple[str, ...], bits: int) -> Iterator[
         for name, array in zip(columns, arrays, strict=True):
             texts = label_texts(array)
             flat = text_of(texts, rows.null_values)
-            places = np.empty(len(flat.valid), dtype=np.int32)
-            text_buckets(flat.data, flat.offsets, flat.valid, LONGEST_LABEL, (1 << bits) - 1, places)
+            places = np.empty(len(flat), dtype=np.int32)
+            text_buckets(flat.data, flat.begins, flat.ends, flat.valid, LONGEST_LABEL, (1 << bits) - 1, places)
             yield name, texts, places
 
 

@@ -1,26 +1,18 @@
-"""Arrow arrays of any layout reduced to plain ones: flat UTF-8 text, int64, float64, and which entries are valid."""
+"""Arrow arrays of any layout reduced to plain ones, and numbers as int64 or float64 with what is valid."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sklar.rows.encode.text import LONGEST, Text, is_text, valid_of
+
 Codes = npt.NDArray[Any]
 Encoder = Callable[[Any], Codes]
-"""From a plain Arrow array (no dictionary, no extension, no view) to base codes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """Flat texts: entry i is data[offsets[i]:offsets[i + 1]], in UTF-8, if valid[i]."""
-
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-    valid: npt.NDArray[np.bool_]
+"""From flat text, or a plain Arrow array (no dictionary, no extension), to base codes."""
 
 
 def plain_codes(array: Any, encode: Encoder) -> Codes:
@@ -28,6 +20,8 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if isinstance(array, Text):
+        return encode(array)
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if isinstance(array, pa.ExtensionArray):
@@ -36,6 +30,9 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
         return _dictionary_codes(array, encode)
     if pa.types.is_run_end_encoded(array.type):
         return plain_codes(pc.call_function("run_end_decode", [array]), encode)
+    if len(array) > 1 and is_text(array.type) and array.nbytes > LONGEST:
+        half = len(array) // 2
+        return np.concatenate([plain_codes(array[:half], encode), plain_codes(array[half:], encode)])
     return encode(array)
 
 
@@ -48,78 +45,12 @@ def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
     return codes[indices.to_numpy(zero_copy_only=False)]
 
 
-def valid_of(array: Any) -> npt.NDArray[np.bool_]:
-    """Which entries of an Arrow array are not null."""
-    if array.null_count == 0:
-        return np.ones(len(array), dtype=bool)
-    return array.is_valid().to_numpy(zero_copy_only=False)
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds text or raw bytes, which are read as text."""
-    import pyarrow as pa
-
-    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
-              pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)  # fmt: skip
-    return any(check(kind) for check in checks)
-
-
-def text_of(array: Any, null_values: tuple[str, ...] = ()) -> Text:
-    """The flat text of an Arrow array of strings or bytes; texts listed in `null_values` count as null."""
-    import pyarrow as pa
-
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        array = _as_large_string(array)
-    wide = pa.types.is_large_string(array.type)
-    _, places, content = array.buffers()
-    count = len(array)
-    offsets = np.zeros(1, dtype=np.int64)
-    if places is not None and places.size:
-        offsets = np.frombuffer(places, dtype=np.int64 if wide else np.int32)[array.offset : array.offset + count + 1]
-    data = np.frombuffer(content, dtype=np.uint8) if content is not None and content.size else _NO_TEXT
-    valid = valid_of(array)
-    if null_values:
-        valid = valid & ~_is_listed(array, null_values)
-    return Text(data=data, offsets=offsets.astype(np.int64), valid=valid)
-
-
-_NO_TEXT = np.frombuffer(b"\0", dtype=np.uint8)
-
-
-def _as_large_string(array: Any) -> Any:
-    """Strings of another layout, or bytes taken as they are: whether they are UTF-8 does not matter for matching."""
-    import pyarrow as pa
-
-    if pa.types.is_string_view(array.type):
-        return array.cast(pa.large_string())
-    flat = array.cast(pa.large_binary())
-    return pa.Array.from_buffers(pa.large_string(), len(flat), flat.buffers(), flat.null_count, flat.offset)
-
-
-def _is_listed(array: Any, texts: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    listed = pc.SetLookupOptions(value_set=pa.array(texts, type=array.type))
-    return pc.call_function("is_in", [array], listed).to_numpy(zero_copy_only=False)
-
-
-def spelled(array: Any) -> Any:
-    """Any array as strings where Arrow can spell it, else all null: nested values have no text."""
-    import pyarrow as pa
-
-    if is_text(array.type):
-        return array
-    try:
-        return array.cast(pa.large_string())
-    except pa.ArrowException:
-        return pa.nulls(len(array), pa.large_string())
-
-
 def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
     """(int64 values, valid) of integers or booleans, unsigned values beyond int64 clipped; None for other arrays."""
     import pyarrow as pa
 
+    if isinstance(array, Text):
+        return None
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     if not pa.types.is_integer(array.type):
@@ -135,7 +66,7 @@ def floats_of(array: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_
     """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
     import pyarrow as pa
 
-    if not pa.types.is_floating(array.type):
+    if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return None
     valid = valid_of(array)
     if array.null_count:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, spelled, text_of
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
+from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Boolean
 
 TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
@@ -27,10 +28,10 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
             values, valid = numbers
             known = valid & ((values == 0) | (values == 1))
             return np.where(known, values == 1, missing).astype(np.int32)
-        text = text_of(_stripped(spelled(array)))
-        out = np.empty(len(text.valid), dtype=np.int32)
+        text = _stripped(text_of(array))
+        out = np.empty(len(text), dtype=np.int32)
         table = (words.slots, words.data, words.offsets, words.codes)
-        word_codes(text.data, text.offsets, text.valid, *table, missing, missing, out)
+        word_codes(text.data, text.begins, text.ends, text.valid, *table, missing, missing, out)
         return out
 
     return encode
@@ -46,13 +47,10 @@ def _spellings(null_values: tuple[str, ...], missing: int) -> dict[str, int]:
     return spelled_codes | {text.strip(): missing for text in null_values}
 
 
-def _stripped(array: Any) -> Any:
+def _stripped(text: Text) -> Text:
     """Without ASCII spaces at either end."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    from sklar.rows.kernels.words import strip_spaces
 
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        array = array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        return pc.call_function("ascii_trim_whitespace", [array])
-    return array
+    begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)
+    strip_spaces(text.data, text.begins, text.ends, begins, ends)
+    return Text(data=text.data, begins=begins, ends=ends, valid=text.valid)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, listed_numbers, spelled, text_of
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, listed_numbers
 from sklar.rows.encode.real import missing_code
-from sklar.schema import Integer
+from sklar.rows.encode.text import text_of
+from sklar.schema import Grid, Integer
 
 
 def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
@@ -18,8 +19,7 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
     from sklar.rows.kernels.decimals import integer_text_cells
 
     search, nulls = finder(column.grid.starts), listed_numbers(null_values)
-    lowest, highest = column.grid.starts[[0, -1]]
-    unit = int(highest) - int(lowest) == len(search.starts) - 1
+    unit, lowest, highest = unit_range(column.grid)
     place = (search.starts, search.first, search.low, search.inverse)
     missing = missing_code(column)
 
@@ -27,8 +27,8 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         out = np.empty(len(array), dtype=np.int32)
         numbers = integers_of(array) or rounded_floats(array)
         if numbers is None:
-            text = text_of(spelled(array), null_values)
-            integer_text_cells(text.data, text.offsets, text.valid, *place, missing, out)
+            text = text_of(array, null_values)
+            integer_text_cells(text.data, text.begins, text.ends, text.valid, *place, missing, out)
             return out
         values, valid = numbers
         if nulls.size:
@@ -40,6 +40,12 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         return out
 
     return encode
+
+
+def unit_range(grid: Grid) -> tuple[bool, np.int64, np.int64]:
+    """(whether every integer is a cell, the lowest, the highest)."""
+    lowest, highest = grid.starts[[0, -1]]
+    return int(highest) - int(lowest) == grid.cells - 1, lowest, highest
 
 
 def rounded_floats(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.rows.encode.arrays import floats_of, is_text, spelled
+from sklar.rows.encode.arrays import floats_of
+from sklar.rows.encode.text import is_text, spelled
 
 WHOLE = 2.0**63
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, spelled, text_of
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
+from sklar.rows.encode.text import text_of
 from sklar.schema import Labels
 
 TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0")
@@ -32,9 +33,9 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
         codes = _number_codes(array, names, other, missing)
         if codes is not None:
             return codes
-        text = text_of(spelled(array))
-        out = np.empty(len(text.valid), dtype=np.int32)
-        word_codes(text.data, text.offsets, text.valid, *table, other, missing, out)
+        text = text_of(array)
+        out = np.empty(len(text), dtype=np.int32)
+        word_codes(text.data, text.begins, text.ends, text.valid, *table, other, missing, out)
         return out
 
     return encode
@@ -53,7 +54,7 @@ def _number_codes(array: Any, names: dict[str, int], other: int, missing: int) -
     import pyarrow as pa
 
     integers = integers_of(array)
-    if pa.types.is_boolean(array.type) and integers is not None:
+    if integers is not None and pa.types.is_boolean(array.type):
         known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
         return _matched(*integers, known, other, missing)
     if integers is not None:

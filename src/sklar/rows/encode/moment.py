@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.encode.arrays import Codes, Encoder, spelled, text_of, valid_of
+from sklar.rows.encode.arrays import Codes, Encoder
+from sklar.rows.encode.integer import unit_range
 from sklar.rows.encode.real import missing_code
+from sklar.rows.encode.text import Text, strings_of, text_of, valid_of
 from sklar.schema import Datetime
 from sklar.schema.ticks import EPOCH, RESOLUTIONS
 
@@ -20,9 +22,10 @@ Moments = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
 
 def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     """Moments outside the bounds are clipped; text that is not in the stated format counts as missing."""
-    from sklar.rows.kernels.cells import finder, number_cells
+    from sklar.rows.kernels.cells import finder, number_cells, unit_cells
 
     search, tick_micros = finder(column.grid.starts), RESOLUTIONS[column.resolution]
+    unit, lowest, highest = unit_range(column.grid)
     place = (search.starts, search.first, search.low, search.inverse)
     missing = missing_code(column)
 
@@ -32,7 +35,10 @@ def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
             micros, valid = _text_micros(array, column.format, null_values)
             moments = micros // tick_micros, valid
         out = np.empty(len(array), dtype=np.int32)
-        number_cells(*moments, *place, missing, out)
+        if unit:
+            unit_cells(*moments, lowest, highest, missing, out)
+        else:
+            number_cells(*moments, *place, missing, out)
         return out
 
     return encode
@@ -42,6 +48,8 @@ def _typed_ticks(array: Any, tick_micros: int) -> Moments | None:
     """Ticks of an Arrow array of dates or timestamps; None for any other."""
     import pyarrow as pa
 
+    if isinstance(array, Text):
+        return None
     if pa.types.is_date32(array.type):
         nanos, raw = DAY_NANOS, array.cast(pa.int32()).cast(pa.int64())
     elif pa.types.is_date64(array.type):
@@ -66,12 +74,12 @@ def _rescaled(values: npt.NDArray[np.int64], unit: int, tick: int) -> npt.NDArra
 
 def _text_micros(array: Any, form: str | None, null_values: tuple[str, ...]) -> Moments:
     if form is not None:
-        return _formatted_micros(spelled(array), form, null_values)
+        return _formatted_micros(strings_of(array), form, null_values)
     from sklar.rows.kernels.moments import iso_micros
 
-    text = text_of(spelled(array), null_values)
-    micros, fine = np.empty(len(text.valid), dtype=np.int64), np.empty(len(text.valid), dtype=bool)
-    iso_micros(text.data, text.offsets, text.valid, micros, fine)
+    text = text_of(array, null_values)
+    micros, fine = np.empty(len(text), dtype=np.int64), np.empty(len(text), dtype=bool)
+    iso_micros(text.data, text.begins, text.ends, text.valid, micros, fine)
     return micros, fine
 
 

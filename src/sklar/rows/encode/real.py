@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.rows.encode.arrays import Codes, Encoder, Text, floats_of, integers_of, listed_numbers, spelled, text_of
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, listed_numbers
+from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Real
 
 
@@ -22,7 +23,7 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     def encode(array: Any) -> Codes:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            return _text_cells(text_of(spelled(array), null_values), place, missing, grid)
+            return _text_cells(text_of(array, null_values), place, missing, grid)
         values, valid = numbers
         if nulls.size:
             valid = valid & ~np.isin(values, nulls)
@@ -46,12 +47,13 @@ def missing_code(column: Any) -> int:
 def _text_cells(text: Text, place: Any, missing: int, grid: Any) -> Codes:
     from sklar.rows.kernels.decimals import real_text_cells
 
-    count = len(text.valid)
+    count = len(text)
     out, doubtful = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint8)
     starts, first, low, inverse = place
-    real_text_cells(text.data, text.offsets, text.valid, starts, first, low, inverse, missing, out, doubtful)
-    for i in np.flatnonzero(doubtful):
+    cells = (text.data, text.begins, text.ends, text.valid)
+    real_text_cells(*cells, starts, first, low, inverse, missing, out, doubtful)
+    for i in np.flatnonzero(doubtful).tolist():
         # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
-        value = float(text.data[text.offsets[i] : text.offsets[i + 1]].tobytes())
+        value = float(text.entry(i))
         out[i] = grid.code(np.array([value]))[0]
     return out

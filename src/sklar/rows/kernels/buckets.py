@@ -8,10 +8,10 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def text_buckets(data, offsets, valid, longest, mask, out):
+def text_buckets(data, begins, ends, valid, longest, mask, out):
     """Bucket of each text of 1 to `longest` bytes, -1 for all others. Equal texts share a bucket."""
-    for i in range(len(offsets) - 1):
-        start, end = offsets[i], offsets[i + 1]
+    for i in range(len(begins)):
+        start, end = begins[i], ends[i]
         if not valid[i] or end == start or end - start > longest:
             out[i] = -1
             continue

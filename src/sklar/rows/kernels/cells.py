@@ -25,7 +25,7 @@ class Finder:
     """
 
     starts: npt.NDArray[Any]
-    first: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int32]
     low: float
     inverse: float
 
@@ -37,10 +37,10 @@ def finder(starts: npt.NDArray[Any]) -> Finder:
     inverse = buckets / (high - low) if high > low and np.isfinite(buckets / (high - low)) else 0.0
     edges = np.linspace(low, high, buckets + 1)
     first = np.clip(np.searchsorted(starts.astype(np.float64), edges, side="right") - 1, 0, len(starts) - 1)
-    return Finder(starts=np.ascontiguousarray(starts), first=first.astype(np.int64), low=low, inverse=inverse)
+    return Finder(starts=np.ascontiguousarray(starts), first=first.astype(np.int32), low=low, inverse=inverse)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def cell_of(x, starts, first, low, inverse):
     """Cell of one number that is not NaN; numbers outside the range belong to the first or last cell."""
     last = len(starts) - 1
@@ -50,7 +50,7 @@ def cell_of(x, starts, first, low, inverse):
         return last
     bucket = int((float(x) - low) * inverse)
     bucket = min(max(bucket, 0), len(first) - 2)
-    left, right = first[bucket], first[bucket + 1] + 1
+    left, right = np.int64(first[bucket]), np.int64(first[bucket + 1]) + 1
     # The bucket was found with rounding errors: widen the bracket when it does not hold x.
     if starts[left] > x:
         left = 0
@@ -65,7 +65,7 @@ def cell_of(x, starts, first, low, inverse):
     return left
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def number_cells(values, valid, starts, first, low, inverse, missing, out):
     """Cell of each number; NaN and invalid entries become `missing`."""
     for i in range(len(values)):
@@ -76,7 +76,7 @@ def number_cells(values, valid, starts, first, low, inverse, missing, out):
             out[i] = cell_of(x, starts, first, low, inverse)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def unit_cells(values, valid, lower, upper, missing, out):
     """The same for integers where every integer from `lower` to `upper` is a cell."""
     for i in range(len(values)):

@@ -19,12 +19,12 @@ INTEGER_POWERS = np.array([10**k for k in range(20)], dtype=np.uint64)
 INT64_TOP = np.uint64(2**63)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def is_space(byte):
     return byte == 32 or (9 <= byte <= 13)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _word_kind(data, at, end):
     """INFINITE for inf and infinity in any case, else MISSING."""
     length = end - at
@@ -37,7 +37,7 @@ def _word_kind(data, at, end):
     return INFINITE
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def decimal_of(data, at, end):
     """(kind, negative, digits, exponent, more): the number is (digits + something in [0, 1) if more) * 10^exponent.
 
@@ -79,7 +79,7 @@ def decimal_of(data, at, end):
     return FINITE, negative, digits, exponent, more
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _exponent_of(data, at, end):
     """(exponent, whether the text is e or E, an optional sign and digits)."""
     if (data[at] | 32) != 101:
@@ -100,7 +100,7 @@ def _exponent_of(data, at, end):
     return (-power if negative else power), True
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _rounded(digits, exponent, more):
     """Magnitude rounded to the nearest integer, ties to even; 2^63 stands for everything from there on."""
     if exponent >= 0:
@@ -118,60 +118,108 @@ def _rounded(digits, exponent, more):
     return min(whole + np.uint64(1) if up else whole, INT64_TOP)
 
 
-@njit(nogil=True, cache=True)
-def integer_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out):
+@njit(nogil=True, cache=True, error_model="numpy")
+def _quick(data, at, end):
+    """(negative, digits, decimals) of up to 19 plain digits with or without minus and point, else decimals are -1."""
+    negative = at < end and data[at] == 45
+    at += 1 if negative else 0
+    digits, point, length = np.uint64(0), -1, end - at
+    if length > 20 or length == 0:
+        return negative, digits, -1
+    for k in range(at, end):
+        digit = np.uint64(data[k]) - np.uint64(48)
+        if digit <= np.uint64(9):
+            digits = digits * np.uint64(10) + digit
+        elif data[k] == 46 and point < 0:
+            point = k
+        else:
+            return negative, digits, -1
+    if point < 0:
+        return negative, digits, (0 if length < 20 else -1)
+    return negative, digits, (end - 1 - point if length > 1 else -1)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _careful_integer(data, at, end):
+    """(whether it is a number, its nearest int64)."""
+    kind, negative, digits, exponent, more = decimal_of(data, at, end)
+    if kind == MISSING:
+        return False, np.int64(0)
+    size = INT64_TOP if kind == INFINITE else _rounded(digits, exponent, more)
+    if negative:
+        return True, (-np.int64(size) if size < INT64_TOP else np.int64(-(2**63)))
+    return True, (np.int64(size) if size < INT64_TOP else np.int64(2**63 - 1))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def integer_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out):
     """Cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded."""
-    unit = int(starts[-1] - starts[0]) == len(starts) - 1
-    for i in range(len(offsets) - 1):
+    lowest, highest = starts[0], starts[-1]
+    unit = float(highest) - float(lowest) == len(starts) - 1
+    for i in range(len(begins)):
         out[i] = missing
         if not valid[i]:
             continue
-        kind, negative, digits, exponent, more = decimal_of(data, offsets[i], offsets[i + 1])
-        if kind == MISSING:
-            continue
-        size = INT64_TOP if kind == INFINITE else _rounded(digits, exponent, more)
-        if negative:
-            x = -np.int64(size) if size < INT64_TOP else np.int64(-(2**63))
-        else:
-            x = np.int64(size) if size < INT64_TOP else np.int64(2**63 - 1)
-        if unit and starts[0] <= x <= starts[-1]:
-            out[i] = x - starts[0]
+        at, end = np.int64(begins[i]), np.int64(ends[i])
+        negative, digits, decimals = _quick(data, at, end)
+        x = -np.int64(digits) if negative else np.int64(digits)
+        if decimals != 0 or digits >= INT64_TOP:
+            number, x = _careful_integer(data, at, end)
+            if not number:
+                continue
+        if unit:
+            out[i] = min(max(x, lowest), highest) - lowest
         else:
             out[i] = cell_of(x, starts, first, low, inverse)
 
 
-@njit(nogil=True, cache=True)
-def real_text_cells(data, offsets, valid, starts, first, low, inverse, missing, out, doubtful):
+@njit(nogil=True, cache=True, error_model="numpy")
+def _careful_real(data, at, end):
+    """(kind, value, whether it is the correctly rounded one and not just within 4 units in the last place).
+
+    With at most 2^53 in digits and a power up to 10^22 the product or quotient is the correctly rounded number.
+    """
+    kind, negative, digits, exponent, more = decimal_of(data, at, end)
+    if kind == MISSING:
+        return kind, 0.0, True
+    sure = digits <= np.uint64(2**53) and not more and -22 <= exponent <= 22
+    if kind == INFINITE or exponent > 308:
+        x = np.inf if kind == INFINITE or digits > 0 else 0.0
+        sure = True
+    elif exponent < -308:
+        x, sure = 0.0, digits == 0
+    elif exponent >= 0:
+        x = float(digits) * POWERS[exponent]
+    else:
+        x = float(digits) / POWERS[-exponent]
+    return kind, (-x if negative else x), sure
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out, doubtful):
     """Cell of each text read as a real number; `doubtful` marks those too close to a cell start to be sure.
 
-    With at most 2^53 in digits and a power up to 10^22 the product or quotient is the correctly rounded number. Else
-    it is off by less than 4 units in the last place, so the cell is certain unless a start lies within that distance.
+    A value that is not correctly rounded is off by less than 4 units in the last place, so its cell is certain unless
+    a start lies within that distance.
     """
-    exact = np.uint64(2**53)
-    for i in range(len(offsets) - 1):
+    last = len(starts) - 1
+    for i in range(len(begins)):
         out[i] = missing
         doubtful[i] = 0
         if not valid[i]:
             continue
-        kind, negative, digits, exponent, more = decimal_of(data, offsets[i], offsets[i + 1])
-        if kind == MISSING:
-            continue
-        sure = digits <= exact and not more and -22 <= exponent <= 22
-        if kind == INFINITE or exponent > 308:
-            x = np.inf if kind == INFINITE or digits > 0 else 0.0
-            sure = True
-        elif exponent < -308:
-            x, sure = 0.0, digits == 0
-        elif exponent >= 0:
-            x = float(digits) * POWERS[exponent]
+        at, end = np.int64(begins[i]), np.int64(ends[i])
+        negative, digits, decimals = _quick(data, at, end)
+        if decimals >= 0:
+            x, sure = float(digits) / POWERS[decimals], digits <= np.uint64(2**53)
+            x = -x if negative else x
         else:
-            x = float(digits) / POWERS[-exponent]
-        x = -x if negative else x
+            kind, x, sure = _careful_real(data, at, end)
+            if kind == MISSING:
+                continue
         cell = cell_of(x, starts, first, low, inverse)
+        out[i] = cell
         if not sure:
             slack = abs(x) * 1e-15 + 1e-280
-            doubtful[i] = (
-                cell_of(x - slack, starts, first, low, inverse) != cell
-                or cell_of(x + slack, starts, first, low, inverse) != cell
-            )
-        out[i] = cell
+            inside = (cell == 0 or x - slack >= starts[cell]) and (cell == last or x + slack < starts[cell + 1])
+            doubtful[i] = not inside

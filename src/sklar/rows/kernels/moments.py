@@ -13,19 +13,25 @@ from numba import njit
 from sklar.rows.kernels.decimals import is_space
 
 MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+DAYS_BEFORE = np.cumsum(MONTH_DAYS) - MONTH_DAYS
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def days_from_civil(year, month, day):
-    """Days since 1970-01-01 in the Gregorian calendar, counting years from March so that a leap day ends its year."""
-    shifted = year - 1 if month <= 2 else year
-    era = shifted // 400
-    of_era = shifted - era * 400
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+    """Days since 1970-01-01 in the Gregorian calendar, for years from 1 on."""
+    before = np.uint32(year - 1)
+    leap_days = before // np.uint32(4) - before // np.uint32(100) + before // np.uint32(400)
+    leap = month > 2 and is_leap(year)
+    return 365 * np.int64(before) + np.int64(leap_days) + DAYS_BEFORE[month - 1] + day + (1 if leap else 0) - 719163
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
+def is_leap(year):
+    """Whether a year of the Gregorian calendar has a 29th of February."""
+    return year & 3 == 0 and (year % np.uint32(100) != 0 or year % np.uint32(400) == 0)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _digits(data, at, end, count):
     """Number written with exactly `count` digits, or -1."""
     if at + count > end:
@@ -38,7 +44,7 @@ def _digits(data, at, end, count):
     return number
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _zone_minutes(data, at, end):
     """(minutes east of UTC, whether the text is a zone)."""
     if end - at == 1 and (data[at] | 32) == 122:
@@ -56,7 +62,7 @@ def _zone_minutes(data, at, end):
     return sign * (hours * 60 + minutes), fine
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _date_days(data, at, end):
     """(days since 1970, place after the date, whether it is a date)."""
     year = _digits(data, at, end, 4)
@@ -68,13 +74,12 @@ def _date_days(data, at, end):
     day = _digits(data, at + 6 + 2 * step, end, 2)
     if year < 1 or not 1 <= month <= 12 or day < 1:
         return 0, at, False
-    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if day > MONTH_DAYS[month - 1] + (1 if leap else 0):
+    if day > MONTH_DAYS[month - 1] + (1 if month == 2 and is_leap(year) else 0):
         return 0, at, False
     return days_from_civil(year, month, day), at + 8 + 2 * step, True
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _clock_micros(data, at, end):
     """(microseconds since midnight, place after the time, whether it is a time)."""
     hour, minute = _digits(data, at, end, 2), _digits(data, at + 3, end, 2)
@@ -99,15 +104,15 @@ def _clock_micros(data, at, end):
     return ((hour * 60 + minute) * 60 + seconds) * 1_000_000 + micros, at, True
 
 
-@njit(nogil=True, cache=True)
-def iso_micros(data, offsets, valid, micros, fine):
+@njit(nogil=True, cache=True, error_model="numpy")
+def iso_micros(data, begins, ends, valid, micros, fine):
     """Microseconds since 1970-01-01 UTC of each text, with `fine` False where it is not a date or time."""
-    for i in range(len(offsets) - 1):
+    for i in range(len(begins)):
         fine[i] = False
         micros[i] = 0
         if not valid[i]:
             continue
-        at, end = offsets[i], offsets[i + 1]
+        at, end = np.int64(begins[i]), np.int64(ends[i])
         while at < end and is_space(data[at]):
             at += 1
         while end > at and is_space(data[end - 1]):

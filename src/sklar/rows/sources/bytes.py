@@ -50,7 +50,7 @@ class Utf8Bytes(io.RawIOBase):
         self.encoding = encoding_name(encoding) if encoding else (marked[1] if marked else "utf-8")
         if marked and self.encoding == "utf-8":
             self._waiting = self._waiting.removeprefix(marked[0])
-        self._decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
+        self._decoder = codecs.getincrementaldecoder(self.encoding)()
 
     def readable(self) -> bool:
         return True
@@ -61,7 +61,7 @@ class Utf8Bytes(io.RawIOBase):
             chunk = self._waiting or self._stream.read(size if size > 0 else -1)
             self._waiting = b""
             last = not chunk
-            text = chunk if self._decoder is None else self._transcoded(chunk, last)
+            text = self._checked(chunk, last) if self.encoding == "utf-8" else self._transcoded(chunk, last)
             if b"\0" in text:
                 raise SourceError(
                     "the file contains NUL bytes, which no text has; if it is UTF-16, state encoding='utf-16'"
@@ -74,8 +74,13 @@ class Utf8Bytes(io.RawIOBase):
         self._file.close()
         super().close()
 
+    def _checked(self, chunk: bytes, last: bool) -> bytes:
+        """UTF-8 as it is, after a look whether it is; ASCII, the usual case, needs no decoding."""
+        if last or not chunk.isascii() or self._decoder.getstate()[0]:
+            shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last)
+        return chunk
+
     def _transcoded(self, chunk: bytes, last: bool) -> bytes:
-        assert self._decoder is not None
         return shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last).encode(
             "utf-8", "surrogatepass"
         )

@@ -38,7 +38,7 @@ class Folder(Source):
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         for number, part in enumerate(self._parts, 1):
-            yield from part.batches(columns)
+            yield from part.column_batches(columns)
             if self._progress:
                 self._progress(number / len(self._parts))
 

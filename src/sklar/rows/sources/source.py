@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sklar.errors import SourceError
+from sklar.rows.encode.text import Text
 from sklar.rows.shield import shielded_iterator
 from sklar.schema import Schema
 
@@ -38,6 +39,14 @@ class ReadOptions:
     progress: Progress | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnBatch:
+    """Some rows, column by column: Arrow arrays, or flat text."""
+
+    num_rows: int
+    columns: tuple[Any, ...]
+
+
 class Source(ABC):
     """An open table of rows.
 
@@ -66,10 +75,18 @@ class Source(ABC):
 
     @abstractmethod
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass: Arrow record batches with exactly these columns, in this order."""
+        """One pass: Arrow record batches, or column batches, with exactly these columns, in this order."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass over the given columns, with library errors kept from quoting cells."""
+        """One pass over the given columns as Arrow record batches."""
+        import pyarrow as pa
+
+        for batch in self.column_batches(columns):
+            arrays = [column.to_arrow() if isinstance(column, Text) else column for column in batch.columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+    def column_batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass over the given columns, as fast as possible and with library errors kept from quoting cells."""
         if self.one_shot and self.passes:
             raise SourceError(
                 "this stream of rows was already read and cannot be read again; pass a table, a frame or a file"

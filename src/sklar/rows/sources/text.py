@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sklar.errors import SklarError, SourceError
+from sklar.errors import SourceError
+from sklar.rows.encode.text import Text
 from sklar.rows.sources.bytes import Utf8Bytes, wrong_encoding
 from sklar.rows.sources.files import FileStamp, suffix_of
 from sklar.rows.sources.header import header_end, read_header
-from sklar.rows.sources.source import ReadOptions, Source
+from sklar.rows.sources.source import ColumnBatch, ReadOptions, Source
 
 BLOCK_BYTES = 4 << 20
-LARGEST_BLOCK = 256 << 20
+LARGEST_BLOCK = 128 << 20
 LARGEST_HEADER = 64 << 20
+RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
+QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
 
 class TextFile(Source):
@@ -38,92 +41,52 @@ class TextFile(Source):
     def column_names(self) -> tuple[str, ...]:
         return self._header.names
 
-    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+    def scan(self, columns: Sequence[str]) -> Iterator[ColumnBatch]:
         self._stamp.require_unchanged()
         with Utf8Bytes(self._stamp, self._options.encoding, self._options.progress) as stream:
             _, rest = _first_line(stream)
-            body = _Rest(stream, rest)
-            yield from self._parsed(body, columns)
-        if body.quotes % 2:
-            self._require_closed_quotes()
+            yield from self._split(stream, rest, columns)
 
-    def _require_closed_quotes(self) -> None:
-        """Arrow takes a quote that is never closed for one long cell, and so would lose all rows after it."""
-        from sklar.rows.kernels.quotes import CELL_START, QUOTED, quote_state
+    def _split(self, stream: Utf8Bytes, rest: bytes, columns: Sequence[str]) -> Iterator[ColumnBatch]:
+        """Split block after block; what follows the last whole row of a block waits for the next."""
+        slots = self._slots(columns)
+        # A wide table needs bigger blocks, or each would hold a few rows only.
+        size = min(max(BLOCK_BYTES, 4096 * len(slots)), LARGEST_BLOCK // 2)
+        final = False
+        while not final:
+            chunk = stream.read(size)
+            final = not chunk
+            block = rest + chunk
+            batch, used = _split_block(block, final, ord(self._header.delimiter), slots, len(columns))
+            rest = block[used:]
+            if batch.num_rows:
+                yield batch
+            # A row that is longer than a block: read more at a time, so that the whole is not split again and again.
+            size = max(size, min(2 * len(rest), LARGEST_BLOCK))
+            if len(rest) > LARGEST_BLOCK:
+                raise SourceError("a row of the file is longer than 128 MB, or " + QUOTE_FAULT)
 
-        state = CELL_START
-        with Utf8Bytes(self._stamp, self._options.encoding, None) as stream:
-            while chunk := stream.read(BLOCK_BYTES):
-                state = quote_state(np.frombuffer(chunk, np.uint8), ord(self._header.delimiter), state)
-        if state == QUOTED:
-            raise SourceError("a quote is opened in the file and never closed; close it, or double it inside a cell")
-
-    def _parsed(self, stream: _Rest, columns: Sequence[str]) -> Iterator[Any]:
-        import pyarrow.csv as pv
-
-        if stream.blank():
-            return
-        names = [str(place) for place in range(len(self._header.names))]
-        place = dict(zip(self._header.names, names, strict=True))
-        wanted = [place[name] for name in columns]
-        reader = _shown_faults(
-            lambda: pv.open_csv(stream, *_settings(names, wanted, self._header.delimiter)), stream.encoding
-        )
-        while (batch := _shown_faults(lambda: _next(reader), stream.encoding)) is not None:
-            yield batch.rename_columns(list(columns))
+    def _slots(self, columns: Sequence[str]) -> Any:
+        wanted = {name: at for at, name in enumerate(columns)}
+        return np.array([wanted.get(name, -1) for name in self._header.names], dtype=np.int32)
 
 
-class _Rest:
-    """A stream from which some bytes were already taken; counts the quotes that pass."""
+def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: int) -> tuple[ColumnBatch, int]:
+    """(the whole rows of a block, the number of bytes they take)."""
+    from sklar.rows.kernels.split import OPEN_QUOTE, RAGGED, split_cells
 
-    closed = False
-
-    def __init__(self, stream: Utf8Bytes, taken: bytes):
-        self._stream, self._taken = stream, taken
-        self.encoding, self.quotes = stream.encoding, 0
-
-    def blank(self) -> bool:
-        """Whether nothing but line breaks is left; looks ahead until something else is found."""
-        while not self._taken.strip(b"\r\n"):
-            self._taken = self._stream.read(BLOCK_BYTES)
-            if not self._taken:
-                return True
-        return False
-
-    def read(self, size: int = -1) -> bytes:
-        """Up to `size` bytes; some unless the file has ended."""
-        chunk = self._taken or self._stream.read(size)
-        if size > 0 and len(chunk) > size:
-            chunk, self._taken = chunk[:size], chunk[size:]
-        else:
-            self._taken = b""
-        self.quotes += chunk.count(b'"')
-        return chunk
-
-    def close(self) -> None:
-        """The owner of the stream closes it."""
-
-    def readable(self) -> bool:
-        """Arrow asks."""
-        return True
-
-
-def _settings(names: Sequence[str], wanted: Sequence[str], delimiter: str) -> tuple[Any, Any, Any]:
-    import pyarrow as pa
-    import pyarrow.csv as pv
-
-    # A wide table needs bigger blocks, or each would hold a few rows only.
-    block = min(max(BLOCK_BYTES, 4096 * len(names)), LARGEST_BLOCK)
-    reading = pv.ReadOptions(column_names=list(names), block_size=block, use_threads=True)
-    parsing = pv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    converting = pv.ConvertOptions(
-        include_columns=list(wanted),
-        column_types={name: pa.string() for name in wanted},
-        null_values=[],
-        strings_can_be_null=False,
-        auto_dict_encode=False,
-    )
-    return reading, parsing, converting
+    data = np.empty(2 * len(block), dtype=np.uint8)
+    data[: len(block)] = np.frombuffer(block, dtype=np.uint8)
+    most = len(block) // max(len(slots), 1) + 1
+    begins, ends = np.empty((wanted, most), dtype=np.int32), np.empty((wanted, most), dtype=np.int32)
+    rows, used, fault = split_cells(data, len(block), final, delimiter, slots, begins, ends)
+    if fault == RAGGED:
+        raise SourceError(RAGGED_FAULT)
+    if fault == OPEN_QUOTE:
+        raise SourceError(QUOTE_FAULT)
+    valid = np.ones(rows, dtype=bool)
+    texts = [Text(data=data, begins=b[:rows], ends=e[:rows], valid=valid) for b, e in zip(begins, ends, strict=True)]
+    return ColumnBatch(num_rows=rows, columns=tuple(texts)), used
 
 
 def _first_line(stream: Utf8Bytes) -> tuple[bytes, bytes]:
@@ -144,31 +107,3 @@ def _decoded(line: bytes, encoding: str) -> str:
     except UnicodeDecodeError:
         pass
     raise SourceError(wrong_encoding(encoding))
-
-
-def _next(reader: Any) -> Any:
-    try:
-        return reader.read_next_batch()
-    except StopIteration:
-        return None
-
-
-def _shown_faults(call: Any, encoding: str) -> Any:
-    """Run a step of Arrow's reader and name a fault by its kind; Arrow's own words quote the line."""
-    try:
-        return call()
-    except (SklarError, MemoryError):
-        raise
-    except Exception as error:
-        words = str(error)
-    raise SourceError(_fault(words, encoding))
-
-
-def _fault(words: str, encoding: str) -> str:
-    if "UTF8" in words or "UTF-8" in words:
-        return wrong_encoding(encoding)
-    if "columns, got" in words:
-        return "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
-    if "straddl" in words or "block" in words:
-        return "a row of the file is too long, or a quote is never closed"
-    return "the file cannot be read as delimited text; check delimiter, quotes and encoding"

@@ -1,0 +1,146 @@
+"""Flat UTF-8 text: the one form in which the encoders see text, whether it comes from Arrow or from a text file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+LONGEST = 2**31 - 1
+"""Bytes of text in one batch of one column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Text:
+    """Flat texts: entry i is data[begins[i]:ends[i]], in UTF-8, if valid[i]."""
+
+    data: npt.NDArray[np.uint8]
+    begins: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    valid: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def entry(self, at: int) -> bytes:
+        """One text."""
+        return self.data[self.begins[at] : self.ends[at]].tobytes()
+
+    def to_arrow(self) -> Any:
+        """The same as an Arrow array of strings; every entry must be valid."""
+        import pyarrow as pa
+
+        from sklar.rows.kernels.split import gather
+
+        offsets = np.zeros(len(self) + 1, dtype=np.int32)
+        np.cumsum(self.ends - self.begins, out=offsets[1:])
+        content = np.empty(offsets[-1], dtype=np.uint8)
+        gather(self.data, self.begins, self.ends, content)
+        return pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(content)])
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type holds text or raw bytes, which are read as text."""
+    import pyarrow as pa
+
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
+              pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)  # fmt: skip
+    return any(check(kind) for check in checks)
+
+
+def text_of(array: Any, null_values: tuple[str, ...] = ()) -> Text:
+    """Text of any array, where texts listed in `null_values` count as null.
+
+    What Arrow cannot spell, such as nested values, is null.
+    """
+    text = array if isinstance(array, Text) else _arrow_text(spelled(array))
+    return replace(text, valid=text.valid & ~_is_listed(text, null_values)) if null_values else text
+
+
+def strings_of(array: Any) -> Any:
+    """Any array as an Arrow array of strings."""
+    import pyarrow as pa
+
+    if isinstance(array, Text):
+        return array.to_arrow()
+    strings = spelled(array)
+    return strings if pa.types.is_string(strings.type) else _large_strings(strings)
+
+
+def valid_of(array: Any) -> npt.NDArray[np.bool_]:
+    """Which entries of an Arrow array are not null."""
+    if array.null_count == 0:
+        return np.ones(len(array), dtype=bool)
+    return array.is_valid().to_numpy(zero_copy_only=False)
+
+
+def spelled(array: Any) -> Any:
+    """An Arrow array as strings or bytes; all null where Arrow has no text for its type, as for nested values."""
+    import pyarrow as pa
+
+    if is_text(array.type):
+        return array
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowException:
+        return pa.nulls(len(array), pa.large_string())
+
+
+def _arrow_text(array: Any) -> Text:
+    """The flat text of an Arrow array of strings or bytes, in place."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(array.type):
+        array = _large_strings(array)
+    _, places, content = array.buffers()
+    count = len(array)
+    if not count or places is None or content is None:
+        return Text(data=_NO_TEXT, begins=_nowhere(count), ends=_nowhere(count), valid=valid_of(array))
+    wide = pa.types.is_large_string(array.type)
+    offsets = np.frombuffer(places, dtype=np.int64 if wide else np.int32)[array.offset : array.offset + count + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    if last - first > LONGEST:
+        # Only a single value can be that long: longer batches were split before. It is no number and no label.
+        return Text(data=_NO_TEXT, begins=_nowhere(count), ends=_nowhere(count), valid=np.zeros(count, dtype=bool))
+    data = np.frombuffer(content, dtype=np.uint8)[first:last] if last > first else _NO_TEXT
+    places32 = (offsets - first).astype(np.int32)
+    return Text(data=data, begins=places32[:-1], ends=places32[1:], valid=valid_of(array))
+
+
+_NO_TEXT = np.frombuffer(b"\0", dtype=np.uint8)
+
+
+def _nowhere(count: int) -> npt.NDArray[np.int32]:
+    return np.zeros(count, dtype=np.int32)
+
+
+def _large_strings(array: Any) -> Any:
+    """Strings of another layout, or bytes taken as they are: whether they are UTF-8 does not matter for matching."""
+    import pyarrow as pa
+
+    if pa.types.is_large_string(array.type):
+        return array
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    flat = array.cast(pa.large_binary())
+    return pa.Array.from_buffers(pa.large_string(), len(flat), flat.buffers(), flat.null_count, flat.offset)
+
+
+def _is_listed(text: Text, words: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    from sklar.rows.kernels.words import word_codes
+
+    found, table = np.empty(len(text), dtype=np.int32), _null_words(words)
+    word_codes(
+        text.data, text.begins, text.ends, text.valid, table.slots, table.data, table.offsets, table.codes, 0, 0, found
+    )
+    return found.astype(bool)
+
+
+@lru_cache(maxsize=16)
+def _null_words(words: tuple[str, ...]) -> Any:
+    from sklar.rows.kernels.words import word_list
+
+    return word_list(dict.fromkeys(words, 1))
