@@ -82,6 +82,16 @@ def test_same_seed_same_bytes(sklar, made: Path, tmp_path: Path):
     assert other.out.encode() != (tmp_path / "a.csv").read_bytes()
 
 
+def test_large_samples_are_streamed_and_seeded_alike(sklar, made: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("sklar.pipeline.sample.MOST_IN_MEMORY", 100)
+    monkeypatch.setattr("sklar.sample.stream.BLOCK_ROWS", 64)
+    words = ["sample", made / "people.sklar", "-n", 250, "--seed", 7, "-o"]
+    first, second = sklar(*words, "-"), sklar(*words, tmp_path / "out.csv")
+    assert first.code == second.code == 0, first.err + second.err
+    assert first.out == (tmp_path / "out.csv").read_text()
+    assert [row["person"] for row in read(first.out)] == [f"P{i}" for i in range(1, 251)]
+
+
 def test_conditions(sklar, made: Path):
     ended = sklar(
         "sample", made / "people.sklar", "-n", 40, "-o", "-",
@@ -91,6 +101,15 @@ def test_conditions(sklar, made: Path):
     assert len(rows) == 40 and {row["sex"] for row in rows} == {"F"} and {row["smoker"] for row in rows} == {""}
     assert {row["region"] for row in rows} == {"Midvale", "Eastmoor"}
     assert all(30 <= int(row["age"]) <= 40 for row in rows)
+
+
+def test_rows_from_a_query(sklar, work: Path):
+    pytest.importorskip("duckdb")
+    words = ["fit", "--sql", "select * from 'people.csv' where age < 60", "-s", "people.toml", "-e", 1, *QUICK]
+    ended = sklar(*words, "-o", "q.sklar", cwd=work)
+    assert ended.code == 0, ended.err
+    assert "this fit only" in ended.out and not list(work.glob("*.csv.ledger"))
+    assert sklar("fit", "-s", "people.toml", "-e", 1, "-o", "q.sklar", cwd=work).code == 2
 
 
 def test_formulas_in_labels_are_disarmed_on_request(sklar, tmp_path: Path):

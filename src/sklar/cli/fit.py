@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from sklar.cli import show
 from sklar.cli.guard import guarded
 from sklar.cli.options import (
+    DataFile,
     Delimiter,
     Delta,
     Encoding,
@@ -27,19 +28,21 @@ from sklar.cli.options import (
     Target,
     read_options,
     reader_options,
+    require_data,
 )
 from sklar.cli.progress import pass_bar
+
+if TYPE_CHECKING:
+    from sklar.pipeline.fitted import Model
 
 NAME = "fit"
 
 
 @guarded
 def command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
-    ],
     schema: SchemaFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file, as people.sklar.")],
+    file: DataFile = None,
     epsilon: Epsilon = None,
     delta: Delta = 1e-9,
     rho: Rho = None,
@@ -68,24 +71,23 @@ def command(
     from sklar.pipeline.fit import fit
     from sklar.schema.table import Schema
 
-    facts, options = Schema.read(schema), read_options(option)
+    require_data(file, sql)
+    facts, options, relation = Schema.read(schema), read_options(option), cast(Any, neighbours)
     require_writable(output)  # before budget is spent
     with pass_bar("reading rows") as progress:
         model = fit(
-            file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
-            neighbours=_relation(neighbours), rows_per_person=rows_per_person, target=target,
-            no_guarantee=no_guarantee,
+            file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, neighbours=relation,
+            rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
             reader=reader_options(delimiter, encoding, null_value, sql, progress), **options,
         )  # fmt: skip
     model.save(output)
+    _tell(model, output, json)
+
+
+def _tell(model: Model, output: str, json: bool) -> None:
     if json:
         show.as_json({"model": output, "claim": str(model.claim), "claim_record": model.claim.to_dict()})
         return
     show.paragraph(str(model.claim))
     show.line()
     show.line(f"The model is in {output}.")
-
-
-def _relation(name: str | None) -> Any:
-    """The pipeline checks it."""
-    return name

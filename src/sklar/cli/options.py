@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+DataFile = Annotated[
+    str | None, typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
+]
 SchemaFile = Annotated[str, typer.Option("--schema", "-s", metavar="TOML", help="Public facts about the columns.")]
 Epsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
@@ -76,6 +79,12 @@ def reader_options(
         "progress": progress,
     }
     return {key: value for key, value in asked.items() if value is not None}
+
+
+def require_data(file: str | None, sql: str | None) -> None:
+    """Rows come from a file or a query."""
+    if file is None and sql is None:
+        raise typer.BadParameter("name the file with the rows, or a query with --sql", param_hint="FILE")
 
 
 def refuse_json_with_data(output: str, json_wanted: bool) -> None:

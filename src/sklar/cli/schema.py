@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sklar.cli import schema_draft, show
 from sklar.cli.guard import guarded
 from sklar.cli.options import Delimiter, Encoding, Json, NullValues, Sql, reader_options
+
+if TYPE_CHECKING:
+    from sklar.pipeline.schema_check import SchemaCheck
 
 app = typer.Typer(help="Draft and check the public facts about a table.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -56,18 +59,23 @@ def check(
     if json:
         show.as_json(found.to_dict() | ({"audit": counts.to_dict()} if counts else {}))
         return
+    _tell(schema, file, found)
+    if counts:
+        _tell_counts(counts)
+
+
+def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.columns.items())
     show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.constraints} constraints; no faults.")
     if found.file_columns is not None:
         show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
     if found.unconfirmed:
-        show.line(
-            f"A private fit refuses these facts until they are confirmed or paid for: {', '.join(found.unconfirmed)}."
-        )
-    if counts:
-        show.line()
-        show.line(counts.notice)
-        rows = [
-            [c.column, c.kind, c.inside, c.below, c.above, c.other, c.unreadable, c.missing] for c in counts.columns
-        ]
-        show.table(["column", "kind", "inside", "below", "above", "other", "unreadable", "missing"], rows)
+        facts = ", ".join(found.unconfirmed)
+        show.line(f"A private fit refuses these facts until they are confirmed or paid for: {facts}.")
+
+
+def _tell_counts(counts: Any) -> None:
+    show.line()
+    show.line(counts.notice)
+    rows = [[c.column, c.kind, c.inside, c.below, c.above, c.other, c.unreadable, c.missing] for c in counts.columns]
+    show.table(["column", "kind", "inside", "below", "above", "other", "unreadable", "missing"], rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,7 @@ from sklar.cli import show
 from sklar.cli.guard import guarded
 from sklar.cli.options import (
     STANDARD_OUTPUT,
+    DataFile,
     Delimiter,
     Delta,
     Encoding,
@@ -31,19 +32,21 @@ from sklar.cli.options import (
     read_options,
     reader_options,
     refuse_json_with_data,
+    require_data,
 )
 from sklar.cli.progress import pass_bar
+
+if TYPE_CHECKING:
+    from sklar.accounting.claim import Claim
 
 NAME = "synth"
 
 
 @guarded
 def command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
-    ],
     schema: SchemaFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - for CSV here.")],
+    file: DataFile = None,
     epsilon: Epsilon = None,
     delta: Delta = 1e-9,
     rho: Rho = None,
@@ -75,22 +78,25 @@ def command(
     from sklar.pipeline.synth import Output, synthesize
     from sklar.schema.table import Schema
 
+    require_data(file, sql)
     refuse_json_with_data(output, json)
-    relation: Any = neighbours
     wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model)
     facts, options = Schema.read(schema), read_options(option)
     with pass_bar("reading rows") as progress:
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
-            neighbours=relation, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
+            neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
             reader=reader_options(delimiter, encoding, null_value, sql, progress), **options,
         )  # fmt: skip
-    claim = fitted.claim
+    _tell(fitted.claim, output, count, json)
+
+
+def _tell(claim: Claim, output: str, rows: int, json: bool) -> None:
     if json:
-        show.as_json({"output": output, "rows": count, "claim": str(claim), "claim_record": claim.to_dict()})
+        show.as_json({"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()})
     elif output == STANDARD_OUTPUT:
         show.note(str(claim))
     else:
         show.paragraph(str(claim))
         show.line()
-        show.line(f"{count:,} synthetic rows are in {output}.")
+        show.line(f"{rows:,} synthetic rows are in {output}.")
