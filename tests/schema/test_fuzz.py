@@ -13,7 +13,7 @@ from sklar.errors import SchemaError
 from sklar.schema import Schema
 from sklar.schema.toml import KINDS, schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
 
-relaxed = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 scalars = (
     st.booleans()
     | st.integers()

@@ -13,7 +13,7 @@ from tests.schema.schemas import datetimes, integers, labels, real_columns
 from sklar.schema import Boolean, Column, Datetime, Id, Integer, Real
 from sklar.schema.grid import DEFAULT_CELLS, Grid
 
-quick = settings(max_examples=80, deadline=None)
+quick = settings(max_examples=50, deadline=None)
 
 
 def cell_by_hand(grid: Grid, x: float | int) -> int:

@@ -21,7 +21,7 @@ def round_bounds(lowest: float, highest: float) -> tuple[float, float]:
     upper = round_to(highest + MARGIN * span, step, ROUND_CEILING)
     if lowest >= 0 and (lowest <= highest / 2 or lower < 0):
         lower = 0.0
-    if highest <= 0 and (highest >= lowest / 2 or upper > 0):
+    if highest <= 0 and lowest < 0 and (highest >= lowest / 2 or upper > 0):
         upper = 0.0
     # A side that barely crosses 0 is rounded at its own size.
     if -step < lowest < 0:

@@ -17,6 +17,8 @@ NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 ENOUGH = 0.95
 """A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
 MOST_DECIMALS = 6
+LARGEST_EXACT = 2.0**53
+"""From here on reals have no digits after the point."""
 FIRST = 200
 PADDED = re.compile(r"\s*0\d")
 
@@ -71,6 +73,8 @@ def numbers_of(profile: Profile) -> Numbers | None:
 
 def decimals_of(values: npt.NDArray[np.float64]) -> int | None:
     """Digits after the point that are enough for all values; None if many are needed."""
+    if np.max(np.abs(values)) >= LARGEST_EXACT:
+        return None
     for digits in range(MOST_DECIMALS + 1):
         if np.array_equal(np.round(values, digits), values):
             return digits
