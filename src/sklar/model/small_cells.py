@@ -1,4 +1,4 @@
-"""Public first cells of a column when rows are few: 32 cells and singled-out values for numbers, else every base code."""
+"""Public first cells of a column when rows are few: 32 and singled-out values for numbers, else every base code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,14 @@ def first_cells(column: Column, cells: int = FIRST_CELLS) -> FirstCells:
     none = np.zeros(0, np.int64)
     parent = np.arange(column.size)
     return FirstCells(
-        parent=parent, bins=column.size, widths=None, chain=none, atoms=none, values=column.value_cells, other=other, ordered=ordered
+        parent=parent,
+        bins=column.size,
+        widths=None,
+        chain=none,
+        atoms=none,
+        values=column.value_cells,
+        other=other,
+        ordered=ordered,
     )
 
 
@@ -75,7 +82,8 @@ def _coarse(grid: Grid, size: int, cells: int, other: int) -> FirstCells:
     single = _singled_out(grid)
     starts = np.cumsum(widths) - widths
     regular = np.flatnonzero(~single)
-    used, bins = np.unique(np.minimum((starts[regular] * cells + 1e-9).astype(np.int64), cells - 1), return_inverse=True)
+    cell = np.minimum((starts[regular] * cells + 1e-9).astype(np.int64), cells - 1)
+    used, bins = np.unique(cell, return_inverse=True)
     # An atom sits in the bin of the regular code before it (or after it, at the lower end).
     before = np.maximum(np.searchsorted(regular, np.arange(grid.cells), side="right") - 1, 0)
     chain = bins[before]

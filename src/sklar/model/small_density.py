@@ -1,8 +1,8 @@
 """Densities of numeric columns from few noisy bins: smooth on one of several axes, averaged by evidence.
 
-With few rows a histogram says little, but most columns look alike on some axis: a smooth bump on a linear scale, or one on
-a logarithmic scale. Each model is an axis, an order of smoothness and a strength; its weight in a column is
-its Laplace evidence times how often the other columns of the table like it.
+With few rows a histogram says little, but most columns look alike on some axis: a smooth bump on a linear scale, or one
+on a logarithmic scale. Each model is an axis, an order of smoothness and a strength; its weight in a column is its
+Laplace evidence times how often the other columns of the table like it.
 """
 
 from __future__ import annotations
@@ -126,9 +126,7 @@ def average_models(axis: Floats, fitted: Sequence[Fitted | None], weights: Float
     return edges, mass / total, apart / total
 
 
-def _problem(
-    axis: Floats, edges: Ints, bins: Sequence[Bins], total: Total, warp: Axis
-) -> tuple[Likelihood, Support]:
+def _problem(axis: Floats, edges: Ints, bins: Sequence[Bins], total: Total, warp: Axis) -> tuple[Likelihood, Support]:
     place = warp.forward(axis[edges])
     apart = len(bins[0].counts) - len(bins[0].edges) + 1
     width = np.concatenate([np.maximum(np.diff(place), 1e-9), np.ones(apart)])

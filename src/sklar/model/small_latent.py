@@ -29,12 +29,14 @@ class Latent:
         order: Base codes along the axis, lowest first.
         edges: Cumulative probability at their borders: 0 first, 1 last. Given not null, for values.
         marks_null: This latent decides null (last in `order`) against not null (all others).
+        null: Base code of null if it is not on this axis; -1 if there is none, or if it is a level like any other.
     """
 
     column: int
     order: Ints
     edges: Floats
     marks_null: bool = False
+    null: int = -1
 
     def codes_at(self, u: Floats) -> Ints:
         """Base code that owns each uniform."""
@@ -53,7 +55,7 @@ def value_latent(column: int, margin: Margin, null: int | None, order: Ints | No
     mass = margin.dense()[codes]
     if mass.sum() <= 0:
         mass = np.ones(len(codes))
-    return Latent(column=column, order=codes, edges=_cumulative(mass))
+    return Latent(column=column, order=codes, edges=_cumulative(mass), null=-1 if null is None else null)
 
 
 def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
@@ -68,8 +70,21 @@ def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
 
 
 def place_scores(edges: Floats) -> Floats:
-    """Normal scores of the places along an axis: the quantile at the middle of each, between -3 and 3."""
-    return np.clip(ndtri(np.clip((edges[1:] + edges[:-1]) / 2, 1e-6, 1 - 1e-6)), -3.0, 3.0)
+    """Scores of the places along an axis: E[z | place] for a standard normal z, scaled to variance 1, within [-3, 3].
+
+    Scaling gives a column of two values as much say on the sphere as a continuous one.
+    """
+    mass = np.diff(edges)
+    middle = ndtri(np.clip((edges[1:] + edges[:-1]) / 2, 1e-6, 1 - 1e-6))
+    # Where a place holds next to nothing the difference of densities loses its digits, and the middle is as good.
+    mean = np.where(mass > 1e-9, -np.diff(normal_density(edges)) / np.maximum(mass, 1e-12), middle)
+    spread = np.sqrt(max(float(mass @ mean**2), 1e-6))
+    return np.clip(mean / spread, -3.0, 3.0)
+
+
+def normal_density(edges: Floats) -> Floats:
+    """Standard normal density at the quantiles of `edges`."""
+    return np.exp(-0.5 * ndtri(np.clip(edges, 1e-300, 1 - 1e-16)) ** 2) / np.sqrt(2 * np.pi)
 
 
 def score_lookup(latent: Latent, size: int) -> NDArray[np.int32]:

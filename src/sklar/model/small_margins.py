@@ -83,7 +83,9 @@ def second_bins(split: Split, edges: Ints, seen: Histogram) -> Bins:
     return Bins(edges=edges, counts=seen.counts[:used], sigma=np.full(used, seen.sigma))
 
 
-def smooth_margins(splits: Mapping[str, Split], second: Mapping[str, Bins], total: Total) -> dict[str, tuple[Ints, Floats, Floats]]:
+def smooth_margins(
+    splits: Mapping[str, Split], second: Mapping[str, Bins], total: Total
+) -> dict[str, tuple[Ints, Floats, Floats]]:
     """(edges, masses between them, masses apart) of every coarse column; model weights are pooled over the columns."""
     fits = {
         name: fit_models(s.axis, [s.first, *([second[name]] if name in second else [])], total)

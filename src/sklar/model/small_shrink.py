@@ -8,19 +8,21 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.999)
-_SPREADS = np.geomspace(1e-3, 0.6, 20)
+_SPREADS = np.geomspace(1e-4, 0.6, 24)
 
 
-def shrink_normal(noisy: Floats, variance: float) -> Floats:
-    """Empirical Bayes under one normal: noisy * t / (t + variance), t = mean square minus variance, at least 1e-4.
+def shrink_normal(noisy: Floats, variance: Floats) -> Floats:
+    """Empirical Bayes under one normal: noisy * t / (t + variance), with the prior variance t of largest likelihood.
 
-    The positive-part estimate of Efron and Morris (1973).
+    With equal variances this is the rule of Efron and Morris (1973); likelihood keeps very noisy entries, whose
+    squares say little, from spoiling t.
     """
-    spread = max(float(np.mean(noisy**2)) - variance, 1e-4) if noisy.size else 1e-4
+    likelihood = [-0.5 * (noisy**2 / (variance + t) + np.log(variance + t)).sum() for t in _SPREADS]
+    spread = _SPREADS[int(np.argmax(likelihood))]
     return noisy * spread / (spread + variance)
 
 
-def shrink_spike_slab(noisy: Floats, variance: float) -> Floats:
+def shrink_spike_slab(noisy: Floats, variance: Floats) -> Floats:
     """Posterior means under (1 - w) delta_0 + w N(0, t), with w and t of largest likelihood on a grid.
 
     Johnstone and Silverman (2004), with a normal slab.
@@ -39,19 +41,20 @@ def shrink_spike_slab(noisy: Floats, variance: float) -> Floats:
     return answer
 
 
-def shrink_factors(noisy: Floats, variance: float) -> Floats:
-    """A symmetric matrix with zero diagonal: factors above the noise, then spike and slab on what they leave.
+def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
+    """A symmetric matrix of correlations with zero diagonal: factors above the noise, then spike and slab on the rest.
 
-    Symmetric noise of variance v has its largest eigenvalue at 2 sqrt(v d); an eigenvalue x above that edge is
-    lowered to sqrt(x^2 - 4 v d) (Gavish and Donoho, 2017).
+    `noisy * slopes` carries noise of equal variance v, whose largest eigenvalue is about 2 sqrt(v d); an eigenvalue x of
+    it above that edge is lowered to sqrt(x^2 - 4 v d) (Gavish and Donoho, 2017).
     """
-    upper = np.triu_indices(len(noisy), 1)
-    edge = 2.0 * np.sqrt(variance * len(noisy))
-    values, vectors = np.linalg.eigh(noisy)
+    size = len(noisy)
+    upper = np.triu_indices(size, 1)
+    edge = 2.0 * np.sqrt(variance * size)
+    values, vectors = np.linalg.eigh(noisy * slopes)
     big = values > edge
-    factors = (vectors[:, big] * np.sqrt(values[big] ** 2 - edge**2)) @ vectors[:, big].T
-    rest = shrink_spike_slab((noisy - factors)[upper], variance)
-    return symmetric(factors[upper] + rest, len(noisy))
+    factors = (vectors[:, big] * np.sqrt(values[big] ** 2 - edge**2)) @ vectors[:, big].T / slopes
+    rest = shrink_spike_slab((noisy - factors)[upper], variance / slopes[upper] ** 2)
+    return symmetric(factors[upper] + rest, size)
 
 
 def symmetric(upper: Floats, size: int) -> Floats:

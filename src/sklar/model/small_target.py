@@ -43,20 +43,27 @@ class Basis:
     """Uncorrelated, standardized class variables c_1..c_M behind the contrasts y.
 
     Attributes:
+        contrasts: y of each class, classes x M.
         scores: c of each class, classes x M: mean 0 and covariance I under the class shares.
         rotate: E, contrasts x M: c = (y - mean) E / sqrt(spread).
         spread: Variances of the contrasts along the columns of E.
     """
 
+    contrasts: Floats
     scores: Floats
     rotate: Floats
     spread: Floats
+
+    def turn(self, of_contrasts: Floats) -> Floats:
+        """Covariances with the contrasts (first axis) -> covariances with the standardized variables."""
+        scale = np.sqrt(self.spread).reshape(-1, *[1] * (of_contrasts.ndim - 1))
+        return np.tensordot(self.rotate.T, of_contrasts, axes=1) / scale
 
 
 def target_classes(column: int, margin: Margin, nominal: bool) -> Classes | None:
     """Classes of the target by its released margin; None if it is all but constant.
 
-    Each of the few heavy codes is a class and the rest share one. An ordered target with many values is cut in two halves.
+    Each of the few heavy codes is a class and the rest share one. An ordered target with many values is cut in two.
     """
     mass = margin.dense()
     heavy = np.flatnonzero(mass >= LEAST_CLASS)
@@ -96,7 +103,13 @@ def class_basis(classes: Classes) -> Basis:
     centered = contrasts - classes.share @ contrasts
     spread, rotate = np.linalg.eigh(centered.T @ (centered * classes.share[:, None]))
     spread = np.maximum(spread, 1e-6)
-    return Basis(scores=centered @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
+    return Basis(contrasts=contrasts, scores=centered @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
+
+
+def no_basis() -> Basis:
+    """The basis without a target: one class and no class variables."""
+    none = np.zeros((1, 0))
+    return Basis(contrasts=none, scores=none, rotate=np.zeros((0, 0)), spread=np.zeros(0))
 
 
 def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:

@@ -11,7 +11,7 @@ import pytest
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.features import FEATURES
-from sklar.private.features.sphere import exact_pair_sums, exact_star_sums, pair_bounds, star_bounds
+from sklar.private.features.sphere import exact_pair_sums, exact_star_sums, sphere_bounds
 from sklar.release.features import SCORE_LIMIT, Contrasts, PairSums, Scores, StarSums
 
 SIZE = 40
@@ -34,6 +34,7 @@ def simplex(codes=SIZE):
 
 
 SIGNS = Contrasts(column="y", lookups=(np.where(np.arange(SIZE) % 2, 1, -1),))
+NO_SCORES = Scores(columns=(), lookups=())
 SIMPLEX = Contrasts(column="y", lookups=simplex(), bits=10)
 
 
@@ -147,7 +148,7 @@ def test_worst_case_replacement_meets_the_star_bound():
     low, high = np.zeros((1, d + 1), int), np.zeros((1, d + 1), int)
     high[0, d] = 1
     move = (exact_star_sums(feature, high) - exact_star_sums(feature, low)) * feature.resolution
-    assert np.linalg.norm(move) == star_bounds(feature, Unit(neighbours="replace", rows_per_person=1))[1] == 6.0
+    assert np.linalg.norm(move) == sphere_bounds(feature, Unit(neighbours="replace", rows_per_person=1))[1] == 6.0
 
 
 def test_all_zero_scores_add_nothing():
@@ -160,13 +161,13 @@ def test_a_column_may_be_read_by_two_lookups():
     feature = PairSums(scores=Scores(columns=("a", "a"), lookups=(up, down)))
     assert feature.columns == ("a",)
     np.testing.assert_array_equal(exact_pair_sums(feature, np.array([[0], [1], [1]])), [-3 * 2**20])
-    assert pair_bounds(feature, ONE) == (1.0, 1.0)
+    assert sphere_bounds(feature, ONE) == (1.0, 1.0)
 
 
 def test_bounds_follow_the_lookups_not_the_limit():
     half = Contrasts(column="y", lookups=(np.array([512, -256]),), bits=10)
     feature = PairSums(scores=make_scores(3, np.random.default_rng(0)), contrasts=half)
-    assert pair_bounds(feature, ONE) == pytest.approx((1.5, 0.5 * math.sqrt(3)))
+    assert sphere_bounds(feature, ONE) == pytest.approx((1.5, 0.5 * math.sqrt(3)))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_bounds_follow_the_lookups_not_the_limit():
         lambda: Contrasts(column="y", lookups=(np.array([800]), np.array([800])), bits=10),
         lambda: Contrasts(column="y", lookups=(np.array([-(2**40)]),)),
         lambda: Contrasts(column="y", lookups=()),
-        lambda: StarSums(scores=Scores(columns=(), lookups=()), contrasts=SIGNS, nominal=("n",), levels=(np.array([-1]),)),
+        lambda: StarSums(scores=NO_SCORES, contrasts=SIGNS, nominal=("n",), levels=(np.array([-1]),)),
     ],
 )
 def test_descriptions_outside_the_rules_are_refused(make):
