@@ -46,13 +46,15 @@ def test_unsplit_budget(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
 
 def test_noise_divided_by_n(monkeypatch: pytest.MonkeyPatch) -> None:
     """The noise is drawn for a mean, as if one row moved it by 1/n, and charged as if it were not."""
-    real = PrivateDoor._count  # pyright: ignore[reportPrivateUsage]
+    real, events = PrivateDoor._count, door_module.count_events  # pyright: ignore[reportPrivateUsage]
+
+    def scaled(noises: Any, factor: float) -> list[Noise]:
+        return [Noise(kind=n.kind, scale=n.scale * factor) for n in noises]
 
     def shrunken(self: Any, specs: Any, noises: list[Noise], label: str, request: Any) -> Any:
-        honest = door_module.count_events(noises, label, self.unit)
-        monkeypatch.setattr(door_module, "count_events", lambda *_: honest)
-        return real(self, specs, [Noise(kind=n.kind, scale=n.scale / 300) for n in noises], label, request)
+        return real(self, specs, scaled(noises, 1 / 256), label, request)
 
+    monkeypatch.setattr(door_module, "count_events", lambda n, label, unit: events(scaled(n, 256), label, unit))
     monkeypatch.setattr(PrivateDoor, "_count", shrunken)
     assert any("not the one that was charged" in fault for fault in caught(monkeypatch, "independent"))
 

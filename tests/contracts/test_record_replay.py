@@ -33,7 +33,7 @@ def test_every_method_is_checked() -> None:
 
 def neighbours(relation: str, people_rows: int = 1) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """Pairs of tables that differ by the rows of one person: a random one, or one who is alone in every respect."""
-    base, odd = people(400), odd_rows()
+    base, odd = people(250), odd_rows()
     crowd = [pd.concat([odd.iloc[[i]]] * people_rows) for i in range(len(odd))] + [people(people_rows, seed=9)]
     if relation == "add-remove":
         return [(base, pd.concat([base, extra], ignore_index=True)) for extra in crowd]
@@ -49,7 +49,8 @@ def test_record_and_replay(
     settings = {"schema": schema(), "method": method, "epsilon": 1.0, "neighbours": relation, **options}
     pairs = neighbours(relation, int(options.get("rows_per_person", 1)))
     first = record(monkeypatch, data=pairs[0][0], **settings)
-    for _, other in pairs:
+    # A vine fit takes a second; the extreme, the unlisted and the null person are the hard cases.
+    for _, other in pairs if method == "independent" else pairs[:3]:
         again = record(monkeypatch, first, data=other, **settings)
         assert compare(first, again) == []
 
