@@ -44,8 +44,9 @@ class Utf8Bytes(io.RawIOBase):
         super().__init__()
         self._file = shielded(f"cannot read {stamp.path}", Path(stamp.path).open, "rb")
         self._stream = _decompressed(self._file, stamp.path)
+        self._damaged = f"cannot read {stamp.path}: it is damaged or cut short"
         self._size, self._progress = stamp.size, progress
-        self._waiting = self._stream.read(4)
+        self._waiting = shielded(self._damaged, self._stream.read, 4)
         marked = next(((mark, name) for mark, name in MARKS if self._waiting.startswith(mark)), None)
         self.encoding = encoding_name(encoding) if encoding else (marked[1] if marked else "utf-8")
         if marked and self.encoding == "utf-8":
@@ -58,7 +59,7 @@ class Utf8Bytes(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """At least one byte unless the file has ended; with a size, about that many source bytes at once."""
         while True:
-            chunk = self._waiting or self._stream.read(size if size > 0 else -1)
+            chunk = self._waiting or shielded(self._damaged, self._stream.read, size if size > 0 else -1)
             self._waiting = b""
             last = not chunk
             text = self._checked(chunk, last) if self.encoding == "utf-8" else self._transcoded(chunk, last)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass
 
 from sklar.errors import SourceError
 from sklar.schema import Schema
 
 DELIMITERS = (",", "\t", ";", "|")
+_MARKS = re.compile(rb'"+|[\r\n]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,19 +24,25 @@ class Header:
 def header_end(text: bytes) -> int | None:
     """Number of bytes up to and with the end of the first line that is not blank; None if the text ends before.
 
-    A line break inside quotes belongs to a name.
+    A line break inside quotes belongs to a name. As in cells, quotes open at the start of a name only.
     """
     start = len(text) - len(text.lstrip(b"\r\n"))
     quoted = False
-    for at in range(start, len(text)):
-        byte = text[at]
-        if byte == 34:
-            quoted = not quoted
-        elif not quoted and byte == 10:
+    for mark in _MARKS.finditer(text, start):
+        at, byte = mark.start(), mark.group()
+        if byte[0] == 34:
+            if len(byte) % 2:  # a pair of quotes leaves everything as it is
+                quoted = not quoted and (at == start or not _in_a_word(text[at - 1]))
+        elif not quoted and byte == b"\n":
             return at + 1
-        elif not quoted and byte == 13 and at + 1 < len(text):
+        elif not quoted and at + 1 < len(text):
             return at + 1 + (text[at + 1] == 10)
     return None
+
+
+def _in_a_word(byte: int) -> bool:
+    """Whether a quote after this byte is a sign inside a name, as in 5" pipe."""
+    return byte > 127 or chr(byte).isalnum()
 
 
 def read_header(line: str, schema: Schema | None, delimiter: str | None) -> Header:

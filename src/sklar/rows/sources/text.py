@@ -16,7 +16,7 @@ from sklar.rows.sources.source import ColumnBatch, ReadOptions, Source
 
 BLOCK_BYTES = 4 << 20
 LARGEST_BLOCK = 128 << 20
-LARGEST_HEADER = 64 << 20
+LARGEST_HEADER = 16 << 20
 RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
 QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
@@ -75,7 +75,7 @@ def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: 
     """(the whole rows of a block, the number of bytes they take)."""
     from sklar.rows.kernels.split import OPEN_QUOTE, RAGGED, split_cells
 
-    data = np.empty(2 * len(block), dtype=np.uint8)
+    data = np.empty(2 * len(block) + 1, dtype=np.uint8)
     data[: len(block)] = np.frombuffer(block, dtype=np.uint8)
     most = len(block) // max(len(slots), 1) + 1
     begins, ends = np.empty((wanted, most), dtype=np.int32), np.empty((wanted, most), dtype=np.int32)
@@ -93,12 +93,16 @@ def _first_line(stream: Utf8Bytes) -> tuple[bytes, bytes]:
     """(header line, what was read beyond it)."""
     text = b""
     while len(text) < LARGEST_HEADER:
-        chunk = stream.read(1 << 16)
+        chunk = stream.read(max(1 << 16, len(text)))  # doubling, so that a long header is not looked at again and again
         text += chunk
-        end = header_end(text) if chunk else len(text)
+        end = header_end(text if chunk else text + b"\n")
         if end is not None:
             return text[:end], text[end:]
-    raise SourceError("the header line of the file does not end within 64 MB; is it a text file?")
+        if not chunk and text.strip(b"\r\n"):
+            raise SourceError(QUOTE_FAULT)
+        if not chunk:
+            return text, b""
+    raise SourceError("the header line of the file does not end within 16 MB; is it a text file?")
 
 
 def _decoded(line: bytes, encoding: str) -> str:
