@@ -5,7 +5,7 @@ A row has one label or none. Let c(x) be the number of rows with label x, k the 
     For every label x with c(x) >= floor: if c(x) + Z >= threshold, show x and c(x) + Z. All other labels stay hidden.
 
 **Claim.** With delta = k P(Z >= threshold - (floor - 1 + k)) this is delta-approximate rho-zCDP and, with Laplace
-noise, (epsilon, delta)-DP, rho and epsilon being the cost of one table of counts with the same noise (`unit`, `events`).
+noise, (epsilon, delta)-DP, rho and epsilon being the cost of one table of counts with the same noise (see `events`).
 
 **Proof.** Let c, c' be the counts in neighbouring tables D, D'. The vector c - c' is at most (l1, l2) long, as for any
 table, and no entry exceeds k, under both relations. Call X the labels with c >= floor > c', Y those with
@@ -77,19 +77,19 @@ def discovery_settings(noise: Noise, unit: Unit, delta: float) -> tuple[int, int
             "finding labels that nobody listed needs a delta above 0: however large the threshold, a label of one "
             "person could pass it. List the labels in the schema, or allow a delta."
         )
-    base = unit.rows_per_person + _smallest_gap(noise, delta / unit.rows_per_person)
+    base = unit.rows_per_person + smallest_above(noise, delta / unit.rows_per_person)
     floor = 1 + int(FLOOR_SHARE * base)
     return base + floor - 1, floor
 
 
-def _smallest_gap(noise: Noise, delta: float) -> int:
-    """The smallest t >= 1 whose tail is at most `delta`."""
+def smallest_above(noise: Noise, probability: float) -> int:
+    """The smallest t >= 1 for which noise alone reaches t with at most this probability, by `noise_tail`."""
     low, high = 0, 1
-    while noise_tail(noise, high) > delta:
+    while noise_tail(noise, high) > probability:
         low, high = high, 2 * high
         if high > LARGEST_THRESHOLD:
             raise BudgetError("the threshold for this noise is beyond 64-bit integers; use a larger budget.")
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if noise_tail(noise, middle) > delta else (low, middle)
+        low, high = (middle, high) if noise_tail(noise, middle) > probability else (low, middle)
     return high

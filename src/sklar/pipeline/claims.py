@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import fsum
+
 import sklar
+from sklar.accounting.budget import Budget
 from sklar.accounting.claim import Claim, LedgerTotal
-from sklar.accounting.ledger import FitRecord, Ledger, fit_total, ledger_totals
+from sklar.accounting.ledger import FitRecord, Ledger, fits_total, ledger_totals
 from sklar.methods.method import Method
 from sklar.schema.constraints import AtMost, Constraint, Function
 from sklar.schema.table import Schema
 
 
-def make_claim(schema: Schema, method: Method, record: FitRecord, ledger: Ledger) -> Claim:
-    """The claim of one private fit."""
-    total = fit_total(record)
-    asked = record.budget.epsilon
+def make_claim(schema: Schema, method: Method, records: Sequence[FitRecord], budget: Budget, ledger: Ledger) -> Claim:
+    """The claim of one private fit.
+
+    Args:
+        schema: As the model has it.
+        method: The method that made the model.
+        records: What the ledger knows of the fit: the model itself last, the measurement of its facts, if any, before.
+        budget: What was asked for.
+        ledger: The ledger.
+    """
+    record, total = records[-1], fits_total(records)
+    asked = budget.epsilon
     # What was asked for is promised, unless a lost step had to be measured again and the fit cost more.
     epsilon = asked if asked is not None and total.epsilon <= asked * (1 + 1e-9) else total.epsilon
+    again = any(fit.repeated for fit in records)
     return Claim(
         method=method.name,
         guarantee=True,
         epsilon=epsilon,
-        delta=record.budget.delta,
-        rho=None if record.pure else record.reserved_rho,
-        accounting="zcdp" if record.repeated and not record.pure else record.accountant,
+        delta=total.delta if any(fit.extra_delta for fit in records) else budget.delta,
+        rho=None if record.pure else fsum(fit.reserved_rho for fit in records),
+        accounting="zcdp" if again and not record.pure else record.accountant,
         neighbours=record.unit.neighbours,
         rows_per_person=record.unit.rows_per_person,
         ledger=_ledger_total(ledger),

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,15 @@ from sklar.methods.registry import find_method
 from sklar.pipeline.claims import make_claim
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.modelfile import Stored
+from sklar.pipeline.paid import OpenWall, Paid, paid_first
 from sklar.private.session import Reservation, Session, open_session
+from sklar.release.record import record_line
 from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-9
+DEFAULT_PAY_SHARE = 0.1
+"""Share of the budget that pays for facts, where the schema marks any to be measured first."""
 
 
 def fit(
@@ -47,6 +52,7 @@ def fit(
     resume: bool = True,
     reader: Mapping[str, Any] | None = None,
     seed: int | None = None,
+    pay_share: float = DEFAULT_PAY_SHARE,
     **options: Any,
 ) -> Model:
     """Learn a private model of a table.
@@ -66,6 +72,7 @@ def fit(
         resume: Take up an unfinished fit of the same settings, if the ledger has one.
         reader: How to read the source: delimiter, encoding, null_values, sql, progress.
         seed: Refused: seeded noise would void the guarantee. Seed the samples instead.
+        pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
         options: Options of the method.
 
     Returns:
@@ -77,19 +84,41 @@ def fit(
     settings = chosen.read_options({**options, **_target_option(chosen, target)})
     budget = _budget(epsilon, rho, delta, chosen)
     facts.require_confirmed()
-    book = _ledger(data, ledger, neighbours or chosen.neighbours)
+    book = open_book(data, ledger, neighbours or chosen.neighbours)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
-    reservation = _reservation(facts, chosen, settings, budget, unit)
-    with open_session(data, facts, book, reservation, resume=resume, reader=reader or {}) as session:
-        model = chosen.fit(session.door, settings, generator(session.record.seed))
+    wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
+    with paid_first(facts, budget, unit, pay_share, wall) as paid:
+        reservation = _reservation(paid.schema, chosen, settings, paid.rest, unit)
+        with open_session(data, paid.schema, book, reservation, resume=resume, reader=reader or {}) as session:
+            model = chosen.fit(session.door, settings, generator(session.record.seed))
     stored = Stored(
-        schema=facts,
-        claim=make_claim(facts, chosen, session.record, book),
-        fit=_fit_facts(chosen, settings, session),
+        schema=paid.schema,
+        claim=make_claim(paid.schema, chosen, (*paid.records, session.record), budget, book),
+        fit=_fit_facts(chosen, settings, session, paid),
         recorded=session.recorded,
         model=model,
     )
     return Model(stored)
+
+
+def open_wall(data: Any, book: Ledger, unit: Unit, *, resume: bool, reader: Mapping[str, Any]) -> OpenWall:
+    """What opens a Door over these rows for a measurement before the fit."""
+
+    def opened(
+        schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str
+    ) -> AbstractContextManager[Session]:
+        reservation = Reservation(
+            method=method,
+            budget=budget,
+            allowance=allowance,
+            unit=unit,
+            seed=fresh_seed(),
+            fingerprint=fingerprint,
+            plan=None,
+        )
+        return open_session(data, schema, book, reservation, resume=resume, reader=reader, again=True)
+
+    return opened
 
 
 def fresh_seed() -> int:
@@ -123,7 +152,7 @@ def _budget(epsilon: float | None, rho: float | None, delta: float, method: Meth
     return budget
 
 
-def _ledger(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
+def open_book(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
     """The named ledger, which must exist unless its name is the default one; else one beside the file, or in memory."""
     path = Path(data) if isinstance(data, str | PathLike) else None
     if ledger is None and path is None:
@@ -158,8 +187,9 @@ def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, u
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _fit_facts(method: Method, options: Any, session: Session) -> dict[str, Any]:
+def _fit_facts(method: Method, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
+    bought = {"notes": paid.notes, "releases": [record_line(step) for step in paid.recorded]}
     return {
         "method": method.name,
         "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
@@ -170,6 +200,8 @@ def _fit_facts(method: Method, options: Any, session: Session) -> dict[str, Any]
         "seed": record.seed,
         "steps": [
             {"label": step.label, "rho": step.rho, "epsilon": None if step.epsilon == float("inf") else step.epsilon}
-            for step in record.steps
+            for fit in (*paid.records, record)
+            for step in fit.steps
         ],
+        **({"paid": bought} if paid.records else {}),
     }
