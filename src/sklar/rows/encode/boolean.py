@@ -17,7 +17,7 @@ FALSE_WORDS = ("false", "f", "no", "n", "0", "0.0")
 
 def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
     """False is code 0 and True code 1."""
-    from sklar.rows.kernels.words import word_codes, word_list
+    from sklar.rows.kernels.words import codes_of_words, word_list
 
     missing = int(column.missing_value) if column.null_code is None else column.null_code
     words = word_list(_spellings(null_values, missing))
@@ -28,11 +28,7 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
             values, valid = numbers
             known = valid & ((values == 0) | (values == 1))
             return np.where(known, values == 1, missing).astype(np.int32)
-        text = _stripped(text_of(array))
-        out = np.empty(len(text), dtype=np.int32)
-        table = (words.slots, words.data, words.offsets, words.codes)
-        word_codes(text.data, text.begins, text.ends, text.valid, *table, missing, missing, out)
-        return out
+        return codes_of_words(_stripped(text_of(array)), words, missing, missing)
 
     return encode
 

@@ -21,22 +21,16 @@ TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "F
 
 def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
     """The empty text and those of `null_values` are null, unless they are labels."""
-    from sklar.rows.kernels.words import word_codes, word_list
+    from sklar.rows.kernels.words import codes_of_words, word_list
 
     other = len(column.values)
     missing = other if column.null_code is None else column.null_code
     names = _names(column, null_values, missing)
     words = word_list(names)
-    table = (words.slots, words.data, words.offsets, words.codes)
 
     def encode(array: Any) -> Codes:
         codes = _number_codes(array, names, other, missing)
-        if codes is not None:
-            return codes
-        text = text_of(array)
-        out = np.empty(len(text), dtype=np.int32)
-        word_codes(text.data, text.begins, text.ends, text.valid, *table, other, missing, out)
-        return out
+        return codes_of_words(text_of(array), words, other, missing) if codes is None else codes
 
     return encode
 

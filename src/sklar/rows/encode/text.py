@@ -130,13 +130,9 @@ def _large_strings(array: Any) -> Any:
 
 
 def _is_listed(text: Text, words: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    from sklar.rows.kernels.words import word_codes
+    from sklar.rows.kernels.words import codes_of_words
 
-    found, table = np.empty(len(text), dtype=np.int32), _null_words(words)
-    word_codes(
-        text.data, text.begins, text.ends, text.valid, table.slots, table.data, table.offsets, table.codes, 0, 0, found
-    )
-    return found.astype(bool)
+    return codes_of_words(text, _null_words(words), 0, 0).astype(bool)
 
 
 @lru_cache(maxsize=16)

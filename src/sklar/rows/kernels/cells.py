@@ -36,7 +36,7 @@ def finder(starts: npt.NDArray[Any]) -> Finder:
     buckets = min(4 * len(starts), MAX_BUCKETS)
     inverse = buckets / (high - low) if high > low and np.isfinite(buckets / (high - low)) else 0.0
     edges = np.linspace(low, high, buckets + 1)
-    first = np.clip(np.searchsorted(starts.astype(np.float64), edges, side="right") - 1, 0, len(starts) - 1)
+    first = np.clip(np.searchsorted(starts.astype(np.float64), edges, side="right") - 1, 0, max(len(starts) - 3, 0))
     return Finder(starts=np.ascontiguousarray(starts), first=first.astype(np.int32), low=low, inverse=inverse)
 
 
@@ -48,17 +48,16 @@ def cell_of(x, starts, first, low, inverse):
         return 0
     if x >= starts[last]:
         return last
-    bucket = int((float(x) - low) * inverse)
-    bucket = min(max(bucket, 0), len(first) - 2)
-    left, right = np.int64(first[bucket]), np.int64(first[bucket + 1]) + 1
-    # The bucket was found with rounding errors: widen the bracket when it does not hold x.
-    if starts[left] > x:
-        left = 0
-    if right > last or starts[right] <= x:
-        right = last + 1
+    bucket = min(max(int((float(x) - low) * inverse), 0), len(first) - 1)
+    # Most buckets hold one cell start at most: one comparison, without a branch to guess, then finds the cell.
+    cell = np.uintp(first[np.uintp(bucket)])
+    cell += np.uintp(starts[cell + np.uintp(1)] <= x)
+    if starts[cell] <= x and x < starts[cell + np.uintp(1)]:
+        return np.int64(cell)
+    left, right = 0, last
     while right - left > 1:
         middle = (left + right) >> 1
-        if starts[middle] <= x:
+        if starts[np.uintp(middle)] <= x:
             left = middle
         else:
             right = middle

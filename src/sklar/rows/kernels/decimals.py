@@ -127,10 +127,12 @@ def _quick(data, at, end):
     if length > 20 or length == 0:
         return negative, digits, -1
     for k in range(at, end):
-        digit = np.uint64(data[k]) - np.uint64(48)
+        # Indices known to be positive spare the check for those counted from the end.
+        byte = data[np.uintp(k)]
+        digit = np.uint64(byte) - np.uint64(48)
         if digit <= np.uint64(9):
             digits = digits * np.uint64(10) + digit
-        elif data[k] == 46 and point < 0:
+        elif byte == 46 and point < 0:
             point = k
         else:
             return negative, digits, -1

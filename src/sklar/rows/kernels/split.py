@@ -3,6 +3,7 @@
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 FINE, RAGGED, OPEN_QUOTE = 0, 1, 2
@@ -51,7 +52,7 @@ def split_cells(data, stop, final, delimiter, slots, starts, ends):
     Lines end with LF, CR or both; blank lines are skipped. A quote opens at the start of a cell only.
 
     Args:
-        data: The text in data[:stop], and as much spare room behind it.
+        data: The text in data[:stop], one byte to spare, and as much room again.
         stop: Number of bytes of text.
         final: Whether no more text follows, so that the last row needs no line break.
         delimiter: The byte between cells.
@@ -61,7 +62,11 @@ def split_cells(data, stop, final, delimiter, slots, starts, ends):
     """
     width, capacity = len(slots), starts.shape[1]
     at, rows, used = 0, 0, 0
-    spare = stop
+    ending = np.zeros(256, dtype=np.bool_)
+    ending[delimiter] = ending[LINE_FEED] = ending[RETURN] = True
+    # A line break behind the text stops the innermost loop, which so need not watch for the end.
+    data[stop] = LINE_FEED
+    spare = stop + 1
     while at < stop and rows < capacity:
         if data[at] == LINE_FEED or data[at] == RETURN:
             at += 1
@@ -76,7 +81,7 @@ def split_cells(data, stop, final, delimiter, slots, starts, ends):
                 at = after
             else:
                 left = at
-                while at < stop and data[at] != delimiter and data[at] != LINE_FEED and data[at] != RETURN:
+                while not ending[data[np.uintp(at)]]:
                     at += 1
                 right = at
                 if at >= stop and not final:

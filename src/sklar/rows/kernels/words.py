@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +22,14 @@ class WordList:
         slots: Word number plus one in each slot, 0 where free; a power of two of them, at most a quarter full.
         data: All words, one after the other.
         offsets: Where each word starts, and the end of the last.
+        heads: First eight bytes of each word, as a number.
         codes: Code of each word.
     """
 
     slots: npt.NDArray[np.int64]
     data: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
+    heads: npt.NDArray[np.uint64]
     codes: npt.NDArray[np.int64]
 
 
@@ -37,37 +40,61 @@ def word_list(codes: Mapping[str, int]) -> WordList:
     np.cumsum([len(w) for w in words], out=offsets[1:])
     data = np.frombuffer(b"".join(words) or b"\0", dtype=np.uint8)
     slots = np.zeros(1 << max(4, (4 * len(words)).bit_length()), dtype=np.int64)
-    _fill(data, offsets, slots)
-    return WordList(slots=slots, data=data, offsets=offsets, codes=np.array(list(codes.values()), dtype=np.int64))
+    heads = np.zeros(len(words), dtype=np.uint64)
+    _fill(data, offsets, slots, heads)
+    return WordList(
+        slots=slots, data=data, offsets=offsets, heads=heads, codes=np.array(list(codes.values()), dtype=np.int64)
+    )
+
+
+def codes_of_words(text: Any, words: WordList, other: int, missing: int) -> npt.NDArray[np.int32]:
+    """Code of each text of a flat `Text`: that of the word it equals, `missing` if it is not valid, else `other`."""
+    out = np.empty(len(text), dtype=np.int32)
+    table = (words.slots, words.data, words.offsets, words.heads, words.codes)
+    word_codes(text.data, text.begins, text.ends, text.valid, *table, other, missing, out)
+    return out
 
 
 @njit(nogil=True, cache=True)
 def _hash(data, start, end):
-    # Eight bytes at a time, multiplied and folded; the list is public and small, so no attack on it matters.
-    state = np.uint64(end - start)
-    at = start
+    """(hash, first eight bytes as a number): eight bytes at a time, multiplied and folded.
+
+    The list is public and small, so no attack on it matters.
+    """
+    state, head, at = np.uint64(end - start), np.uint64(0), start
     while at < end:
         word, stop = np.uint64(0), min(at + 8, end)
         while at < stop:
-            word = (word << np.uint64(8)) | np.uint64(data[at])
+            word = (word << np.uint64(8)) | np.uint64(data[np.uintp(at)])
             at += 1
+        head = word if at - start <= 8 else head
         state = (state ^ word) * np.uint64(0x9E3779B97F4A7C15)
         state ^= state >> np.uint64(32)
-    return state
+    return state, head
 
 
 @njit(nogil=True, cache=True)
-def _fill(data, offsets, slots):
+def _fill(data, offsets, slots, heads):
     mask = np.uint64(len(slots) - 1)
     for word in range(len(offsets) - 1):
-        at = _hash(data, offsets[word], offsets[word + 1]) & mask
+        at, heads[word] = _hash(data, offsets[word], offsets[word + 1])
+        at &= mask
         while slots[at]:
             at = (at + np.uint64(1)) & mask
         slots[at] = word + 1
 
 
 @njit(nogil=True, cache=True)
-def word_codes(data, begins, ends, valid, slots, words, word_offsets, codes, other, missing, out):
+def _same(data, start, words, left, length):
+    """Whether the bytes from the ninth on are the same."""
+    k = 8
+    while k < length and data[start + k] == words[left + k]:
+        k += 1
+    return k >= length
+
+
+@njit(nogil=True, cache=True)
+def word_codes(data, begins, ends, valid, slots, words, word_offsets, heads, codes, other, missing, out):
     """Code of each text: that of the word it equals byte for byte, `missing` if invalid, else `other`."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(begins)):
@@ -75,18 +102,16 @@ def word_codes(data, begins, ends, valid, slots, words, word_offsets, codes, oth
             out[i] = missing
             continue
         start, end = np.int64(begins[i]), np.int64(ends[i])
-        at = _hash(data, start, end) & mask
+        at, head = _hash(data, start, end)
+        at &= mask
         found = other
         while slots[at]:
-            word = slots[at] - 1
+            word = np.uintp(slots[at] - 1)
             left = word_offsets[word]
-            if word_offsets[word + 1] - left == end - start:
-                k = 0
-                while k < end - start and data[start + k] == words[left + k]:
-                    k += 1
-                if k == end - start:
-                    found = codes[word]
-                    break
+            length = word_offsets[word + np.uintp(1)] - left
+            if heads[word] == head and length == end - start and _same(data, start, words, left, length):
+                found = codes[word]
+                break
             at = (at + np.uint64(1)) & mask
         out[i] = found
 

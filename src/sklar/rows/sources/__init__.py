@@ -68,7 +68,7 @@ def open_source(
         sql: A DuckDB SELECT whose result is the table; `data` may be None, or is the table `data` in it.
         progress: Told the fraction of each pass that is done.
     """
-    if isinstance(null_values, str):
+    if isinstance(null_values, str) or not all(isinstance(text, str) for text in null_values or ()):
         raise SourceError("null_values must be a list of texts")
     options = ReadOptions(
         schema=schema, delimiter=delimiter, encoding=encoding, null_values=tuple(null_values or ()), sql=sql,

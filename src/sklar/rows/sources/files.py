@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from sklar.errors import SourceError
 
@@ -41,4 +42,6 @@ def _stamp(path: str) -> tuple[int, int]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise SourceError(f"cannot read {path}: {reason}") from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe could be read once only, and might never end
+        raise SourceError(f"cannot read {path}: it is not a regular file")
     return status.st_size, status.st_mtime_ns
