@@ -11,6 +11,7 @@ from sklar.errors import BudgetError
 
 Neighbours = Literal["add-remove", "replace"]
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace")
+MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,8 @@ class Unit:
         if self.neighbours not in RELATIONS:
             raise BudgetError(f'neighbours must be "add-remove" or "replace"; {self.neighbours!r} was given.')
         object.__setattr__(self, "rows_per_person", checked_count(self.rows_per_person, "rows_per_person"))
+        if self.rows_per_person > MOST_ROWS:
+            raise BudgetError(f"rows_per_person must be at most {MOST_ROWS:,}: nobody has more rows than that.")
 
     @property
     def l1(self) -> float:

@@ -32,6 +32,7 @@ class Options:
 
 def check_options(options: Options, schema: Schema) -> None:
     """Refuse options that make no sense, before anything is spent."""
+    _check_types(options)
     columns = schema.modelled
     if options.target is not None and options.target not in columns:
         raise UsageError(f"the target must be a modelled column; '{options.target}' is not one of {', '.join(columns)}")
@@ -40,6 +41,25 @@ def check_options(options: Options, schema: Schema) -> None:
         raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
     if options.depth < 1 or min(options.groups) < 2:
         raise UsageError("depth must be at least 1, and groups at least 2")
+
+
+def _check_types(options: Options) -> None:
+    """Options come from the command line too, where anything can be written."""
+    shares, groups = options.shares, options.groups
+    if shares is not None and not (_is_list(shares) and all(_is_number(share) for share in shares)):
+        raise UsageError("shares must be a list of positive numbers")
+    if not (_is_list(groups) and len(groups) == 2 and all(type(most) is int for most in groups)):
+        raise UsageError("groups must be two whole numbers: most groups of a category, and of a number")
+    if type(options.depth) is not int or type(options.calibration) is not bool:
+        raise UsageError("depth must be a whole number, and calibration true or false")
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and 0 < float(value) < 1e9  # type: ignore[arg-type]
 
 
 def budget_shares(options: Options) -> tuple[float, ...]:

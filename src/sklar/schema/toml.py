@@ -18,6 +18,7 @@ from sklar.schema.table import Schema
 from sklar.schema.toml_text import document_text
 
 VERSION = 1
+LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
 }
@@ -32,11 +33,19 @@ HEADER = """\
 def read_schema(path: str | PathLike[str]) -> Schema:
     """Read a schema file; every fault is reported at once."""
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        text = content.decode("utf-8-sig")
+    except TypeError:
+        raise UsageError("a schema is a Schema or the path of a schema file") from None
     except OSError as error:
         raise UsageError(f"cannot read the schema {os.fspath(path)}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SchemaError([f"{os.fspath(path)} is not UTF-8 text"]) from None
+    except ValueError:
+        raise UsageError("the path of the schema is not a usable path") from None
+    if len(content) > LARGEST_FILE:  # a device may never end
+        raise UsageError(f"{os.fspath(path)} is larger than {LARGEST_FILE >> 20} MB; it is no schema")
     return schema_from_toml(text)
 
 
