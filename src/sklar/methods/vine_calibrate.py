@@ -18,10 +18,15 @@ from sklar.model.calibration import (
     empty_calibration,
     prior_strength,
 )
+from sklar.model.pool import pool_size
 from sklar.model.vine import Vine
 from sklar.model.vine_sampling import simulate_vine
 
 PARTICLES = 100_000
+LEAST_EFFECTIVE = 0.15
+MOST_STRENGTH = 1e6
+TRIAL_PARTICLES = 25_000
+TRIAL_SWEEPS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,14 +58,32 @@ def calibrate_vine(
     draft = soft_tables([*pairs, *others], rows)
     if not draft.tables:
         return Calibrated(calibration=draft, strength=0.0)
-    scales = tuple(axis.scale for axis in axes)
-    particles = simulate_vine(vine, PARTICLES, rng, stratified=True)
-    cells = cell_matrix(draft, scales, particles)
+    size = min(PARTICLES, pool_size(draft, PARTICLES, 1.0))
+    particles = simulate_vine(vine, size, rng, stratified=True)
+    cells = cell_matrix(draft, tuple(axis.scale for axis in axes), particles)
     guide = len(pairs) or len(draft.tables)
     strength = prior_strength(draft.tables[:guide], cells[:guide])
-    tables = [replace(table, variance=table.variance * strength) for table in draft.tables]
-    calibration, _ = calibrate(draft.partitions, tables, cells)
+    strength = _bearable(draft, cells, strength)
+    calibration, _ = calibrate(draft.partitions, _with_strength(draft, strength), cells)
     return Calibrated(calibration=calibration, strength=strength)
+
+
+def _with_strength(draft: Calibration, strength: float) -> list[SoftTable]:
+    return [replace(table, variance=table.variance * strength) for table in draft.tables]
+
+
+def _bearable(draft: Calibration, cells: np.ndarray, strength: float) -> float:
+    """A prior strength, from the given one up, that leaves the weight on enough particles; found by short trials.
+
+    With very many tables the weights could end up on few particles; then every table is trusted less.
+    """
+    some = np.ascontiguousarray(cells[:, :TRIAL_PARTICLES])
+    while strength < MOST_STRENGTH:
+        trial, _ = calibrate(draft.partitions, _with_strength(draft, strength), some, sweeps=TRIAL_SWEEPS)
+        if trial.effective >= LEAST_EFFECTIVE:
+            break
+        strength *= 2
+    return strength
 
 
 def soft_tables(measured: Sequence[Measured], rows: float) -> Calibration:

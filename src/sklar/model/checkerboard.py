@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.scale import clip_open, interval_of
+from sklar.model.scale import interval_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,29 +64,28 @@ def fit_margins(table: np.ndarray, mass1: np.ndarray, mass2: np.ndarray, sweeps:
 
 
 def _conditional(mass: np.ndarray) -> np.ndarray:
-    """CDF at the row edges given each column, with shape (rows + 1, columns)."""
-    cdf = np.vstack([np.zeros(mass.shape[1]), np.cumsum(mass / mass.sum(axis=0), axis=0)])
-    cdf[-1] = 1.0
+    """CDF at the row edges given each column, with shape (columns, rows + 1)."""
+    cdf = np.zeros((mass.shape[1], mass.shape[0] + 1))
+    cdf[:, 1:] = np.cumsum(mass / mass.sum(axis=0), axis=0).T
+    cdf[:, -1] = 1.0
     return cdf
 
 
-def _forward(edges: np.ndarray, given_edges: np.ndarray, mass: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    cdf = _conditional(mass)
-    i, j = interval_of(edges, u), interval_of(given_edges, v)
-    part = (u - edges[i]) / (edges[i + 1] - edges[i])
-    return clip_open(cdf[i, j] + part * (cdf[i + 1, j] - cdf[i, j]))
+def _forward(edges: np.ndarray, given: np.ndarray, mass: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    from sklar.model.checkerboard_kernels import forward
+
+    return forward(edges, given, _conditional(mass), *_columns(u, v))
 
 
-def _inverse(edges: np.ndarray, given_edges: np.ndarray, mass: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-    cdf = _conditional(mass)
-    rows = len(edges) - 1
-    j = interval_of(given_edges, v)
-    # One sorted array for all columns: column j of the CDF, shifted by j, fills [j, j + 1).
-    shifted = (cdf[:-1] + np.arange(cdf.shape[1])).T.ravel()
-    i = np.clip(np.searchsorted(shifted, p + j, side="right") - 1 - j * rows, 0, rows - 1)
-    low, high = cdf[i, j], cdf[i + 1, j]
-    part = np.where(high > low, (p - low) / np.maximum(high - low, 1e-15), 0.5)
-    return clip_open(edges[i] + np.clip(part, 0.0, 1.0) * (edges[i + 1] - edges[i]))
+def _inverse(edges: np.ndarray, given: np.ndarray, mass: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+    from sklar.model.checkerboard_kernels import inverse
+
+    return inverse(edges, given, _conditional(mass), *_columns(p, v))
+
+
+def _columns(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Contiguous arrays of one type, so that one compiled version serves all calls."""
+    return np.ascontiguousarray(u, dtype=np.float64), np.ascontiguousarray(v, dtype=np.float64)
 
 
 def kendall_tau(copula: Checkerboard) -> float:

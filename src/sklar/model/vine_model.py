@@ -19,6 +19,8 @@ from sklar.model.vine import Vine
 
 ROWS_AT_A_TIME = 40_000
 ROUNDING_PARTICLES = 5.0
+MOST_PARTICLES_PER_ROW = 10.0
+"""Where weights are so uneven that this is too few, particles are repeated, with fresh places inside their cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,7 +71,7 @@ class VineModel:
         weights permit, so counts vary somewhat less than those of independent rows, never more.
         """
         result = self._empty(rows)
-        per_row = 2.5 / max(self.calibration.effective, 0.05)
+        per_row = min(2.5 / self.calibration.effective, MOST_PARTICLES_PER_ROW)
         for part in self._pieces(result, per_row):
             size = pool_size(self.calibration, len(part), per_row)
             pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
