@@ -48,9 +48,10 @@ class Method:
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
         plan: Tables and weights, if all noise scales depend on schema, options and budget only (exact accounting
             applies); None if scales depend on earlier releases (the zCDP filter applies).
-        outline: (schema, options, allowance, unit, rows) -> what will be measured with which noise; no rows are touched.
+        outline: (schema, options, allowance, unit, rows) -> what is measured with which noise; no rows are touched.
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
+        check: Refuses options that do not fit the schema, before any budget is reserved.
         caveats: Sentences for the claim.
     """
 
@@ -63,6 +64,7 @@ class Method:
     outline: Callable[[Schema, Any, Allowance, Unit, int], tuple[Outline, ...]]
     needs_delta: bool = False
     takes_target: bool = False
+    check: Callable[[Schema, Any], None] = lambda schema, options: None
     caveats: tuple[str, ...] = ()
 
     def read_options(self, given: Mapping[str, Any]) -> Any:

@@ -29,7 +29,6 @@ from sklar.release.requests import RecodedTable
 
 def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
     """Fit the DP vine through a Door, or the small model where pair tables would drown in noise."""
-    check_options(options, door.schema)
     shares = budget_shares(options)
     total, total_sigma = measure_total(door)
     allowance = door.allowance if door.rows is not None else door.allowance.part(1 - TOTAL_SHARE)
@@ -173,4 +172,5 @@ VINE = Method(
     fit=fit,
     outline=outline_vine,
     takes_target=True,
+    check=check_options,
 )

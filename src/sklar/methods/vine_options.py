@@ -30,7 +30,7 @@ class Options:
     target: str | None = None
 
 
-def check_options(options: Options, schema: Schema) -> None:
+def check_options(schema: Schema, options: Options) -> None:
     """Refuse options that make no sense, before anything is spent."""
     _check_types(options)
     columns = schema.modelled

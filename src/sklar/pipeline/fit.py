@@ -82,6 +82,7 @@ def fit(
     _refuse_what_voids(seed, no_guarantee)
     chosen = find_method(method)
     settings = chosen.read_options({**options, **_target_option(chosen, target)})
+    chosen.check(facts, settings)
     budget = _budget(epsilon, rho, delta, chosen)
     facts.require_confirmed()
     book = open_book(data, ledger, neighbours or chosen.neighbours)
@@ -154,17 +155,29 @@ def _budget(epsilon: float | None, rho: float | None, delta: float, method: Meth
 
 def open_book(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
     """The named ledger, which must exist unless its name is the default one; else one beside the file, or in memory."""
-    path = Path(data) if isinstance(data, str | PathLike) else None
+    path = _path_of(data) if isinstance(data, str | PathLike) else None
     if ledger is None and path is None:
         return memory_ledger(neighbours=neighbours)
     if ledger is None and path is not None:
-        if not path.exists():
-            raise UsageError(f"there is no file {path}")
-        return ensure_ledger(path.with_name(path.name + ".ledger"), name=path.name, neighbours=neighbours)
+        beside = path.with_name(path.name + ".ledger")
+        return ensure_ledger(beside, name=_dataset_name(path.name), neighbours=neighbours)
     assert ledger is not None
     if not os.path.exists(ledger):
-        return ensure_ledger(ledger, name=Path(ledger).stem, neighbours=neighbours)
+        return ensure_ledger(ledger, name=_dataset_name(Path(ledger).stem), neighbours=neighbours)
     return open_ledger(ledger)
+
+
+def _path_of(data: str | PathLike[str]) -> Path:
+    """The file or folder of the rows, by a path that ends in its name (`.` does not)."""
+    path = Path(os.path.abspath(data))
+    if not os.fspath(data) or not path.name or not path.exists():
+        raise UsageError(f"there is no file '{os.fspath(data)}'")
+    return path
+
+
+def _dataset_name(name: str) -> str:
+    """A file's name as the name of a ledger's dataset, which is short and printable."""
+    return "".join(char if char.isprintable() else "?" for char in name)[:200]
 
 
 def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> Reservation:

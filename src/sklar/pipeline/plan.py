@@ -64,6 +64,7 @@ def plan(
         raise UsageError("rows must be a whole number of at least 1")
     chosen = find_method(method)
     settings = chosen.read_options(dict(options or {}))
+    chosen.check(schema, settings)
     unit = Unit(neighbours=neighbours or chosen.neighbours, rows_per_person=rows_per_person)
     lines = chosen.plan(schema, settings) if chosen.plan else None
     allowance = calibrate(Budget(epsilon=epsilon, rho=rho, delta=delta), unit, lines)
