@@ -26,6 +26,10 @@ def create(
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Cap on all fits together.")] = None,
     delta: Annotated[float | None, typer.Option("--delta", help="Delta of the cap; 0 for pure epsilon.")] = None,
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = "add-remove",
+    set_aside: Annotated[
+        float | None,
+        typer.Option("--set-aside", metavar="DELTA", help="Part of the cap's delta kept for finding labels."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make a ledger for one dataset.
@@ -39,7 +43,7 @@ def create(
     from sklar.accounting.ledger import create_ledger, read_ledger
 
     relation: Any = neighbours
-    create_ledger(ledger, name, epsilon, delta, relation)
+    create_ledger(ledger, name, epsilon, delta, relation, set_aside)
     if json:
         show.as_json(_facts(read_ledger(ledger)))
         return

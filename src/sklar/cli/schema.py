@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.cli import schema_draft, show
+from sklar.cli import schema_draft, schema_pay, show
 from sklar.cli.guard import guarded
 from sklar.cli.options import Delimiter, Encoding, Json, NullValues, Sql, reader_options
 
 if TYPE_CHECKING:
     from sklar.pipeline.schema_check import SchemaCheck
 
-app = typer.Typer(help="Draft and check the public facts about a table.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Draft, check and pay for the facts about a table.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def group() -> None:
-    """Draft and check the public facts about a table."""
+    """Draft, check and pay for the facts about a table."""
 
 
 app.command(schema_draft.NAME)(schema_draft.command)
+app.command(schema_pay.NAME)(schema_pay.command)
 
 
 @app.command("check")

@@ -12,9 +12,9 @@ from sklar.accounting.ledger import fits_total
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts import measured_columns, settled
-from sklar.methods.facts_marks import must_pay, require_payable
+from sklar.methods.facts_marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit import open_book, open_wall
-from sklar.pipeline.paid import measured
+from sklar.pipeline.paid import measured, set_aside
 from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-10
@@ -83,6 +83,7 @@ def pay(
     if not measured_columns(facts):
         free = settled(facts, facts)
         return Payment(schema=free.schema, notes=free.notes, epsilon=0.0, delta=0.0, rho=0.0, ledger=None)
+    set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     book = open_book(data, ledger, neighbours or "add-remove")
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
     wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
