@@ -1,0 +1,119 @@
+"""Only labels above the threshold leave the wall, and only well-formed requests are heard."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.ledger import memory_ledger
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import BudgetError, DoorError, OverspendError
+from sklar.private.discovery import noisy_labels
+from sklar.private.door import PrivateDoor
+from sklar.private.recorder import Recorder
+from sklar.private.requests import check_discoveries
+from sklar.release.record import Recorded, read_line, record_line
+from sklar.release.replay import ReplayDoor
+from sklar.release.requests import Discovery
+from sklar.rows import open_rows
+
+SCHEMA = sklar.Schema({"city": sklar.Category(["?"]), "age": sklar.Integer(0, 9)})
+QUIET = Noise(kind="laplace", scale=0.01)
+"""Noise of 0, except with probability 1e-43."""
+UNIT = Unit(neighbours="add-remove")
+
+
+def asked(**changes: Any) -> Discovery:
+    return dataclasses.replace(Discovery(column="city", noise=QUIET, threshold=10, floor=3), **changes)
+
+
+def test_labels_below_the_threshold_are_hidden() -> None:
+    (found,) = noisy_labels([asked()], {"city": {"rome": 10, "oslo": 9, "bern": 500, "lone": 1}})
+    assert found.labels == ("bern", "rome") and found.counts.tolist() == [500, 10]
+
+
+def test_the_floor_hides_whatever_the_noise_says() -> None:
+    loud = Noise(kind="gaussian", scale=1e6)
+    exact = {"city": {f"a{i}": 3 for i in range(200)} | {f"b{i}": 2 for i in range(200)}}
+    (found,) = noisy_labels([asked(noise=loud)], exact)
+    assert 40 < len(found.labels) < 160
+    assert all(label.startswith("a") for label in found.labels) and found.counts.min() >= 10
+
+
+def door(rows: int = 1000, allowance: Allowance | None = None) -> PrivateDoor:
+    frame = pd.DataFrame({"city": ["rome"] * (rows - 1) + ["SECRET"], "age": np.arange(rows) % 10})
+    given = allowance or Allowance(measure="rho", amount=0.02, delta=1e-6)
+    account = memory_ledger().reserve(
+        method="x",
+        budget=Budget(rho=given.amount, delta=2e-6),
+        allowance=given,
+        unit=UNIT,
+        seed=1,
+        fingerprint="f" * 64,
+    )
+    return PrivateDoor(open_rows(frame, SCHEMA), SCHEMA, given, UNIT, Recorder(account, None))
+
+
+def request(opened: PrivateDoor, share: float = 1.0) -> Discovery:
+    from sklar.accounting.discovery import discovery_settings
+
+    noise = opened.allowance.part(share).noise(UNIT)
+    threshold, floor = discovery_settings(noise, UNIT, opened.allowance.delta)
+    return Discovery(column="city", noise=noise, threshold=threshold, floor=floor)
+
+
+def test_the_door_finds_frequent_labels_and_records_them() -> None:
+    opened = door()
+    wanted = request(opened)
+    (found,) = opened.discover([wanted], "labels")
+    assert found.labels == ("rome",) and abs(found.counts[0] - 999) < 100
+    step = Recorded(step=0, label="labels", request="r", releases=(found,))
+    again = read_line(record_line(step))
+    replay = ReplayDoor(schema=SCHEMA, allowance=opened.allowance, unit=UNIT, recorded=[again])
+    (same,) = replay.discover([wanted], "labels")
+    assert (same.labels, same.counts.tolist()) == (found.labels, found.counts.tolist())
+    assert (same.noise, same.threshold, same.column) == (found.noise, found.threshold, found.column)
+    other = ReplayDoor(schema=SCHEMA, allowance=opened.allowance, unit=UNIT, recorded=[again])
+    with pytest.raises(DoorError):
+        other.discover([dataclasses.replace(wanted, threshold=wanted.threshold + 1)], "labels")
+
+
+def test_a_discovery_that_is_not_paid_for_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sklar.private.door.exact_label_counts", lambda *_: pytest.fail("rows were read"))
+    opened = door()
+    cheap = dataclasses.replace(request(opened), threshold=request(opened).threshold - 5)
+    with pytest.raises(OverspendError):
+        opened.discover([cheap], "labels")
+    with pytest.raises(BudgetError):
+        opened.discover([dataclasses.replace(cheap, threshold=cheap.floor)], "labels")
+    no_delta = door(allowance=Allowance(measure="rho", amount=0.02))
+    with pytest.raises(OverspendError):
+        no_delta.discover([request(opened)], "labels")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        [lambda rows: rows],
+        [asked(column="age")],
+        [asked(column="nowhere")],
+        [asked(noise="quiet")],
+        [asked(threshold=3.5)],
+        [asked(floor=0)],
+        [asked(), asked()],
+        iter([asked()]),
+    ],
+    ids=lambda wrong: str(wrong)[:40],
+)
+def test_odd_requests_are_refused(wrong: Any) -> None:
+    with pytest.raises(DoorError):
+        check_discoveries(wrong, SCHEMA)
