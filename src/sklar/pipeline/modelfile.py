@@ -1,6 +1,6 @@
 """The model file: a zip of JSON and npy members, versioned and checksummed, that holds nothing but public values.
 
-Members: `manifest.json` (format, version, SHA-256 of every other member), `schema.toml`, `claim.json`, `fit.json` (method,
+Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
 options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `model.json` and
 `arrays/*.npy` (the model). The archive comment carries the SHA-256 of the manifest. No pickle is written or read.
 """
@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 import zipfile
 from dataclasses import dataclass
 from os import PathLike
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sklar.accounting.claim import Claim, claim_from_dict
-from sklar.errors import ModelFileError, SchemaError, UsageError
+from sklar.errors import ModelFileError, SklarError, UsageError
 from sklar.export.atomic import atomic_file
 from sklar.model.codec import decode, encode
 from sklar.model.table import TableModel
@@ -74,16 +75,25 @@ def read_model(path: str | PathLike[str]) -> Stored:
     """Read and check a model file."""
     members = _checked_members(path)
     try:
-        arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
-        return Stored(
-            schema=schema_from_toml(members["schema.toml"].decode()),
-            claim=claim_from_dict(json.loads(members["claim.json"])),
-            fit=json.loads(members["fit.json"]),
-            recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
-            model=decode(json.loads(members["model.json"]), arrays),
-        )
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, ImportError, SchemaError):
+        return _parsed(members)
+    except (ArithmeticError, AttributeError, ImportError, LookupError, MemoryError, RecursionError, SklarError,
+            TypeError, ValueError):  # fmt: skip
         raise ModelFileError(f"{os.fspath(path)} cannot be read: it is damaged or made by another version") from None
+
+
+def _parsed(members: dict[str, bytes]) -> Stored:
+    arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
+    schema = schema_from_toml(members["schema.toml"].decode())
+    model: TableModel = decode(json.loads(members["model.json"]), arrays)
+    if [(m.column, m.size) for m in model.margins] != [(name, schema.size(name)) for name in schema.modelled]:
+        raise ModelFileError("the model does not have the columns of its schema")
+    return Stored(
+        schema=schema,
+        claim=claim_from_dict(json.loads(members["claim.json"])),
+        fit=dict(json.loads(members["fit.json"])),
+        recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
+        model=model,
+    )
 
 
 def _members(stored: Stored) -> dict[str, bytes]:
@@ -108,15 +118,15 @@ def _arrays(members: dict[str, bytes]) -> int:
 
 
 def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
-    name = os.fspath(path)
+    name = _name(path)
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
                 raise ModelFileError(f"{name} unpacks to more than {MAX_BYTES >> 30} GiB and is refused")
+            if "manifest.json" not in archive.namelist():
+                raise ModelFileError(f"{name} is not a model file of Sklar")
             members = {info.filename: archive.read(info) for info in archive.infolist()}
             comment = archive.comment
-    except FileNotFoundError:
-        raise UsageError(f"there is no model file {name}") from None
     except OSError as error:
         raise UsageError(f"cannot read the model file {name}: {error.strerror or 'it is not readable'}") from None
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
@@ -129,15 +139,29 @@ def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
     return members
 
 
+def _name(path: str | PathLike[str]) -> str:
+    """The path as text, of a regular file: a device may never end."""
+    try:
+        name = os.fspath(path)
+        mode = os.stat(name).st_mode
+    except FileNotFoundError:
+        raise UsageError(f"there is no model file '{os.fspath(path)}'") from None
+    except (OSError, TypeError, ValueError):
+        raise UsageError("the path of the model file is not a usable path") from None
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"cannot read the model file {name}: it is not a regular file")
+    return name
+
+
 def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> None:
     listing = members.pop("manifest.json", b"")
     try:
         manifest = json.loads(listing)
         known = manifest["format"] == FORMAT
         version, digests = manifest["version"], dict(manifest["members"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError(f"{name} is not a model file of Sklar") from None
-    if not known:
+    if not known or not isinstance(version, int):
         raise ModelFileError(f"{name} is not a model file of Sklar")
     if version != VERSION:
         raise ModelFileError(f"{name} has format version {version}; this Sklar reads version {VERSION}")
