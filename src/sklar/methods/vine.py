@@ -26,6 +26,10 @@ from sklar.model.vine_model import VineFacts, VineModel
 from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
 
+ORDERED_GAIN = 5.0
+TWO_VALUED_GAIN = 16.0
+RARE = 0.005
+
 
 def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
     """Fit the DP vine through a Door, or the small model where pair tables would drown in noise."""
@@ -142,12 +146,15 @@ def _pair_table(table: Measured) -> PairTable:
     return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges)
 
 
-def _eligible(axes: Sequence[Axis]) -> set[int]:
-    """Columns that a Gaussian pair copula can speak about: ordered ones with more than two values.
+def _eligible(axes: Sequence[Axis]) -> dict[int, float]:
+    """Columns that a Gaussian pair copula can speak about, and the chi-square an edge must gain to be believed.
 
-    Given others, a two-valued column is often nearly certain; correlations of what is left mislead more than they tell.
+    Given others, a two-valued column is often nearly certain, and correlations of what is left mislead easily: they
+    must be much clearer than those of ordered columns with more values.
     """
-    return {column for column, axis in enumerate(axes) if axis.ordered and len(axis.scale.starts) > 2}
+    two_valued = {j: TWO_VALUED_GAIN for j, axis in enumerate(axes) if np.sum(axis.scale.mass > RARE) == 2}
+    ordered = {j: ORDERED_GAIN for j, axis in enumerate(axes) if axis.ordered}
+    return {**ordered, **two_valued}
 
 
 def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Measured]:

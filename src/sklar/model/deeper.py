@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,6 @@ from sklar.model.vine_sampling import Uniforms, draw_levels, transform
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 MIDDLE = len(CORRELATIONS) // 2
 PARTICLES = 20_000
-LEAST_GAIN = 5.0
 PROMISING = 1.0
 
 
@@ -53,7 +52,7 @@ NOTHING = Guess(corr=0.0, variance=1.0, gain=0.0)
 def grow(
     vine: Vine,
     tables: Mapping[tuple[int, int], PairTable],
-    eligible: Collection[int],
+    eligible: Mapping[int, float],
     rows: float,
     depth: int,
     rng: np.random.Generator,
@@ -63,7 +62,8 @@ def grow(
     Args:
         vine: a vine with at least one tree.
         tables: released tables by column pair (smaller column first).
-        eligible: columns whose order has a meaning: a Gaussian copula says nothing about nominal ones.
+        eligible: columns whose order has a meaning (a Gaussian copula says nothing about nominal ones), each with the
+            chi-square that an edge must gain to be believed.
         rows: (noisy) number of rows.
         depth: largest number of trees.
         rng: source of the particles.
@@ -79,7 +79,7 @@ def grow(
 def next_tree(
     vine: Vine,
     tables: Mapping[tuple[int, int], PairTable],
-    eligible: Collection[int],
+    eligible: Mapping[int, float],
     rows: float,
     rng: np.random.Generator,
 ) -> tuple[Edge, ...]:
@@ -118,7 +118,7 @@ def _guess(
     edge: Candidate,
     particles: _Particles,
     tables: Mapping[tuple[int, int], PairTable],
-    eligible: Collection[int],
+    eligible: Mapping[int, float],
     rows: float,
 ) -> Guess:
     low, high = sorted((edge.first, edge.second))
@@ -127,7 +127,8 @@ def _guess(
         return NOTHING
     cell = particles.place(low, table.edges1) * (len(table.edges2) - 1) + particles.place(high, table.edges2)
     x, y = particles.score(edge.first, edge.given), particles.score(edge.second, edge.given)
-    return fit_correlation(cell, x, y, table, rows)
+    guess = fit_correlation(cell, x, y, table, rows)
+    return guess if guess.gain > max(eligible[low], eligible[high]) else NOTHING
 
 
 def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairTable, rows: float) -> Guess:
@@ -172,8 +173,8 @@ def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _edge(candidate: Candidate, guess: Guess) -> Edge:
-    """The edge of a candidate: shrunken towards independence, and independent unless the gain is clear."""
-    corr = guess.corr * max(0.0, 1 - guess.variance / max(guess.corr**2, 1e-9)) if guess.gain > LEAST_GAIN else 0.0
+    """The edge of a candidate, its correlation shrunken by the share of its square that noise alone would give."""
+    corr = guess.corr * max(0.0, 1 - guess.variance / max(guess.corr**2, 1e-9))
     independent = abs(corr) < 0.004  # no visible effect, and identity h-functions are faster
     return Edge(
         first=candidate.first,

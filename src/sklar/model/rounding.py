@@ -17,20 +17,26 @@ def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.n
     return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
 
 
+def proposals(rows: int, total: int) -> int:
+    """Proposals for `rows` rows of a sample of `total`: 24 a row, and at most three million for the whole sample."""
+    return int(min(PROPOSALS_PER_ROW, MOST_PROPOSALS / max(total, 1)) * rows)
+
+
 def round_rows(
-    cells: np.ndarray, counts: Sequence[int], weights: np.ndarray, rows: int, rng: np.random.Generator
+    cells: np.ndarray, counts: Sequence[int], weights: np.ndarray, rows: int, effort: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Indices of `rows` particles whose counts in all tables follow the weighted model closely.
 
     Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
     weights) whenever that lowers sum (count - target)^2 / (target + 1) over the cells of all tables. The work is
-    bounded by a number of proposals, whatever the number of rows.
+    that of the proposals, whatever the number of rows.
 
     Args:
         cells: cell of each particle (column) in each table (row).
         counts: number of cells of each table.
         weights: weight of each particle.
         rows: number of rows wanted.
+        effort: number of replacements to propose.
         rng: source of randomness.
     """
     from sklar.model.rounding_kernels import swap_rows, weighted_counts
@@ -38,7 +44,7 @@ def round_rows(
     chosen = systematic(weights, rows, rng)
     if len(counts) == 0 or rows == 0:
         return chosen
-    proposed = systematic(weights, min(PROPOSALS_PER_ROW * rows, MOST_PROPOSALS), rng)
+    proposed = systematic(weights, effort, rng)
     cells = np.ascontiguousarray(cells.T)  # all cells of a particle side by side: swaps read whole rows
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())

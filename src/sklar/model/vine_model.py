@@ -13,12 +13,14 @@ from sklar.model.calibration import Calibration
 from sklar.model.given import draw_given, without_mass
 from sklar.model.margin import Margin
 from sklar.model.pool import draw_pool, fill_rows, pool_size
-from sklar.model.rounding import round_rows, systematic
+from sklar.model.rounding import proposals, round_rows, systematic
 from sklar.model.scale import Scale
 from sklar.model.vine import Vine
 
 ROWS_AT_A_TIME = 40_000
-ROUNDING_PARTICLES = 5.0
+ROUNDING_PARTICLES = (5.0, 15.0)
+ROUNDING_PARTICLES_LARGE = 2.0
+LARGE_SAMPLE = 100_000
 MOST_PARTICLES_PER_ROW = 10.0
 """Where weights are so uneven that this is too few, particles are repeated, with fresh places inside their cells."""
 
@@ -81,11 +83,14 @@ class VineModel:
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Rows whose counts lie nearer to the model than those of independent rows would."""
         result = self._empty(rows)
-        for part in self._pieces(result, ROUNDING_PARTICLES):
-            size = pool_size(self.calibration, len(part), ROUNDING_PARTICLES)
+        per_row = float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
+        per_row = per_row if rows <= LARGE_SAMPLE else ROUNDING_PARTICLES_LARGE
+        counts = [len(table.observed) for table in self.calibration.tables]
+        for part in self._pieces(result, per_row):
+            size = pool_size(self.calibration, len(part), per_row)
             pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
-            counts = [len(table.observed) for table in self.calibration.tables]
-            chosen = round_rows(pool.table_cells, counts, pool.weights, len(part), rng)
+            effort = proposals(len(part), rows)
+            chosen = round_rows(pool.table_cells, counts, pool.weights, len(part), effort, rng)
             fill_rows(part, self.scales, pool.particles, chosen, rng)
         return result
 
