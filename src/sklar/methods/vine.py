@@ -33,6 +33,7 @@ RARE = 0.005
 
 def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
     """Fit the DP vine through a Door, or the small model where pair tables would drown in noise."""
+    check_options(door.schema, options)
     shares = budget_shares(options)
     total, total_sigma = measure_total(door)
     allowance = door.allowance if door.rows is not None else door.allowance.part(1 - TOTAL_SHARE)
