@@ -51,20 +51,21 @@ def read_header(line: str, schema: Schema | None, delimiter: str | None) -> Head
     if not line.strip():
         raise SourceError("the file is empty: it needs a header line with the names of the columns")
     if delimiter is not None:
-        return _checked(Header(names=_split(line, delimiter), delimiter=delimiter), schema)
-    headers = [Header(names=_split(line, mark), delimiter=mark) for mark in DELIMITERS]
+        return _checked(Header(names=_split(line, delimiter, schema), delimiter=delimiter), schema)
+    headers = [Header(names=_split(line, mark, schema), delimiter=mark) for mark in DELIMITERS]
     if schema is None:
         return _checked(max(headers, key=lambda header: len(header.names)), None)
     wanted = set(schema.modelled)
     return _checked(max(headers, key=lambda header: len(wanted.intersection(header.names))), schema)
 
 
-def _split(line: str, delimiter: str) -> tuple[str, ...]:
+def _split(line: str, delimiter: str, schema: Schema | None) -> tuple[str, ...]:
     try:
         fields = next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
         fields = line.split(delimiter)
-    return tuple(field.strip() for field in fields)
+    known = schema or ()  # a name of the schema may have blanks around it
+    return tuple(field if field in known else field.strip() for field in fields)
 
 
 def _checked(header: Header, schema: Schema | None) -> Header:
