@@ -11,7 +11,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.methods.small_margins import measure_small_margins
 from sklar.methods.small_shares import Shares, choose_shares, correlation_noise
 from sklar.methods.small_sums import measure_class_pairs, measure_pairs, measure_star
-from sklar.model.density import Total
+from sklar.model.density_likelihood import Total
 from sklar.model.margin import Margin
 from sklar.model.small_fit import Moment, Moments, fit_normals
 from sklar.model.small_latent import Latent, null_latent, value_latent

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
-from sklar.model.density import Total
+from sklar.model.density_likelihood import Total
 from sklar.model.margin import Margin
 from sklar.model.small_cells import first_cells
 from sklar.model.small_density import Bins

@@ -38,7 +38,7 @@ def measure_star(
 ) -> Star:
     """Contrasts of the target times scores, and times the levels of nominal columns: one vector, one charge."""
     names = tuple(door.schema.modelled[j] for j in nominal)
-    levels = tuple(np.arange(door.schema.size(name)) for name in names)
+    levels = tuple(np.arange(door.schema.size(name), dtype=np.int32) for name in names)
     contrasts = _contrasts(door, classes)
     feature = StarSums(scores=_scores(door, latents), contrasts=contrasts, nominal=names, levels=levels)
     mean, variance = _measure(door, allowance, feature, rows, "star")
@@ -79,8 +79,10 @@ def _scores(door: Door, latents: Sequence[Latent]) -> Scores:
 
 def _contrasts(door: Door, classes: Classes) -> Contrasts:
     lookups, bits = contrast_lookups(classes)
-    return Contrasts(column=door.schema.modelled[classes.column], lookups=lookups, bits=bits)
+    return Contrasts(
+        column=door.schema.modelled[classes.column], lookups=tuple(a.astype(np.int32) for a in lookups), bits=bits
+    )
 
 
-def _cuts(scores: int, levels: Sequence[NDArray[np.int64]]) -> list[int]:
+def _cuts(scores: int, levels: Sequence[NDArray[np.int32]]) -> list[int]:
     return [int(c) for c in np.cumsum([scores, *(len(a) for a in levels)])[:-1]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.model.density import Observation, Support, Total, likelihood_of
+from sklar.model.density_likelihood import Observation, Support, Total, likelihood_of
 from sklar.model.density_mode import Likelihood, find_mode
 from sklar.model.density_prior import smooth
 from sklar.model.small_axis import AXES, Axis

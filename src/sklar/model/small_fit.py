@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.model.small_latent import Latent
+from sklar.model.small_latent import Latent, marked_columns
 from sklar.model.small_normals import ClassNormals, class_normals
 from sklar.model.small_shrink import shrink_factors, shrink_normal, shrink_spike_slab, symmetric
 from sklar.model.small_target import Basis
@@ -69,13 +69,13 @@ def fit_normals(
         shifts=np.zeros((contrasts, size)), pooled=np.eye(size), differences=np.zeros((contrasts, size, size))
     )
     for _ in range(ROUNDS):
-        scores = simulate_scores(world, _normals(share, basis, at))
+        scores = simulate_scores(world, _normals(share, basis, at, latents))
         at = _move(world, basis, moments, at, scores)
-    return _normals(share, basis, at)
+    return _normals(share, basis, at, latents)
 
 
-def _normals(share: Floats, basis: Basis, at: _Parameters) -> ClassNormals:
-    return class_normals(share, basis.scores, at.shifts, at.pooled, at.differences)
+def _normals(share: Floats, basis: Basis, at: _Parameters, latents: Sequence[Latent]) -> ClassNormals:
+    return class_normals(share, basis.scores, at.shifts, at.pooled, at.differences, marked_columns(latents))
 
 
 def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores: Floats) -> _Parameters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,25 @@ def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
     first = np.flatnonzero(margin.dense()[others])[:1]
     order = np.array([others[first[0]] if len(first) else others[0], null])
     return Latent(column=column, order=order, edges=np.array([0.0, 1 - probability, 1.0]), marks_null=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """The values of a column (a latent), the latent that marks its nulls, and the probability of not null."""
+
+    values: int
+    marker: int
+    present: float
+
+
+def marked_columns(latents: Sequence[Latent]) -> tuple[Marked, ...]:
+    """All columns whose nulls have a latent of their own."""
+    markers = {latent.column: (i, float(latent.edges[1])) for i, latent in enumerate(latents) if latent.marks_null}
+    return tuple(
+        Marked(values=i, marker=markers[latent.column][0], present=markers[latent.column][1])
+        for i, latent in enumerate(latents)
+        if not latent.marks_null and latent.column in markers
+    )
 
 
 def place_scores(edges: Floats) -> Floats:

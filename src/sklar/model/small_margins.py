@@ -9,7 +9,8 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.model.density import Observation, Support, Total, fit_density
+from sklar.model.density import fit_density
+from sklar.model.density_likelihood import Observation, Support, Total
 from sklar.model.margin import Margin, margin_from_dense
 from sklar.model.small_cells import FirstCells
 from sklar.model.small_density import Bins, average_models, fit_models, pooled_weights

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from sklar.model.margin import Margin
 from sklar.model.small_latent import place_scores
+from sklar.model.small_shrink import shrink_mixture
 from sklar.model.small_target import Basis
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 0.999)
+_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
 _SPREADS = np.geomspace(0.01, 3.0, 18)
 
 
@@ -53,18 +54,8 @@ def order_levels(
 
 
 def shrunken_effects(covariance: Floats, mass: Floats, variance: float) -> Floats:
-    """Posterior means of e = E[c | level], where cov(c, level) = mass * e + noise and e ~ (1 - w) delta_0 + w N(0, t)."""
-    best, answer = -np.inf, np.zeros(len(mass))
-    null = -0.5 * covariance**2 / variance - 0.5 * np.log(variance)
-    for spread in _SPREADS:
-        total = variance + mass**2 * spread
-        slab = -0.5 * covariance**2 / total - 0.5 * np.log(total)
-        for share in _SHARES:
-            both = np.logaddexp(np.log(share) + slab, np.log1p(-share) + null)
-            if both.sum() > best:
-                best = float(both.sum())
-                answer = np.exp(np.log(share) + slab - both) * covariance * mass * spread / total
-    return answer
+    """Posterior means of E[c | level], where cov(c, level) = mass * effect + noise."""
+    return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SPREADS, _SHARES)
 
 
 def _ordered(effects: Floats, mass: Floats) -> LevelOrder:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sklar.model.small_latent import Marked
 from sklar.model.small_shrink import nearby_correlation
 
 Floats = NDArray[np.float64]
@@ -26,12 +28,14 @@ class ClassNormals:
         means: Classes x d.
         factors: Classes x d x d, lower triangular.
         within: Standard deviation of each latent inside a class, the same for all classes.
+        seen: Classes x d: shares of the classes among the rows in which a latent is read (not null).
     """
 
     share: Floats
     means: Floats
     factors: Floats
     within: Floats
+    seen: Floats
 
     @property
     def size(self) -> int:
@@ -47,9 +51,9 @@ class ClassNormals:
         return out
 
     def uniform(self, z: Floats, latent: int) -> Floats:
-        """Values of one latent -> uniforms, by its distribution over all classes."""
+        """Values of one latent -> uniforms, by its distribution over the rows in which it is read."""
         u = np.zeros_like(z)
-        for share, mean in zip(self.share, self.means[:, latent], strict=True):
+        for share, mean in zip(self.seen[:, latent], self.means[:, latent], strict=True):
             u += share * ndtr((z - mean) / self.within[latent])
         return np.clip(u, 0.0, 1.0)
 
@@ -63,12 +67,20 @@ class ClassNormals:
         return np.where(u <= 0, -np.inf, np.where(u >= 1, np.inf, (low + high) / 2))
 
 
-def class_normals(share: Floats, scores: Floats, shifts: Floats, pooled: Floats, differences: Floats) -> ClassNormals:
+def class_normals(
+    share: Floats,
+    scores: Floats,
+    shifts: Floats,
+    pooled: Floats,
+    differences: Floats,
+    marked: Sequence[Marked] = (),
+) -> ClassNormals:
     """Normals from moments.
 
     With standardized class variables c (mean 0, covariance I), E[c_m z] = shifts[m] gives class means c_k' shifts; the
     covariance inside class k is  pooled - shifts' shifts + sum_m c_km differences[m],  made positive definite with the
-    diagonal 1 - |shifts|^2.
+    diagonal 1 - |shifts|^2. Values and the null marker of one column are independent inside a class: they are never
+    seen together.
 
     Args:
         share: Class probabilities.
@@ -76,6 +88,7 @@ def class_normals(share: Floats, scores: Floats, shifts: Floats, pooled: Floats,
         shifts: M x d.
         pooled: Correlation of z over all classes, d x d.
         differences: M x d x d, symmetric with zero diagonal.
+        marked: Columns whose nulls have a latent of their own.
     """
     explained = (shifts**2).sum(axis=0)
     shifts = shifts * np.sqrt(MOST_EXPLAINED / np.maximum(explained, MOST_EXPLAINED))
@@ -84,6 +97,20 @@ def class_normals(share: Floats, scores: Floats, shifts: Floats, pooled: Floats,
     factors = np.empty((len(share), *pooled.shape))
     for k, c in enumerate(scores):
         covariance = inside + np.tensordot(c, differences, axes=1)
+        for pair in marked:
+            covariance[[pair.values, pair.marker], [pair.marker, pair.values]] = 0.0
         correlation = nearby_correlation(covariance / within[:, None] / within)
         factors[k] = np.linalg.cholesky(correlation) * within[:, None]
-    return ClassNormals(share=share, means=scores @ shifts, factors=factors, within=within)
+    seen = np.repeat(share[:, None], len(within), axis=1)
+    normals = ClassNormals(share=share, means=scores @ shifts, factors=factors, within=within, seen=seen)
+    return replace(normals, seen=_seen(normals, marked)) if marked else normals
+
+
+def _seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
+    """Class shares among rows that are not null, by Bayes' rule, for the latents of columns with a marker."""
+    seen = normals.seen.copy()
+    for pair in marked:
+        threshold = normals.quantile(np.array([pair.present]), pair.marker)
+        present = ndtr((threshold - normals.means[:, pair.marker]) / normals.within[pair.marker])
+        seen[:, pair.values] = normals.share * present / (normals.share @ present)
+    return seen

@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.999)
+_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
 _SPREADS = np.geomspace(1e-4, 0.6, 24)
 
 
 def shrink_normal(noisy: Floats, variance: Floats) -> Floats:
-    """Empirical Bayes under one normal: noisy * t / (t + variance), with the prior variance t of largest likelihood.
+    """Posterior means under one normal prior: noisy * t / (t + variance), averaged over t by likelihood.
 
-    With equal variances this is the rule of Efron and Morris (1973); likelihood keeps very noisy entries, whose
-    squares say little, from spoiling t.
+    The rule of Efron and Morris (1973) with a log-uniform prior on t, so that a few entries cannot claim much.
     """
-    likelihood = [-0.5 * (noisy**2 / (variance + t) + np.log(variance + t)).sum() for t in _SPREADS]
-    spread = _SPREADS[int(np.argmax(likelihood))]
-    return noisy * spread / (spread + variance)
+    return shrink_mixture(noisy, variance, np.ones_like(noisy), _SPREADS, (1.0,))
 
 
 def shrink_spike_slab(noisy: Floats, variance: Floats) -> Floats:
-    """Posterior means under (1 - w) delta_0 + w N(0, t), with w and t of largest likelihood on a grid.
+    """Posterior means under (1 - w) delta_0 + w N(0, t), averaged over w and t by likelihood.
 
-    Johnstone and Silverman (2004), with a normal slab.
+    Johnstone and Silverman (2004), with a normal slab and a flat prior over a grid of w and log t.
     """
+    return shrink_mixture(noisy, variance, np.ones_like(noisy), _SPREADS, _SHARES)
+
+
+def shrink_mixture(noisy: Floats, variance: Floats, weight: Floats, spreads: Floats, shares: Sequence[float]) -> Floats:
+    """Posterior means of e, where noisy = weight * e + noise, e ~ (1 - w) delta_0 + w N(0, t); w, t averaged over."""
     if not noisy.size:
         return noisy
-    best, answer = -np.inf, noisy
+    logs: list[float] = []
+    means: list[Floats] = []
     null = -0.5 * noisy**2 / variance - 0.5 * np.log(variance)
-    for spread in _SPREADS:
-        slab = -0.5 * noisy**2 / (variance + spread) - 0.5 * np.log(variance + spread)
-        for share in _SHARES:
-            both = np.logaddexp(np.log(share) + slab, np.log1p(-share) + null)
-            if both.sum() > best:
-                best = float(both.sum())
-                answer = np.exp(np.log(share) + slab - both) * spread / (spread + variance) * noisy
-    return answer
+    for spread in spreads:
+        total = variance + weight**2 * spread
+        slab = -0.5 * noisy**2 / total - 0.5 * np.log(total)
+        for share in shares:
+            both = np.logaddexp(np.log(share) + slab, np.log1p(-share) + null) if share < 1 else slab
+            logs.append(float(both.sum()))
+            means.append(np.exp(np.log(share) + slab - both) * noisy * weight * spread / total)
+    plausible = np.exp(np.array(logs) - max(logs))
+    return plausible @ np.array(means) / plausible.sum()
 
 
 def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
     """A symmetric matrix of correlations with zero diagonal: factors above the noise, then spike and slab on the rest.
 
-    `noisy * slopes` carries noise of equal variance v, whose largest eigenvalue is about 2 sqrt(v d); an eigenvalue x of
-    it above that edge is lowered to sqrt(x^2 - 4 v d) (Gavish and Donoho, 2017).
+    `noisy * slopes` carries noise of equal variance v, whose largest eigenvalue is about 2 sqrt(v d); an eigenvalue x
+    above that edge is lowered to sqrt(x^2 - 4 v d) (Gavish and Donoho, 2017).
     """
     size = len(noisy)
     upper = np.triu_indices(size, 1)
@@ -68,7 +74,7 @@ def nearby_correlation(matrix: Floats, floor: float = 1e-2) -> Floats:
     """A correlation matrix with eigenvalues of about `floor` or more: lift the eigenvalues, rescale, repeat."""
     fixed = np.clip((matrix + matrix.T) / 2, -0.99, 0.99)
     np.fill_diagonal(fixed, 1.0)
-    for _ in range(20):
+    for _ in range(20 if len(fixed) else 0):
         values, vectors = np.linalg.eigh(fixed)
         if values[0] >= 0.99 * floor:
             break

@@ -106,7 +106,7 @@ def _contrast_rows(contrasts: Contrasts, codes: Codes, place: dict[str, int]) ->
     return np.stack([lookup[target].astype(np.int64) for lookup in contrasts.lookups])
 
 
-def _level_sums(weights: Ints, levels: Ints, count: int) -> Ints:
+def _level_sums(weights: Ints, levels: npt.NDArray[np.int32], count: int) -> Ints:
     sums = np.zeros((len(weights), count), np.int64)
     for m, line in enumerate(weights):
         np.add.at(sums[m], levels, line)
