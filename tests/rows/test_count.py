@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklar.errors import TableTooLargeError, UsageError
-from sklar.rows import exact_counts, open_rows
+from sklar.rows import exact_counts, exact_ones, open_rows
 from sklar.rows.table import EncodedRows
 from sklar.schema import Boolean, Category, Id, Integer, Schema
 
@@ -122,6 +122,11 @@ def test_many_binary_columns() -> None:
             expected = np.zeros(counts.shape, dtype=np.int64)
             np.add.at(expected, tuple(codes[:, names.index(c)] for c in columns_), 1)
             assert np.array_equal(counts, expected) and counts.dtype == np.int64
+        chosen = [names[4], names[-1], names[0], names[4]]
+        ones = codes[:, [names.index(c) for c in chosen]].astype(np.int64)
+        assert np.array_equal(exact_ones(open_rows(data, schema, cache_bytes=cache), chosen), ones.T @ ones)
+    with pytest.raises(UsageError):
+        exact_ones(open_rows(data, schema), names)
 
 
 def test_refusal_names_the_columns_before_any_row_is_read() -> None:

@@ -1,9 +1,10 @@
 """The only code that reads private rows: sources, encoding, exact counting. For `private` and `disclosed` alone."""
 
 from sklar.rows.batch import CodeBatch
+from sklar.rows.binary import exact_ones
 from sklar.rows.count import exact_counts
 from sklar.rows.label_counts import exact_label_counts
 from sklar.rows.plan import TableSpec
 from sklar.rows.table import EncodedRows, open_rows
 
-__all__ = ["CodeBatch", "EncodedRows", "TableSpec", "exact_counts", "exact_label_counts", "open_rows"]
+__all__ = ["CodeBatch", "EncodedRows", "TableSpec", "exact_counts", "exact_label_counts", "exact_ones", "open_rows"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sklar.errors import UsageError
 from sklar.rows.batch import CodeBatch, PackedBits
-from sklar.rows.plan import Feature, Plan
+from sklar.rows.plan import Feature, Plan, plan_counts
+from sklar.rows.table import EncodedRows
 
 Counts = npt.NDArray[np.int64]
 FEWEST_PAIRS = 32
@@ -24,14 +27,16 @@ class BinaryWork:
 
     Attributes:
         plan: What is counted.
-        tables: The plan's tables that this answers: pairs of, and single, binary features.
+        pairs: The plan's tables of two binary features.
+        singles: The plan's tables of one of these features.
         features: The binary features by number, in the order of the bit rows.
         ones: ones[i, j], for i <= j: number of rows where features i and j both have code 1.
         rows: Number of rows so far, in an array of one.
     """
 
     plan: Plan
-    tables: tuple[int, ...]
+    pairs: tuple[int, ...]
+    singles: tuple[int, ...]
     features: tuple[int, ...]
     ones: Counts
     rows: Counts
@@ -59,32 +64,45 @@ class BinaryWork:
         """The tables so far: two by two from the ones of both, of each, and the number of rows."""
         row = {feature: at for at, feature in enumerate(self.features)}
         single, total = self.ones.diagonal(), self.rows[0]
-        found: dict[int, Counts] = {}
-        for table in self.tables:
-            at = [row[f] for f in self.plan.tables[table]]
-            if len(at) == 1:
-                found[table] = np.array([total - single[at[0]], single[at[0]]])
-            else:
-                both, left, right = self.ones[min(at), max(at)], single[at[0]], single[at[1]]
-                found[table] = np.array([[total - left - right + both, right - both], [left - both, both]])
-        return found
+        alone = {t: single[row[self.plan.tables[t][0]]] for t in self.singles}
+        at = np.array([[row[f] for f in self.plan.tables[t]] for t in self.pairs])
+        both, left, right = self.ones[at.min(axis=1), at.max(axis=1)], single[at[:, 0]], single[at[:, 1]]
+        cells = np.stack([total - left - right + both, right - both, left - both, both], axis=1).reshape(-1, 2, 2)
+        return dict(zip(self.pairs, cells, strict=True)) | {t: np.array([total - n, n]) for t, n in alone.items()}
 
 
 def binary_work(plan: Plan) -> BinaryWork | None:
     """The work for the plan's binary pairs, if there are enough of them to be worth it."""
+    two = [feature.groups == 2 for feature in plan.features]
+    pairs = tuple(t for t, axes in enumerate(plan.tables) if len(axes) == 2 and two[axes[0]] and two[axes[1]])
+    known = {f for t in pairs for f in plan.tables[t]}
+    if len(pairs) < max(FEWEST_PAIRS, WORST_SHARE * len(known) ** 2 / 2):
+        return None
+    singles = tuple(t for t, axes in enumerate(plan.tables) if len(axes) == 1 and axes[0] in known)
+    return _work(plan, pairs, singles, tuple(sorted(known)))
+
+
+def exact_ones(rows: EncodedRows, columns: Sequence[str]) -> Counts:
+    """In how many rows columns i and j, of two codes each, both have code 1: all pairs as one symmetric matrix."""
+    plan = plan_counts(rows.schema, [((name,), None) for name in columns])
+    if any(feature.groups != 2 for feature in plan.features):
+        raise UsageError("only columns of exactly two codes can be counted by their bits")
+    work = _work(plan, (), (), tuple(range(len(plan.features))))
+    with ThreadPoolExecutor(rows.threads) as pool:
+        for batch in rows.batches(plan.columns):
+            work.add(batch, pool, rows.threads)
+    upper = np.triu(work.ones[: len(work.features), : len(work.features)])
+    chosen = np.array(plan.answers, dtype=np.int64)
+    return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
+
+
+def _work(plan: Plan, pairs: tuple[int, ...], singles: tuple[int, ...], features: tuple[int, ...]) -> BinaryWork:
     from sklar.rows.kernels.bits import TILE
 
-    two = [feature.groups == 2 for feature in plan.features]
-    pairs = [t for t, axes in enumerate(plan.tables) if len(axes) == 2 and two[axes[0]] and two[axes[1]]]
-    features = tuple(sorted({f for t in pairs for f in plan.tables[t]}))
-    if len(pairs) < max(FEWEST_PAIRS, WORST_SHARE * len(features) ** 2 / 2):
-        return None
-    known = set(features)
-    singles = [t for t, axes in enumerate(plan.tables) if len(axes) == 1 and axes[0] in known]
     width = -(-len(features) // TILE) * TILE
     ones = np.zeros((width, width), dtype=np.int64)
     return BinaryWork(
-        plan=plan, tables=(*pairs, *singles), features=features, ones=ones, rows=np.zeros(1, dtype=np.int64)
+        plan=plan, pairs=pairs, singles=singles, features=features, ones=ones, rows=np.zeros(1, dtype=np.int64)
     )
 
 

@@ -42,7 +42,7 @@ def exact_counts(rows: EncodedRows, specs: Sequence[TableSpec], *, max_bytes: in
 def _count_plan(rows: EncodedRows, plan: Plan) -> dict[int, Counts]:
     """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
-    done = set(binary.tables) if binary else set[int]()
+    done = {*binary.pairs, *binary.singles} if binary else set[int]()
     derived = _derivable(plan, done)
     works: list[BinaryWork | TallyWork] = [binary] if binary else []
     works += tally_works(plan, [t for t in range(len(plan.tables)) if t not in done and t not in derived])

@@ -61,32 +61,51 @@ class Plan:
 
 def plan_counts(schema: Schema, specs: Sequence[TableSpec], max_bytes: int = MAX_BYTES) -> Plan:
     """Check requests against the schema and the memory limit, and merge what is asked for twice."""
-    features: dict[tuple[str, bytes], int] = {}
-    listed: list[Feature] = []
-    digests: dict[int, bytes] = {}
+    known = _Features(schema)
     tables: dict[tuple[int, ...], int] = {}
-    answers: list[int] = []
-    for columns, lookups in specs:
-        if lookups is not None and len(lookups) != len(columns):
-            raise UsageError(f"a recoded table needs one lookup for each of its {len(columns)} columns")
-        axes: list[int] = []
-        for place, column in enumerate(columns):
-            lookup = None if lookups is None else lookups[place]
-            key = (column, _digest(lookup, digests))
-            if key not in features:
-                features[key] = len(listed)
-                listed.append(_feature(schema, column, lookup))
-            axes.append(features[key])
-        answers.append(tables.setdefault(tuple(axes), len(tables)))
-    plan = Plan(features=tuple(listed), tables=tuple(tables), answers=tuple(answers))
+    answers = [tables.setdefault(known.axes(columns, lookups), len(tables)) for columns, lookups in specs]
+    plan = Plan(features=tuple(known.listed), tables=tuple(tables), answers=tuple(answers))
     _require_room(plan, max_bytes)
     return plan
 
 
-def _digest(lookup: Lookup | None, known: dict[int, bytes]) -> bytes:
+class _Features:
+    """Numbers the distinct features as they are met. There may be half a million tables of them, so this is quick."""
+
+    def __init__(self, schema: Schema):
+        self.schema = schema
+        self.listed: list[Feature] = []
+        self._plain: dict[str, int] = {}
+        self._recoded: dict[tuple[str, bytes], int] = {}
+        self._digests: dict[int, bytes] = {}
+
+    def axes(self, columns: Sequence[str], lookups: Sequence[Lookup] | None) -> tuple[int, ...]:
+        """The features of a table by number."""
+        if lookups is not None:
+            if len(lookups) != len(columns):
+                raise UsageError(f"a recoded table needs one lookup for each of its {len(columns)} columns")
+            return tuple(map(self._recoded_number, columns, lookups))
+        try:
+            return tuple([self._plain[column] for column in columns])
+        except KeyError:
+            return tuple([self._plain_number(column) for column in columns])
+
+    def _plain_number(self, column: str) -> int:
+        if column not in self._plain:
+            self.listed.append(_feature(self.schema, column, None))
+            self._plain[column] = len(self.listed) - 1
+        return self._plain[column]
+
+    def _recoded_number(self, column: str, lookup: Lookup) -> int:
+        key = (column, _digest(lookup, self._digests))
+        if key not in self._recoded:
+            self.listed.append(_feature(self.schema, column, lookup))
+            self._recoded[key] = len(self.listed) - 1
+        return self._recoded[key]
+
+
+def _digest(lookup: Lookup, known: dict[int, bytes]) -> bytes:
     """Equal lookups get equal keys, so that they are applied once; arrays seen before are not hashed again."""
-    if lookup is None:
-        return b""
     if id(lookup) not in known:
         known[id(lookup)] = hashlib.blake2b(lookup.astype(np.int64).tobytes(), digest_size=16).digest()
     return known[id(lookup)]
@@ -104,21 +123,27 @@ def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
 
 
 def _require_room(plan: Plan, max_bytes: int) -> None:
+    groups = [feature.groups for feature in plan.features]
     total = 0
-    for table in range(len(plan.tables)):
-        cells = plan.cells(table)
+    for table, axes in enumerate(plan.tables):
+        cells = math.prod([groups[f] for f in axes])
         total += 8 * cells
         if cells > MAX_CELLS or 8 * cells > max_bytes:
-            names = ", ".join(f"'{plan.features[f].column}' ({plan.features[f].groups:,})" for f in plan.tables[table])
-            raise TableTooLargeError(
-                f"a table over {names} would have {cells:,} cells ({_bytes(8 * cells)}), more than fit into "
-                f"{_bytes(max_bytes)}; use fewer columns or coarser grids (bins) for them"
-            )
+            _refuse_table(plan, table, max_bytes)
     if total > max_bytes:
         raise TableTooLargeError(
             f"the {len(plan.tables):,} tables asked for at once would take {_bytes(total)}, more than "
             f"{_bytes(max_bytes)}; use coarser grids (bins) for the largest columns: {', '.join(_largest(plan))}"
         )
+
+
+def _refuse_table(plan: Plan, table: int, max_bytes: int) -> None:
+    cells = plan.cells(table)
+    names = ", ".join(f"'{plan.features[f].column}' ({plan.features[f].groups:,})" for f in plan.tables[table])
+    raise TableTooLargeError(
+        f"a table over {names} would have {cells:,} cells ({_bytes(8 * cells)}), more than fit into "
+        f"{_bytes(max_bytes)}; use fewer columns or coarser grids (bins) for them"
+    )
 
 
 def _largest(plan: Plan) -> list[str]:
