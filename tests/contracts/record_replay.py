@@ -15,7 +15,7 @@ import pytest
 
 import sklar.pipeline.fit as fit_module
 import sklar.private.door as door_module
-from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
+from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.pipeline.fitted import Model
 from sklar.private.recorder import Recorder
@@ -63,8 +63,8 @@ def compare(one: Recording, other: Recording) -> list[str]:
         faults.append("the method asked different questions")
     if one.charges != other.charges:
         faults.append("the charges differ")
-    if [(x.kind, x.settings, [e.shape for e in x.exact]) for x in one.looks] != [
-        (x.kind, x.settings, [e.shape for e in x.exact]) for x in other.looks
+    if [(x.kind, x.settings, shapes(x.exact)) for x in one.looks] != [
+        (x.kind, x.settings, shapes(x.exact)) for x in other.looks
     ]:
         return [*faults, "the noise or the shapes differ"]
     if len(one.looks) != len(one.charges):
@@ -85,11 +85,40 @@ def _noise_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
         noise, resolution = look.settings
         same = noise.kind == events[0].noise.kind and np.isclose(noise.scale * resolution, events[0].noise.scale)
         return [] if same else ["the noise is not the one that was charged"]
+    if look.kind == "discover":
+        return _discovery_faults(look, events)
     _, epsilon, picks = look.settings
     return [] if (epsilon, picks) == (events[0].choice, events[0].picks) else ["the choice is not the one charged"]
 
 
+def _discovery_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
+    """Noise, threshold and floor are those that were charged, and nothing below the threshold is shown."""
+    charged = [(event.noise, event.threshold, event.floor) for event in events]
+    used = [(request.noise, request.threshold, request.floor) for request in look.settings]
+    faults = [] if charged == used else ["the noise, threshold or floor is not the one that was charged"]
+    low = any((release.counts < event.threshold).any() for release, event in zip(look.answer, events, strict=True))
+    return [*faults, *(["a label below the threshold is shown"] if low else [])]
+
+
+def _label_faults(one: dict[str, int], other: dict[str, int], event: DiscoveryEvent) -> list[str]:
+    """Counts of neighbours: what both list moves as a table may; what one lists alone is close to the floor."""
+    both = np.array([one[label] - other[label] for label in one if label in other], dtype=float)
+    alone = [
+        {label: n for label, n in mine.items() if label not in yours} for mine, yours in ((one, other), (other, one))
+    ]
+    k = event.unit.rows_per_person
+    faults = [] if np.abs(both).sum() <= event.unit.l1 else ["the labels of both moved too far"]
+    if any(len(labels) > k for labels in alone):
+        faults.append("one person brought more labels than rows")
+    if any(n > event.floor - 1 + k for labels in alone for n in labels.values()):
+        faults.append("a label that only one neighbour lists has too many rows")
+    return faults
+
+
 def _change_faults(a: Look, b: Look, events: tuple[Any, ...]) -> list[str]:
+    if a.kind == "discover":
+        triples = zip(a.exact, b.exact, events, strict=True)
+        return [fault for one, other, event in triples for fault in _label_faults(one, other, event)]
     faults: list[str] = []
     for x, y in zip(a.exact, b.exact, strict=True):
         change = np.abs(x.astype(float) - y.astype(float)).ravel()
@@ -109,11 +138,16 @@ def _change_faults(a: Look, b: Look, events: tuple[Any, ...]) -> list[str]:
     return faults
 
 
+def shapes(exact: list[Any]) -> list[tuple[int, ...]]:
+    """Shapes of tables; lists of labels have none, since how many there are is not shown."""
+    return [() if isinstance(x, dict) else x.shape for x in exact]
+
+
 def _old_answer(answers: Recording, place: int, kind: str, exact: list[np.ndarray]) -> Any:
     if place >= len(answers.looks):
         raise DivergedError("asked different questions: one more")
     old = answers.looks[place]
-    if old.kind != kind or [x.shape for x in old.exact] != [x.shape for x in exact]:
+    if old.kind != kind or shapes(old.exact) != shapes(exact):
         raise DivergedError("asked different questions: other tables")
     return old.answer
 
@@ -145,6 +179,13 @@ def _tap_noise(tap: pytest.MonkeyPatch, recording: Recording, answers: Recording
         settings = (sensitivity, epsilon, picks)
         return answered("choose", [scores], settings, lambda: real_pick(scores, sensitivity, epsilon, picks))
 
+    real_labels = door_module.noisy_labels
+
+    def labels(requests: Any, exact: dict[str, dict[str, int]]) -> Any:
+        listed: list[Any] = [dict(exact[request.column]) for request in requests]
+        return answered("discover", listed, tuple(requests), lambda: real_labels(requests, exact))
+
+    tap.setattr(door_module, "noisy_labels", labels)
     tap.setattr(door_module, "add_noise_to_all", tables)
     tap.setattr(door_module, "add_noise", vector)
     tap.setattr(door_module, "pick_noisy", pick)
