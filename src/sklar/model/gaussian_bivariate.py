@@ -1,0 +1,125 @@
+"""The bivariate normal distribution for many pairs at once, and the correlation behind a given joint probability."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+LARGEST_CORR = 0.9999
+"""Solved correlations stay within this, so that a perfect dependence still leaves a usable matrix."""
+_FAR = 37.5
+"""Normal scores beyond this have tails below 1e-307 and are moved here."""
+_MOST_STEPS = 60
+_TOLERANCE = 1e-11
+_CHUNK = 1 << 18
+
+
+def bivariate_normal_cdf(h: ArrayLike, k: ArrayLike, corr: ArrayLike) -> Floats:
+    """P(X <= h, Y <= k) for standard normals with the given correlation, by Owen's T function.
+
+    Phi2(h, k; r) = (Phi(h) + Phi(k)) / 2 - T(h, (k - r h) / (h s)) - T(k, (h - r k) / (k s)) - b, with
+    s = sqrt(1 - r^2) and b = 1/2 where h k < 0, or h k = 0 and h + k < 0 (Owen 1956). At |r| = 1 the Frechet bounds.
+    """
+    from scipy.special import ndtr, owens_t  # not at import time: scipy.special is slow to load
+
+    h, k, r = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (h, k, corr)))
+    h, k, r = _tamed(h), _tamed(k), np.clip(r, -1.0, 1.0)
+    left, right = ndtr(h), ndtr(k)
+    s = np.sqrt((1.0 - r) * (1.0 + r))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        first = owens_t(h, _slope(h, k, r, s))
+        second = owens_t(k, _slope(k, h, r, s))
+        origin = 0.25 + np.arcsin(r) / (2 * np.pi)
+    opposite = (h * k < 0) | ((h * k == 0) & (h + k < 0))
+    value = (left + right) / 2 - first - second - np.where(opposite, 0.5, 0.0)
+    value = np.where((h == 0) & (k == 0), origin, value)
+    low, high = np.maximum(left + right - 1.0, 0.0), np.minimum(left, right)
+    value = np.where(r >= 1, high, np.where(r <= -1, low, value))
+    return np.clip(value, low, high)
+
+
+def _tamed(score: Floats) -> Floats:
+    """Within the range of normal scores, and exactly 0 where a product of two would underflow."""
+    return np.where(np.abs(score) < 1e-100, 0.0, np.clip(score, -_FAR, _FAR))
+
+
+def _slope(h: Floats, k: Floats, r: Floats, s: Floats) -> Floats:
+    """(k - r h) / (h s), with its limit of one sign or the other at h = 0."""
+    slope = (k - r * h) / (h * s)
+    return np.nan_to_num(np.where(h == 0, np.copysign(np.inf, k), slope), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def frechet_bounds(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
+    """Least and largest joint probability of two events of probabilities p and q."""
+    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    return np.maximum(p + q - 1.0, 0.0), np.minimum(p, q)
+
+
+def solve_latent_corr(h: ArrayLike, k: ArrayLike, joint: ArrayLike, largest: float = LARGEST_CORR) -> Floats:
+    """The correlation r with Phi2(h, k; r) = joint, for all pairs at once; never fails.
+
+    With r = sin(t), Phi2 = Phi(h) Phi(k) + (1 / 2 pi) int_0^t exp(-(h^2 + k^2 - 2 h k sin u) / (2 cos^2 u)) du, which
+    rises strictly in t (Drezner and Wesolowsky 1990). Newton steps in t use the integrand as the slope and are kept
+    inside a shrinking bracket. Joint probabilities at or beyond the Frechet bounds give -largest or +largest; pairs
+    from which nothing can be learned, since an event has probability 0 or 1, give 0.
+
+    Args:
+        h: Normal score of the first event {X <= h}.
+        k: Normal score of the second.
+        joint: Probability of both.
+        largest: Bound on the absolute correlation.
+    """
+    h, k, joint = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (h, k, joint)))
+    shape = h.shape
+    flat = [np.ascontiguousarray(x).ravel() for x in (h, k, joint)]
+    out = np.empty(flat[0].size)
+    for start in range(0, out.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        out[part] = _solve(flat[0][part], flat[1][part], flat[2][part], largest)
+    return out.reshape(shape)
+
+
+def _solve(h: Floats, k: Floats, joint: Floats, largest: float) -> Floats:
+    edge = np.arcsin(largest)
+    corr = np.zeros(h.size)
+    known = np.isfinite(h) & np.isfinite(k) & np.isfinite(joint) & (np.abs(h) < _FAR) & (np.abs(k) < _FAR)
+    at = np.flatnonzero(known)
+    above = joint[at] >= bivariate_normal_cdf(h[at], k[at], largest) - _TOLERANCE
+    below = joint[at] <= bivariate_normal_cdf(h[at], k[at], -largest) + _TOLERANCE
+    # An event so rare that both bounds meet tells nothing about the correlation: it stays 0.
+    corr[at[above & ~below]], corr[at[below & ~above]] = largest, -largest
+    at = at[~above & ~below]
+    low, high = np.full(at.size, -edge), np.full(at.size, edge)
+    angle = np.clip(_first_angle(h[at], k[at], joint[at]), -0.95 * edge, 0.95 * edge)
+    for _ in range(_MOST_STEPS):
+        if not at.size:
+            break
+        gap = bivariate_normal_cdf(h[at], k[at], np.sin(angle)) - joint[at]
+        low, high = np.where(gap < 0, angle, low), np.where(gap >= 0, angle, high)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = angle - gap / _slope_at(h[at], k[at], angle)
+        inside = (step > low) & (step < high)
+        moved = np.where(inside, step, (low + high) / 2)
+        corr[at] = np.sin(angle)
+        going = (np.abs(gap) > _TOLERANCE) & (high - low > 1e-12)
+        at, low, high, angle = at[going], low[going], high[going], moved[going]
+    return corr
+
+
+def _slope_at(h: Floats, k: Floats, angle: Floats) -> Floats:
+    sine, cosine = np.sin(angle), np.cos(angle)
+    return np.exp(-(h * h + k * k - 2 * h * k * sine) / (2 * cosine * cosine)) / (2 * np.pi)
+
+
+def _first_angle(h: Floats, k: Floats, joint: Floats) -> Floats:
+    """Between the Frechet bounds as far as the joint probability is between them and independence."""
+    from scipy.special import ndtr
+
+    p, q = ndtr(h), ndtr(k)
+    low, high = frechet_bounds(p, q)
+    excess = joint - p * q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(excess > 0, excess / (high - p * q), excess / (p * q - low))
+    return np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=-1.0) * np.pi / 2

@@ -1,0 +1,72 @@
+"""Correlated normal vectors in blocks: single precision, one factor, threads for the draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.gaussian_nearest import nearest_correlation
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+BLOCK_ENTRIES = 1 << 23
+"""A block of draws has about this many numbers (32 MB), whatever the number of columns."""
+FEWEST_ROWS = 256
+PARTS = 8
+"""A block is filled by this many generators, so that threads share the work and the draws do not depend on them."""
+
+
+def factor_of(corr: Floats) -> Floats:
+    """Lower Cholesky factor of a correlation matrix; one that has none is replaced by the nearest that has."""
+    try:
+        return np.asarray(np.linalg.cholesky(corr), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.cholesky(nearest_correlation(corr)), dtype=np.float64)
+
+
+def latent_blocks(
+    factor: Floats, rows: int, rng: np.random.Generator, *, balanced: bool = False, entries: int = BLOCK_ENTRIES
+) -> Iterator[tuple[slice, Singles]]:
+    """Blocks of normal vectors: the rows of the block, and one line of the array per column.
+
+    Args:
+        factor: Lower triangular factor of the correlation matrix.
+        rows: Number of vectors in all.
+        rng: Source of randomness; every part of a block gets a generator of its own.
+        balanced: Turn each tall block so that its sample means are 0 and its sample correlations those of the model.
+        entries: Numbers in a block.
+    """
+    width = len(factor)
+    single = factor.astype(np.float32)
+    height = max(FEWEST_ROWS, entries // max(width, 1))
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        for start in range(0, rows, height):
+            stop = min(start + height, rows)
+            draws = _draws(width, stop - start, rng, pool)
+            if balanced and stop - start > 4 * width:
+                draws = _turned(draws)
+            yield slice(start, stop), single @ draws
+
+
+def _draws(width: int, height: int, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Singles:
+    out = np.empty((width, height), dtype=np.float32)
+    flat, cuts = out.reshape(-1), np.linspace(0, out.size, PARTS + 1).astype(np.int64)
+
+    def fill(part: int, child: np.random.Generator) -> None:
+        child.standard_normal(dtype=np.float32, out=flat[cuts[part] : cuts[part + 1]])
+
+    list(pool.map(fill, range(PARTS), rng.spawn(PARTS)))
+    return out
+
+
+def _turned(draws: Singles) -> Singles:
+    """Draws with sample mean 0 and sample covariance the identity."""
+    centered = draws - draws.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    spread = (centered @ centered.T).astype(np.float64) / centered.shape[1]
+    inverse = np.linalg.inv(np.linalg.cholesky(spread))
+    return inverse.astype(np.float32) @ centered
