@@ -27,6 +27,8 @@ def header_end(text: bytes) -> int | None:
     A line break inside quotes belongs to a name. As in cells, quotes open at the start of a name only.
     """
     start = len(text) - len(text.lstrip(b"\r\n"))
+    if text.find(b"\n", start) < 0 and text.find(b"\r", start) < 0:
+        return None
     quoted = False
     for mark in _MARKS.finditer(text, start):
         at, byte = mark.start(), mark.group()

@@ -34,6 +34,7 @@ class IpcFile(Source):
         reader = self._open(sorted(places))
         total = getattr(reader, "num_record_batches", 0)
         for number, batch in enumerate(_each_batch(reader), 1):
+            batch.validate(full=True)  # offsets of a damaged file may point anywhere in memory
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(start, BATCH_ROWS).select(list(columns))
             if self._progress and total:
