@@ -62,10 +62,11 @@ class BinaryWork:
 
     def counts(self) -> dict[int, Counts]:
         """The tables so far: two by two from the ones of both, of each, and the number of rows."""
-        row = {feature: at for at, feature in enumerate(self.features)}
         single, total = self.ones.diagonal(), self.rows[0]
+        row = np.zeros(len(self.plan.features), dtype=np.int64)
+        row[list(self.features)] = np.arange(len(self.features))
         alone = {t: single[row[self.plan.tables[t][0]]] for t in self.singles}
-        at = np.array([[row[f] for f in self.plan.tables[t]] for t in self.pairs])
+        at = row[np.array([self.plan.tables[t] for t in self.pairs])]
         both, left, right = self.ones[at.min(axis=1), at.max(axis=1)], single[at[:, 0]], single[at[:, 1]]
         cells = np.stack([total - left - right + both, right - both, left - both, both], axis=1).reshape(-1, 2, 2)
         return dict(zip(self.pairs, cells, strict=True)) | {t: np.array([total - n, n]) for t, n in alone.items()}

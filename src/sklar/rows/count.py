@@ -60,10 +60,9 @@ def _count_plan(rows: EncodedRows, plan: Plan) -> dict[int, Counts]:
 
 def _derivable(plan: Plan, done: set[int]) -> dict[int, tuple[int, int]]:
     """For one-way tables, a counted table of moderate size with the same feature, and the feature's axis in it."""
-    homes: dict[int, tuple[int, int]] = {}
-    for table, axes in enumerate(plan.tables):
-        if len(axes) > 1 and plan.cells(table) <= DERIVED_CELLS:
-            for axis, feature in enumerate(axes):
-                homes.setdefault(feature, (table, axis))
-    ones = [t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done]
-    return {t: homes[plan.tables[t][0]] for t in ones if plan.tables[t][0] in homes}
+    singles = {axes[0]: t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done}
+    found: dict[int, tuple[int, int]] = {}
+    for table, axes in enumerate(plan.tables if singles else ()):
+        if len(axes) > 1 and any(f in singles for f in axes) and plan.cells(table) <= DERIVED_CELLS:
+            found |= {singles.pop(f): (table, axis) for axis, f in enumerate(axes) if f in singles}
+    return found
