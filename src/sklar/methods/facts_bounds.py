@@ -16,10 +16,10 @@ from sklar.methods.facts_marks import PAY
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.ticks import parse_time
 
-FALSE_ALARM = 0.01
+FALSE_ALARM = 1e-4
 """Probability with which empty cells look occupied somewhere."""
 WIDTHS = (1, 2, 4, 8, 16)
-NEXT_STDS = 3.0
+NEXT_STDS = 3.5
 """Cells right beside the occupied ones are likely tails of them: less is asked of their sum."""
 
 
