@@ -149,3 +149,14 @@ def test_ceiling_bounds_the_excess():
     ceiling = weight_ceiling(weights, excess=0.02, most=1e9)
     assert np.maximum(weights - ceiling, 0).sum() <= 0.02 * weights.sum()
     assert np.maximum(weights - 0.99 * ceiling, 0).sum() > 0.02 * weights.sum() * 0.9
+
+
+def test_cells_without_particles_get_no_tilt():
+    """Else a fresh particle that lands there would outweigh everything."""
+    rng = np.random.default_rng(9)
+    particles = rng.random((4_000, 2)) * np.array([1.0, 0.7])
+    tables = [soft((0, 1), np.full(12, 1 / 12), 1e-9), soft((1,), np.full(4, 1 / 4), 1e-9)]
+    draft = Calibration(partitions=PARTS, tables=tuple(tables), level=0.0, effective=1.0, ceiling=1.0)
+    found, _ = calibrate(PARTS, tables, cell_matrix(draft, SCALES, particles))
+    assert np.all(found.tables[0].dual.reshape(3, 4)[:, 3] == 0)
+    assert found.tables[1].dual[3] == 0

@@ -49,7 +49,7 @@ def make_model(tilted=True):
             (edge(0, 2, (1,), 0.4), edge(2, 3, (1,), -0.3)),
         ),
     )
-    facts = VineFacts(rows=1_000.0, margin_error=(), strength=1.0, pairs=2)
+    facts = VineFacts(rows=1_000.0, margin_error=(), strength=1.0, pairs=2, noise="gaussian")
     plain = VineModel(margins=margins, scales=scales, vine=vine, calibration=empty_calibration(), facts=facts)
     return tilt(plain, rng) if tilted else plain
 
@@ -187,3 +187,14 @@ def test_effective_size_limits():
     assert effective_size(np.ones(10)) == 10.0
     assert effective_size(np.array([1.0, 0.0, 0.0])) == 1.0
     assert effective_size(np.zeros(3)) == 0.0
+
+
+def test_description_tells_the_trees():
+    told = MODEL.describe(["a", "b", "c", "d"])
+    first, second = told["trees"]
+    assert {(e["first"], e["second"]) for e in first["edges"]} == {("a", "b"), ("b", "c"), ("b", "d")}
+    assert second["edges"][0]["given"] == ["b"]
+    assert told["calibration"]["tables"] == 2
+    drawing = told["drawing"].splitlines()
+    assert drawing[0] == "b"
+    assert len(drawing) == 4

@@ -122,7 +122,8 @@ def calibrate(
     tables: Sequence[SoftTable],
     cells: np.ndarray,
     sweeps: int = 100,
-    tolerance: float = 1e-4,
+    tolerance: float = 5e-4,
+    most: float = np.inf,
 ) -> tuple[Calibration, np.ndarray]:
     """Weights of particles that minimize KL(w || uniform) + sum_k |A_k w - y_k|^2 / (2 v_k).
 
@@ -136,6 +137,8 @@ def calibrate(
         cells: cell of each particle (column) in each table (row), 16-bit.
         sweeps: largest number of rounds over all tables.
         tolerance: stop when a table moves less mass than this on average.
+        most: log-weights that the starting duals give are cut here; fresh particles may be far outside of what the
+            duals were fitted on.
 
     Returns:
         The tilt, and the normalized weights of the particles.
@@ -148,11 +151,11 @@ def calibrate(
     observed = np.concatenate([table.observed for table in tables])
     variance = np.repeat([table.variance for table in tables], np.diff(offsets))
     dual = np.concatenate([table.dual for table in tables])
-    weights = _normalized(tilt(cells, offsets, dual))
+    weights = _normalized(np.minimum(tilt(cells, offsets, dual), most))
     soft_fit(cells, offsets, observed, np.maximum(variance, 1e-16), dual, weights, sweeps, tolerance)
     logs = tilt(cells, offsets, dual)
     fitted = [replace(t, dual=dual[a:b].copy()) for t, a, b in zip(tables, offsets[:-1], offsets[1:], strict=True)]
-    return _summary(partitions, tuple(fitted), logs), _normalized(logs)
+    return _summary(partitions, tuple(fitted), logs), weights / weights.sum()
 
 
 def _normalized(logs: np.ndarray) -> np.ndarray:

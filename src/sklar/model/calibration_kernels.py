@@ -26,8 +26,8 @@ def solve_cell(mass: float, observed: float, variance: float, dual: float) -> fl
     upper bounds of the root: that of the linear part alone, and, where d >= 0, log((observed - variance dual) / mass).
     """
     bound = observed / variance - dual
-    if mass <= 1e-25:  # no particle to carry the cell: only the penalty is left, and it may not drift
-        return min(max(bound, 0.0), 30.0)
+    if mass <= 1e-25:  # no particle carries the cell, so there is nothing to learn: at most go back to no tilt
+        return min(max(min(bound, -dual), 0.0), 30.0)
     rest = observed - variance * dual
     d = bound
     if rest > 0:

@@ -12,7 +12,8 @@ from sklar.model.scale import Scale, cells_at, codes_at, codes_inside
 from sklar.model.vine import Vine
 from sklar.model.vine_sampling import simulate_vine
 
-POLISHING_SWEEPS = 20
+POLISHING_SWEEPS = 100
+POLISHING_TOLERANCE = 1e-3
 MOST_CELL_NUMBERS = 60_000_000
 
 
@@ -40,7 +41,14 @@ def draw_pool(
     """
     particles = simulate_vine(vine, size, rng, stratified=True)
     cells = cell_matrix(calibration, scales, particles)
-    _, weights = calibrate(calibration.partitions, calibration.tables, cells, sweeps=POLISHING_SWEEPS)
+    _, weights = calibrate(
+        calibration.partitions,
+        calibration.tables,
+        cells,
+        sweeps=POLISHING_SWEEPS,
+        tolerance=POLISHING_TOLERANCE,
+        most=calibration.level + np.log(calibration.ceiling),
+    )
     return Pool(particles=particles, table_cells=cells, weights=weights)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sklar.model.pool import draw_pool, fill_rows, pool_size
 from sklar.model.rounding import proposals, round_rows, systematic
 from sklar.model.scale import Scale
 from sklar.model.vine import Vine
+from sklar.model.vine_description import describe_trees, draw_first_tree
 
 ROWS_AT_A_TIME = 40_000
 ROUNDING_PARTICLES = (5.0, 15.0)
@@ -34,12 +36,14 @@ class VineFacts:
         margin_error: expected total variation error of each margin from the known noise.
         strength: prior strength c of the calibration, or 0 when there was none.
         pairs: number of measured pair tables.
+        noise: kind of noise on the released tables, "gaussian" or "laplace".
     """
 
     rows: float
     margin_error: tuple[float, ...]
     strength: float
     pairs: int
+    noise: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +68,21 @@ class VineModel:
     def rows_estimate(self) -> int:
         """Default size of a sample: the noisy (or public) number of rows."""
         return max(round(self.facts.rows), 1)
+
+    def describe(self, names: Sequence[str]) -> dict[str, Any]:
+        """The trees, a drawing of the first, and how the fit went, as plain data."""
+        return {
+            "kind": "vine",
+            "trees": describe_trees(self.vine, names),
+            "drawing": draw_first_tree(self.vine, names),
+            "pair_tables": self.facts.pairs,
+            "calibration": {
+                "tables": len(self.calibration.tables),
+                "effective_sample_size": round(self.calibration.effective, 4),
+                "prior_strength": round(self.facts.strength, 1),
+            },
+            "expected_margin_error": dict(zip(names, self.facts.margin_error, strict=False)),
+        }
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Rows as base codes, shape (rows, columns), Fortran order, without rounding to the tables.

@@ -1,0 +1,115 @@
+"""Error bars: coverage where it is promised, labels where it is not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sklar.errors import UsageError
+from sklar.model.calibration import Calibration, Partition, SoftTable
+from sklar.model.intervals import NOISE_ONLY, PROMISED, count_interval, released_interval
+from sklar.model.margin import Margin
+from sklar.model.paircopula import GaussianPair
+from sklar.model.scale import lay_out
+from sklar.model.vine import Edge, Vine
+from sklar.model.vine_model import VineFacts, VineModel
+
+ROWS, SIGMA, STRENGTH = 5_000.0, 25.0, 400.0
+TRUTH = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(3, 4) * ROWS
+
+
+def make_model(noise):
+    """Three columns; a released table of the first two, in which the second column's codes 4 and 5 share a group."""
+    sizes = (3, 5, 4)
+    margins = tuple(
+        Margin(column=f"c{j}", starts=np.arange(size), mass=np.full(size, 1 / size), size=size)
+        for j, size in enumerate(sizes)
+    )
+    parts = (
+        Partition(column=0, lookup=np.arange(3), count=3),
+        Partition(column=1, lookup=np.array([0, 1, 2, 3, 3]), count=4),
+        Partition(column=2, lookup=np.arange(4), count=4),
+    )
+    variance = STRENGTH * (SIGMA / ROWS) ** 2
+    observed = (TRUTH + noise).ravel() / ROWS
+    tables = (
+        SoftTable(parts=(0, 1), observed=observed, variance=variance, dual=np.zeros(12)),
+        SoftTable(parts=(2,), observed=np.full(4, 0.25), variance=variance, dual=np.zeros(4)),
+    )
+    edges = tuple(
+        Edge(first=a, second=b, given=(), copula=GaussianPair(corr=0.3), family="gaussian", tau=0.2)
+        for a, b in ((0, 1), (1, 2))
+    )
+    return VineModel(
+        margins=margins,
+        scales=tuple(lay_out(m.starts, m.mass, m.size, nominal=False) for m in margins),
+        vine=Vine(size=3, trees=(edges,)),
+        calibration=Calibration(partitions=parts, tables=tables, level=0.0, effective=1.0, ceiling=np.inf),
+        facts=VineFacts(rows=ROWS, margin_error=(), strength=STRENGTH, pairs=1, noise="gaussian"),
+    )
+
+
+QUERIES = {
+    "one cell": ({0: [1], 1: [2]}, lambda t: t[1, 2]),
+    "a group of codes": ({0: [0], 1: [3, 4]}, lambda t: t[0, 3]),
+    "a margin": ({0: [0, 2]}, lambda t: t[[0, 2]].sum()),
+    "many cells": ({0: [0, 1], 1: [0, 1, 2]}, lambda t: t[:2, :3].sum()),
+}
+
+
+def masks(query):
+    sizes = (3, 5, 4)
+    return {j: np.isin(np.arange(sizes[j]), values) for j, values in query.items()}
+
+
+@pytest.mark.parametrize("query, truth", QUERIES.values(), ids=QUERIES.keys())
+def test_promised_coverage_is_kept(query, truth):
+    rng = np.random.default_rng(1)
+    held = []
+    for _ in range(1_000):
+        model = make_model(np.round(rng.normal(0, SIGMA, (3, 4))))
+        interval = released_interval(model, masks(query), 0.9)
+        assert interval.label == PROMISED
+        held.append(interval.low <= truth(TRUTH) <= interval.high)
+    assert 0.9 - 0.05 < np.mean(held) < 0.9 + 0.045
+
+
+def test_queries_that_cut_a_group_or_need_other_columns_are_noise_only():
+    model = make_model(np.zeros((3, 4)))
+    rng = np.random.default_rng(2)
+    for query in ({1: [3]}, {0: [0], 2: [1]}):
+        interval = count_interval(model, masks(query), rng)
+        assert interval.label == NOISE_ONLY
+        assert interval.low < interval.estimate < interval.high
+
+
+def test_the_quietest_table_answers():
+    model = make_model(np.zeros((3, 4)))
+    finer = SoftTable(
+        parts=(0,), observed=np.array([0.2, 0.3, 0.5]), variance=STRENGTH * (5.0 / ROWS) ** 2, dual=np.zeros(3)
+    )
+    model = replace(model, calibration=replace(model.calibration, tables=(*model.calibration.tables, finer)))
+    interval = count_interval(model, masks({0: [2]}), np.random.default_rng(3))
+    assert np.isclose(interval.estimate, 0.5 * ROWS)
+    assert interval.high - interval.estimate < 12
+
+
+def test_noise_only_bars_grow_with_the_noise():
+    quiet = make_model(np.zeros((3, 4)))
+    loud = replace(
+        quiet,
+        calibration=replace(
+            quiet.calibration, tables=tuple(replace(t, variance=t.variance * 25) for t in quiet.calibration.tables)
+        ),
+    )
+    loud = replace(loud, facts=replace(loud.facts, strength=STRENGTH))
+    rng = np.random.default_rng(4)
+    query = masks({0: [0], 1: [3], 2: [1]})
+    widths = [i.high - i.low for i in (count_interval(m, query, rng) for m in (quiet, loud))]
+    assert widths[0] > 0
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, 95])
+def test_senseless_coverage_is_refused(coverage):
+    with pytest.raises(UsageError):
+        count_interval(make_model(np.zeros((3, 4))), masks({0: [0]}), np.random.default_rng(5), coverage)
