@@ -1,0 +1,130 @@
+"""Kill -9 at every step: the ledger still reads, covers all that was released, and the fit resumes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.contracts.tables import people, schema
+
+import sklar
+from sklar.accounting.ledger import create_ledger, read_ledger
+from sklar.errors import OverspendError
+
+# Runs a fit that kills itself at the given moment of the given step.
+DRIVER = """
+import os, signal, sys
+import sklar, sklar.private.recorder as r
+moment, step, data, toml, ledger, out = sys.argv[1:]
+def die(): os.kill(os.getpid(), signal.SIGKILL)
+real_charge, real_append, real_note = r.Recorder.charge, r.append_synced, r.FitAccount.record_release
+def charge(self, events, label):
+    place = len(self.steps)
+    if moment == "before charge" and place == int(step): die()
+    number = real_charge(self, events, label)
+    if moment == "after charge" and place == int(step): die()
+    return number
+def append(path, line):
+    place = sum(1 for _ in open(path)) if os.path.exists(path) else 0
+    if moment == "half a release" and place == int(step):
+        open(path, "a").write(line[: len(line) // 2]); die()
+    real_append(path, line)
+    if moment == "release not noted" and place == int(step): die()
+def note(self, number, digest):
+    real_note(self, number, digest)
+    if moment == "after release" and number == int(step): die()
+r.Recorder.charge, r.append_synced, r.FitAccount.record_release = charge, append, note
+sklar.fit(data, toml, method="independent", epsilon=1.0, ledger=ledger).save(out)
+"""
+MOMENTS = ["before charge", "after charge", "half a release", "release not noted", "after release", "never"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    people(300).to_parquet(tmp_path / "people.parquet")
+    schema().write(tmp_path / "people.toml")
+    return tmp_path
+
+
+def run(place: Path, moment: str, step: int) -> int:
+    files = [str(place / name) for name in ("people.parquet", "people.toml", "people.ledger", "m.sklar")]
+    return subprocess.run([sys.executable, "-c", DRIVER, moment, str(step), *files], check=False).returncode
+
+
+@pytest.mark.parametrize(("step", "moment"), [(i % 2, moment) for i, moment in enumerate(MOMENTS[:-1])])
+def test_a_killed_fit_resumes(place: Path, moment: str, step: int) -> None:
+    assert run(place, moment, step) == -signal.SIGKILL
+    view = read_ledger(place / "people.ledger")
+    (fit,) = view.unfinished
+    released = len(fit.digests)
+    kept = _released_lines(place, fit.digests)
+    assert run(place, "never", 0) == 0
+    after = read_ledger(place / "people.ledger")
+    assert len(after.fits) == 1
+    assert after.fits[0].closed
+    # A step that was charged but whose release was lost is charged again; nothing else is.
+    lost = moment in ("after charge", "half a release", "release not noted")
+    assert after.fits[0].repeated == lost
+    assert after.totals().epsilon > 1.0 if lost else after.totals().epsilon <= 1.0 + 1e-6
+    model = sklar.load(place / "m.sklar")
+    assert [_line(step) for step in model.releases[:released]] == kept
+    assert (model.claim.epsilon or 0) >= after.totals().epsilon - 1e-6
+    assert not list(place.glob("*.releases")) and not list(place.glob("*.lock"))
+
+
+def test_a_repeated_step_is_refused_when_the_cap_forbids_it(place: Path) -> None:
+    create_ledger(place / "people.ledger", "people", epsilon=1.0, delta=1e-9)
+    assert run(place, "after charge", 1) == -signal.SIGKILL
+    with pytest.raises(OverspendError):
+        sklar.fit(place / "people.parquet", schema(), method="independent", epsilon=1.0, ledger=place / "people.ledger")
+    assert read_ledger(place / "people.ledger").totals().epsilon <= 1.0 + 1e-6
+
+
+def test_two_processes_race_for_the_last_epsilon(place: Path) -> None:
+    create_ledger(place / "people.ledger", "people", epsilon=1.0, delta=1e-9)
+    data, facts = str(place / "people.parquet"), str(place / "people.toml")
+    command = [sys.executable, "-m", "sklar", "fit", data, "-s", facts, "-e", "1", "--method", "independent"]
+    command += ["--ledger", str(place / "people.ledger")]
+    racers = [
+        subprocess.Popen([*command, "-o", str(place / f"{i}.sklar")], stderr=subprocess.PIPE, text=True)
+        for i in range(3)
+    ]
+    results = [(racer.communicate()[1], racer.returncode) for racer in racers]
+    assert sorted(code for _, code in results) == [0, 1, 1]
+    assert all("Traceback" not in text for text, _ in results)
+    assert sum((place / f"{i}.sklar").exists() for i in range(3)) == 1
+    assert read_ledger(place / "people.ledger").totals().epsilon <= 1.0 + 1e-6
+
+
+def test_a_second_process_does_not_resume_a_living_fit(place: Path) -> None:
+    """The same fit started twice at once: two fits, each with its own reservation."""
+    files = [str(place / name) for name in ("people.parquet", "people.toml", "people.ledger", "m.sklar")]
+    both = [subprocess.Popen([sys.executable, "-c", DRIVER, "never", "0", *files]) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert len(read_ledger(place / "people.ledger").fits) == 2
+
+
+def _released_lines(place: Path, digests: dict[int, str]) -> list[str]:
+    from sklar.release.record import line_digest
+
+    lines = [line for path in place.glob("*.releases") for line in path.read_text().split("\n")]
+    return [line for line in lines if line_digest(line) in digests.values()]
+
+
+def _line(recorded: object) -> str:
+    from sklar.release.record import record_line
+
+    line = record_line(recorded)  # type: ignore[arg-type]
+    assert json.loads(line)
+    return line
+
+
+def test_the_driver_kills_for_real(place: Path) -> None:
+    assert os.name == "posix"
+    assert run(place, "before charge", 0) == -signal.SIGKILL
+    assert not (place / "m.sklar").exists()
