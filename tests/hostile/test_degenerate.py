@@ -71,7 +71,8 @@ def test_vine(choice: str, epsilon: float) -> None:
 
 @pytest.mark.parametrize("choice", ["everything", "points", "one point"])
 @pytest.mark.parametrize("options", [
-    {"neighbours": "replace"}, {"rows_per_person": 1000}, {"delta": 0.0}, {"calibration": False}, {"depth": 1}, {"rho": 1e-9},
+    {"neighbours": "replace"}, {"rows_per_person": 1000}, {"delta": 0.0}, {"calibration": False}, {"depth": 1},
+    {"rho": 1e-9},
 ], ids=str)  # fmt: skip
 def test_vine_under_odd_settings(choice: str, options: dict[str, object]) -> None:
     budget = {} if "rho" in options else {"epsilon": 0.01}

@@ -175,7 +175,8 @@ def test_forged_members_with_fitting_checksums(
 @pytest.mark.parametrize("manifest", [
     b"", b"null", b"[]", b"{}", b"[" * 100_000, b'{"format": "sklar-model"}',
     b'{"format": "other", "version": 1, "members": {}}', b'{"format": "sklar-model", "version": 1, "members": 5}',
-    b'{"format": "sklar-model", "version": 99, "members": {}}', b'{"format": "sklar-model", "version": "x", "members": {}}',
+    b'{"format": "sklar-model", "version": 99, "members": {}}',
+    b'{"format": "sklar-model", "version": "x", "members": {}}',
 ], ids=lambda m: m[:50].decode())  # fmt: skip
 def test_manifests_that_are_none(manifest: bytes, whole: bytes, tmp_path: Path) -> None:
     members = {**members_of(whole), "manifest.json": manifest}

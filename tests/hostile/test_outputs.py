@@ -74,9 +74,10 @@ def test_a_full_disk_and_everything_else_that_writes(place: Path) -> None:
 
 NAMES = [
     "../../x", "a/b", "/etc/passwd", "con", "nul.csv", "n" * 100_000, "😀", "new\nline", "tab\there", "=cmd()",
-    "\u202eevil",     'quote"d', "a,b", "a;b", " lead", "trail ", "A", "e\u0301", "'; drop table data; --", "%s{0}", "-o", "\x7f", "0",
-    "None",     "rows", "data", "other", "null", "kind", "columns", "version", "constraints", "source", "__class__", "self", "mass",
-    "column", "name", "margins", "seed", "epsilon", "__index_level_0__", "index", "count", "class", "array", "pairs",
+    "\u202eevil", 'quote"d', "a,b", "a;b", " lead", "trail ", "A", "e\u0301", "'; drop table data; --", "%s{0}",
+    "-o", "\x7f", "0", "None", "rows", "data", "other", "null", "kind", "columns", "version", "constraints", "source",
+    "__class__", "self", "mass", "column", "name", "margins", "seed", "epsilon", "__index_level_0__", "index", "count",
+    "class", "array", "pairs",
 ]  # fmt: skip
 
 
@@ -111,8 +112,9 @@ def test_tricky_names_in_a_vine(name: str, tmp_path: Path) -> None:
 
 LABELS = [
     "a,b", 'q"q', '"', '""', "new\nline", "cr\rx", "\r\n", "=1+1", "+1", "-1", "@x", "\tx", " sp ", "'", "null", "NA",
-    "NaN",     "None", "true", "1", "1.0", "007", "1e5", "😀", "a;b", "a|b", "a\tb", "\ufeff", "\x1a", "\u2028", "é", "e\u0301",
-    "#N/A",     "\\N", "%s", "x" * 10_000, "\xa0nb\xa0", "\x0bvt\x0c", "\x1c", "../../x", "<script>alert(1)</script>",
+    "NaN", "None", "true", "1", "1.0", "007", "1e5", "😀", "a;b", "a|b", "a\tb", "\ufeff", "\x1a", "\u2028",
+    "é", "e\u0301",
+    "#N/A", "\\N", "%s", "x" * 10_000, "\xa0nb\xa0", "\x0bvt\x0c", "\x1c", "../../x", "<script>alert(1)</script>",
 ]  # fmt: skip
 
 
