@@ -4,7 +4,18 @@ from sklar.rows.batch import CodeBatch
 from sklar.rows.binary import exact_ones
 from sklar.rows.count import exact_counts
 from sklar.rows.label_counts import exact_label_counts
+from sklar.rows.pairs import exact_pair_counts, require_pair_room
 from sklar.rows.plan import TableSpec
 from sklar.rows.table import EncodedRows, open_rows
 
-__all__ = ["CodeBatch", "EncodedRows", "TableSpec", "exact_counts", "exact_label_counts", "exact_ones", "open_rows"]
+__all__ = [
+    "CodeBatch",
+    "EncodedRows",
+    "TableSpec",
+    "exact_counts",
+    "exact_label_counts",
+    "exact_ones",
+    "exact_pair_counts",
+    "open_rows",
+    "require_pair_room",
+]

@@ -61,12 +61,12 @@ def split_cells(data, stop, final, delimiter, slots, starts, ends):
         ends: Place after the last byte.
     """
     width, capacity = len(slots), starts.shape[1]
-    at, rows, used = 0, 0, 0
+    at = rows = used = np.int64(0)
     ending = np.zeros(256, dtype=np.bool_)
     ending[delimiter] = ending[LINE_FEED] = ending[RETURN] = True
     # A line break behind the text stops the innermost loop, which so need not watch for the end.
     data[stop] = LINE_FEED
-    spare = stop + 1
+    spare = np.int64(stop + 1)
     while at < stop and rows < capacity:
         if data[at] == LINE_FEED or data[at] == RETURN:
             at += 1

@@ -38,7 +38,7 @@ def word_list(codes: Mapping[str, int]) -> WordList:
     words = [word.encode("utf-8", "surrogatepass") for word in codes]
     offsets = np.zeros(len(words) + 1, dtype=np.int64)
     np.cumsum([len(w) for w in words], out=offsets[1:])
-    data = np.frombuffer(b"".join(words) or b"\0", dtype=np.uint8)
+    data = np.frombuffer(b"".join(words) or b"\0", dtype=np.uint8).copy()
     slots = np.zeros(1 << max(4, (4 * len(words)).bit_length()), dtype=np.int64)
     heads = np.zeros(len(words), dtype=np.uint64)
     _fill(data, offsets, slots, heads)

@@ -51,6 +51,7 @@ class PolarsFrame(Source):
         super().__init__()
         self._frame, self._progress = frame, options.progress
         self._lazy = not hasattr(frame, "iter_slices")
+        self.in_memory = not self._lazy
         self._names = tuple(frame.collect_schema().names())
 
     @property
@@ -65,7 +66,10 @@ class PolarsFrame(Source):
         import pyarrow as pa
 
         chosen = self._frame.select(list(columns))
-        slices = chosen.collect_batches(chunk_size=BATCH_ROWS) if self._lazy else chosen.iter_slices(BATCH_ROWS)
+        if self._lazy and not hasattr(chosen, "collect_batches"):
+            chosen = chosen.collect()  # polars before 1.34 has no way to collect in batches
+        in_batches = hasattr(chosen, "collect_batches")
+        slices = chosen.collect_batches(chunk_size=BATCH_ROWS) if in_batches else chosen.iter_slices(BATCH_ROWS)
         done, rows = 0, self.known_rows
         for part in slices:
             yield pa.RecordBatch.from_arrays([_from_polars(s) for s in part.get_columns()], names=list(columns))

@@ -57,7 +57,7 @@ class Source(ABC):
     """
 
     one_shot: ClassVar[bool] = False
-    in_memory: ClassVar[bool] = False
+    in_memory: bool = False
     what: ClassVar[str] = "the data"
 
     def __init__(self) -> None:

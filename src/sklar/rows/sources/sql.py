@@ -12,6 +12,8 @@ from sklar.rows.sources.files import FileStamp
 from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
 
 FAILED = "the SQL query failed"
+# Names in a query mean tables and files, never Python variables, and nothing is fetched from the network.
+SETTINGS: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
 
 
 class SqlQuery(Source):
@@ -53,8 +55,8 @@ def _connect(data: Any) -> Any:
         raise MissingExtraError("a SQL query needs DuckDB: pip install duckdb") from None
     path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and path.lower().endswith((".duckdb", ".db", ".ddb")):
-        return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, read_only=True))
-    connection = duckdb.connect()
+        return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
+    connection = duckdb.connect(config=SETTINGS)
     if path is not None:
         view = f"CREATE VIEW data AS SELECT * FROM '{path.replace(chr(39), chr(39) * 2)}'"
         shielded(f"DuckDB cannot read {path}", connection.execute, view)

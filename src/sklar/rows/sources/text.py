@@ -79,7 +79,8 @@ def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: 
     data[: len(block)] = np.frombuffer(block, dtype=np.uint8)
     most = len(block) // max(len(slots), 1) + 1
     begins, ends = np.empty((wanted, most), dtype=np.int32), np.empty((wanted, most), dtype=np.int32)
-    rows, used, fault = split_cells(data, len(block), final, delimiter, slots, begins, ends)
+    split: Any = split_cells(data, len(block), final, delimiter, slots, begins, ends)
+    rows, used, fault = map(int, split)
     if fault == RAGGED:
         raise SourceError(RAGGED_FAULT)
     if fault == OPEN_QUOTE:
