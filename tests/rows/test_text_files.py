@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,3 +166,23 @@ def test_any_bytes_are_read_or_refused(content: bytes, write: Any) -> None:
 def test_header_end_is_where_the_csv_module_ends_the_first_row(names: list[str]) -> None:
     line = ",".join('"' + name.replace('"', '""') + '"' for name in names)
     assert header_end((line + "\nrest,of\nfile").encode()) == len((line + "\n").encode())
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".zst", ".lz4"])
+def test_compressed_files(ending: str, write: Any) -> None:
+    codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}[ending]
+    buffer = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(buffer, codec) as sink:
+        sink.write("x,c\n1,a\n2,ü\n,\n".encode())
+    content = buffer.getvalue().to_pybytes()
+    assert codes_of(open_rows(write(content, f"t.csv{ending}"), SCHEMA, cache_bytes=0)) == GOOD
+    for damaged in (content[:-6], b"CANARY_7f3a" + content, b""):
+        with pytest.raises(SourceError) as caught:
+            codes_of(open_rows(write(damaged, f"t.csv{ending}"), SCHEMA))
+        assert_silent(caught.value)
+
+
+def test_a_hundred_thousand_columns(write: Any) -> None:
+    names = ",".join(["x", *(f"v{i}" for i in range(99_998)), "c"])
+    row = ",".join(["1", *["0"] * 99_998, "a"])
+    assert codes_of(open_rows(write(f"{names}\n{row}\n{row}\n"), SCHEMA)) == {"x": [1, 1], "c": [0, 0]}

@@ -43,7 +43,7 @@ class Utf8Bytes(io.RawIOBase):
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
         super().__init__()
         self._file = shielded(f"cannot read {stamp.path}", Path(stamp.path).open, "rb")
-        self._stream = _decompressed(self._file, stamp.path)
+        self._stream = shielded(f"cannot read {stamp.path}", _decompressed, self._file, stamp.path)
         self._damaged = f"cannot read {stamp.path}: it is damaged or cut short"
         self._size, self._progress = stamp.size, progress
         self._waiting = shielded(self._damaged, self._stream.read, 4)
