@@ -166,6 +166,13 @@ def _tap_noise(tap: pytest.MonkeyPatch, recording: Recording, answers: Recording
     def vector(exact: np.ndarray, noise: Noise) -> Any:
         return answered("sum", [exact], (noise, resolutions[-1]), lambda: real_one(exact, noise))
 
+    real_pairs = door_module.add_noise_to_pairs
+
+    def pairs(exact: np.ndarray, noise: Noise, cells: np.ndarray) -> Any:
+        # Each pair is a table of its own: its change is held against the charge for one table.
+        tables = np.split(exact, np.cumsum(cells)[:-1])
+        return answered("count", tables, (noise,) * len(tables), lambda: real_pairs(exact, noise, cells))
+
     real_check = door_module.check_feature
 
     def check(feature: Any, noise: Noise, schema: Any) -> None:
@@ -188,6 +195,7 @@ def _tap_noise(tap: pytest.MonkeyPatch, recording: Recording, answers: Recording
     tap.setattr(door_module, "noisy_labels", labels)
     tap.setattr(door_module, "add_noise_to_all", tables)
     tap.setattr(door_module, "add_noise", vector)
+    tap.setattr(door_module, "add_noise_to_pairs", pairs)
     tap.setattr(door_module, "pick_noisy", pick)
 
 

@@ -11,16 +11,24 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.errors import DoorError
 from sklar.private.discovery import noisy_labels
-from sklar.private.features import FEATURES
-from sklar.private.noise import add_noise, add_noise_to_all, pick_noisy
+from sklar.private.features import FEATURES, exact_feature
+from sklar.private.noise import add_noise, add_noise_to_all, add_noise_to_pairs, pick_noisy
 from sklar.private.recorder import Recorder
-from sklar.private.requests import check_discoveries, check_feature, check_score, check_tables, request_digest
-from sklar.private.scores import distance_sensitivity, exact_distances
-from sklar.release.features import Feature
-from sklar.release.requests import Discovery, RecodedTable, Score, Table
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
-from sklar.rows import EncodedRows, exact_counts, exact_label_counts
+from sklar.private.requests import (
+    check_discoveries,
+    check_feature,
+    check_pairs,
+    check_score,
+    check_tables,
+    request_digest,
+)
+from sklar.private.scores import exact_scores, score_sensitivity, score_tables
+from sklar.release.features import Feature, TauVector
+from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
+from sklar.rows import EncodedRows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
 from sklar.rows.plan import plan_counts
 from sklar.schema.table import Schema
 
@@ -52,21 +60,40 @@ class PrivateDoor:
         check_tables(tables, RecodedTable, self.schema)
         return self._count([(t.columns, t.lookups) for t in tables], [t.noise for t in tables], label, tuple(tables))
 
+    def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
+        """Noisy tables of counts of all pairs of some columns."""
+        check_pairs(request, self.schema)
+        sizes = request.sizes
+        require_pair_room(request.columns, sizes)  # refuses tables that would not fit, before anything is charged
+        event = CountEvent(label=label, noise=request.noise, tables=request.tables, unit=self.unit)
+
+        def measure() -> tuple[Release, ...]:
+            exact_tables = exact_pair_counts(self._rows, request.columns, request.lookups)
+            # Sensitivity: as for any tables of counts. A row is in exactly one cell of the table of each pair; the
+            # charge is for as many tables as there are pairs, all with the same noise.
+            noisy = add_noise_to_pairs(exact_tables, request.noise, pair_cells(sizes))
+            return (NoisyPairs(columns=request.columns, sizes=sizes, counts=noisy, noise=request.noise),)
+
+        (release,) = self._step(label, [event], request_digest(request), measure)
+        assert isinstance(release, NoisyPairs)
+        return release
+
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         """A noisy vector of sums of one of the listed features."""
         check_feature(feature, noise, self.schema)
-        rule = FEATURES[type(feature)]
-        l1, l2 = rule.bounds(feature, self.unit)
+        l1, l2 = FEATURES[type(feature)].bounds(feature, self.unit)
+        if isinstance(feature, TauVector) and feature.rows != self.rows:
+            raise DoorError("the number of rows that a tau is asked for is not that of the table")
         event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, unit=self.unit)
         inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)
 
         def measure() -> tuple[Release, ...]:
-            batches = self._rows.code_matrix_batches(feature.columns)
-            exact_sums = sum((rule.exact_sums(feature, codes) for codes in batches), np.zeros(feature.size, np.int64))
+            exact_sums = exact_feature(feature, self._rows)
             # Sensitivity: one person moves the vector by at most (l1, l2), as proved in the feature's own file; the
             # charge above is for exactly these norms at this scale.
             noisy = add_noise(exact_sums, inside)
-            return (NoisySums(values=noisy * feature.resolution, noise=noise, resolution=feature.resolution),)
+            values = np.asarray(noisy * feature.resolution, dtype=np.float64)
+            return (NoisySums(values=values, noise=noise, resolution=feature.resolution),)
 
         (release,) = self._step(label, [event], request_digest(feature, noise), measure)
         assert isinstance(release, NoisySums)
@@ -75,14 +102,14 @@ class PrivateDoor:
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
         """The best-scoring candidates, each picked by an exponential mechanism with `epsilon`."""
         check_score(score, epsilon, picks, self.schema)
-        specs: list[TableSpec] = [(c.columns, c.lookups) for c in score.candidates]
+        specs = score_tables(score)
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
         events = [ChoiceEvent(label=label, choice=float(epsilon), picks=picks, unit=self.unit)]
 
         def measure() -> tuple[Release, ...]:
-            exact_scores = exact_distances(score, exact_counts(self._rows, specs))
-            # Sensitivity: one person moves each distance by at most the L1 change of the counts (private/scores.py).
-            return (NoisyChoice(indices=pick_noisy(exact_scores, distance_sensitivity(self.unit), epsilon, picks)),)
+            scores = exact_scores(score, exact_counts(self._rows, specs))
+            # Sensitivity: one person moves each score by at most this, as argued in private/scores.py.
+            return (NoisyChoice(indices=pick_noisy(scores, score_sensitivity(score, self.unit), epsilon, picks)),)
 
         (release,) = self._step(label, events, request_digest(score, float(epsilon), picks), measure)
         assert isinstance(release, NoisyChoice)

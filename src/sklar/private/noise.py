@@ -52,6 +52,15 @@ def add_noise_to_all(
     return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]
 
 
+def add_noise_to_pairs(
+    exact_tables: npt.NDArray[np.int64], noise: Noise, cells: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """The same for many small tables that lie one after the other (`cells` of each) and share one kind of noise."""
+    if int(cells.sum()) != exact_tables.size:
+        raise DoorError("the tables of pairs do not have the cells that were asked for")
+    return add_noise(exact_tables, noise)
+
+
 def pick_noisy(
     exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
 ) -> tuple[int, ...]:

@@ -14,7 +14,16 @@ from sklar.errors import DoorError
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
 from sklar.release.features import Feature
-from sklar.release.requests import Candidate, Discovery, RecodedTable, Score, Table, TableDistance
+from sklar.release.requests import (
+    Candidate,
+    Discovery,
+    PairTables,
+    RecodedTable,
+    Score,
+    Table,
+    TableDistance,
+    TailNorms,
+)
 from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
 
@@ -33,6 +42,18 @@ def check_tables(tables: Sequence[Table] | Sequence[RecodedTable], kind: type, s
             _check_lookups(table.columns, table.lookups, schema)
 
 
+def check_pairs(request: PairTables, schema: Schema) -> None:
+    """Refuse anything but one request for all pairs of two or more different modelled columns."""
+    if type(request) is not PairTables:
+        raise DoorError("only a PairTables request is accepted here, never functions or other objects")
+    _require_frozen(request)
+    _check_columns(request.columns, schema)
+    if len(request.columns) < 2:
+        raise DoorError("pairs need two or more columns")
+    check_noise(request.noise)
+    _check_lookups(request.columns, request.lookups, schema)
+
+
 def check_feature(feature: Feature, noise: Noise, schema: Schema) -> None:
     """Refuse a feature that is not on the closed list or does not fit the schema."""
     if type(feature) not in FEATURES:
@@ -47,13 +68,16 @@ def check_feature(feature: Feature, noise: Noise, schema: Schema) -> None:
 
 def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> None:
     """Refuse a score that is not frozen data, or candidates that do not fit the schema."""
+    if type(score) is TailNorms:
+        _check_choice(score, len(score.penalties), epsilon, picks)
+        _check_columns((score.column,), schema)
+        _check_lookups((score.column,), (score.lookup,), schema)
+        if not np.isfinite(score.penalties).all() or len(score.penalties) > int(score.lookup.max()) + 1:
+            raise DoorError("penalties must be finite, and at most one for each bin")
+        return
     if type(score) is not TableDistance or type(score.candidates) is not tuple or not score.candidates:
-        raise DoorError("only a TableDistance with candidates is accepted as a score")
-    _require_frozen(score)
-    if type(picks) is not int or not 1 <= picks <= len(score.candidates):
-        raise DoorError("picks must lie between one and the number of candidates")
-    if not (isinstance(epsilon, float | int) and 0 < epsilon < float("inf")):
-        raise DoorError("the epsilon of a choice must be positive and finite")
+        raise DoorError("only a TableDistance with candidates, or TailNorms, is accepted as a score")
+    _check_choice(score, len(score.candidates), epsilon, picks)
     if score.bonuses and len(score.bonuses) != len(score.candidates):
         raise DoorError("bonuses must be empty or one for each candidate")
     for candidate in score.candidates:
@@ -63,6 +87,14 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
         _check_lookups(candidate.columns, candidate.lookups, schema)
         if candidate.estimate.shape != candidate.shape or not np.isfinite(candidate.estimate).all():
             raise DoorError("the estimate of a candidate must be finite and have the shape of its table")
+
+
+def _check_choice(score: Score, candidates: int, epsilon: float, picks: int) -> None:
+    _require_frozen(score)
+    if type(picks) is not int or not 1 <= picks <= candidates:
+        raise DoorError("picks must lie between one and the number of candidates")
+    if not (isinstance(epsilon, float | int) and 0 < epsilon < float("inf")):
+        raise DoorError("the epsilon of a choice must be positive and finite")
 
 
 def check_discoveries(requests: Sequence[Discovery], schema: Schema) -> None:

@@ -9,8 +9,8 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.release.features import Feature
-from sklar.release.requests import Discovery, RecodedTable, Score, Table
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums
+from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.table import Schema
 
 
@@ -39,6 +39,10 @@ class Door(Protocol):
 
     def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
         """Noisy tables of counts after recoding columns, all from one pass over the rows."""
+        ...
+
+    def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
+        """Noisy tables of counts of all pairs of some columns, from one pass over the rows."""
         ...
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:

@@ -178,7 +178,153 @@ class PairSums:
         return (*_read_scores(self.scores), *(_read_contrasts(self.contrasts) if self.contrasts else ()))
 
 
-Feature = StarSums | PairSums
+TAU_CELLS = 1 << 24
+"""Largest two-way table that a tau may be counted from."""
+BLOCK_BITS = 20
+"""Correlations of a block are rounded to multiples of 2^-20."""
+BASIS_BITS = 16
+"""Cosines are rounded to multiples of 2^-16."""
+MAX_BASIS = 1 << 24
+"""Largest number of entries of a basis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TauVector:
+    """Kendall's tau-a of every pair of columns, over pairs of rows; ties count 0.
+
+    Attributes:
+        columns: At least two columns.
+        lookups: For each of them, base code -> rank; equal ranks are ties.
+        rows: The number of rows, which must be public (replace-one neighbours): the bound depends on it.
+    """
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    rows: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", _frozen_lookups(self.lookups, "ranks"))
+        _require(len(self.columns) == len(self.lookups) >= 2, "tau needs two or more columns with one lookup each")
+        _require(len(set(self.columns)) == len(self.columns), "tau needs different columns")
+        _require(type(self.rows) is int and 2 <= self.rows < 2**31, "tau needs a public number of rows of at least 2")
+        _require(all(a.min() >= 0 for a in self.lookups), "ranks are counted from 0")
+        sizes = sorted(int(a.max()) + 1 for a in self.lookups)
+        _require(sizes[-1] * sizes[-2] <= TAU_CELLS, "the ranks of two columns make too large a table")
+
+    @property
+    def size(self) -> int:
+        """Length of the vector: the pairs (0, 1), (0, 2), ..., (m - 2, m - 1)."""
+        return len(self.columns) * (len(self.columns) - 1) // 2
+
+    @property
+    def resolution(self) -> float:
+        """Tau of one pair of rows more in order: 1 / C(n, 2)."""
+        return 2.0 / (self.rows * (self.rows - 1))
+
+    @property
+    def read(self) -> tuple[tuple[str, int], ...]:
+        """(column, number of base codes it must have) for every lookup."""
+        return _read(self.columns, self.lookups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockMeans:
+    """Correlations of scores, estimated in each of many blocks of rows and averaged over the blocks.
+
+    Attributes:
+        scores: At least two scores; a row's normal scores in units of 2^-10, fixed before the rows are read.
+        blocks: Number of blocks. A row's block follows from its own codes, `seed` and how many like it there are.
+        seed: Which assignment of rows to blocks.
+    """
+
+    scores: Scores
+    blocks: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        _require(self.scores.count >= 2, "correlations need two or more scores")
+        _require(type(self.blocks) is int and 1 <= self.blocks < 2**31, "blocks must be a positive whole number")
+        _require(type(self.seed) is int and 0 <= self.seed < 2**63, "the seed must be a whole number below 2^63")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns whose base codes are read, without repeats, in the order in which they are expected."""
+        return _distinct(list(self.scores.columns))
+
+    @property
+    def size(self) -> int:
+        """Length of the vector: the pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
+        return self.scores.count * (self.scores.count - 1) // 2
+
+    @property
+    def resolution(self) -> float:
+        """Real value of one integer unit: a block's rounding step, shared by all blocks."""
+        return 2.0**-BLOCK_BITS / self.blocks
+
+    @property
+    def read(self) -> tuple[tuple[str, int], ...]:
+        """(column, number of base codes it must have) for every lookup."""
+        return _read_scores(self.scores)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coefficients:
+    """Coefficients of one histogram: the lowest frequencies of its cosine transform, or all its Haar differences.
+
+    Attributes:
+        column: The column.
+        lookup: Base code -> bin 0, 1, ...
+        basis: "cosine" (orthonormal, lowest frequencies first) or "haar" (the total, then count of the left half minus
+            count of the right half for every node of a binary tree over the bins, breadth first).
+        kept: Number of frequencies; for "haar" the number of bins rounded up to a power of two.
+    """
+
+    column: str
+    lookup: Lookup
+    basis: str
+    kept: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", _frozen_lookups((self.lookup,), "bins")[0])
+        _require(self.lookup.min() >= 0, "bins are counted from 0")
+        _require(self.basis in ("cosine", "haar"), "the basis is cosine or haar")
+        most = self.bins if self.basis == "cosine" else self.leaves
+        _require(type(self.kept) is int and 1 <= self.kept <= most, "a histogram has as many coefficients as bins")
+        _require(self.basis == "cosine" or self.kept == self.leaves, "all Haar differences are needed")
+        _require(self.basis == "haar" or self.kept * self.bins <= MAX_BASIS, "the basis is too large")
+
+    @property
+    def bins(self) -> int:
+        """Number of bins."""
+        return int(self.lookup.max()) + 1
+
+    @property
+    def leaves(self) -> int:
+        """Number of bins rounded up to a power of two."""
+        return 1 << (self.bins - 1).bit_length()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column that is read."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """Length of the vector."""
+        return self.kept
+
+    @property
+    def resolution(self) -> float:
+        """Real value of one integer unit."""
+        return 2.0**-BASIS_BITS if self.basis == "cosine" else 1.0
+
+    @property
+    def read(self) -> tuple[tuple[str, int], ...]:
+        """(column, number of base codes it must have)."""
+        return ((self.column, len(self.lookup)),)
+
+
+Feature = StarSums | PairSums | TauVector | BlockMeans | Coefficients
 """Everything that can be summed at the Door."""
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sklar.accounting.noise import Noise
 from sklar.errors import ModelFileError
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,9 @@ def read_line(line: str) -> Recorded:
 def _entry(release: Release) -> dict[str, Any]:
     if isinstance(release, NoisyCounts):
         return {"type": "counts", "columns": release.columns, "noise": _noise(release.noise), **_array(release.counts)}
+    if isinstance(release, NoisyPairs):
+        extra = {"columns": release.columns, "sizes": release.sizes}
+        return {"type": "pairs", "noise": _noise(release.noise), **extra, **_array(release.counts)}
     if isinstance(release, NoisySums):
         extra = {"noise": _noise(release.noise), "resolution": release.resolution}
         return {"type": "sums", **extra, **_array(release.values)}
@@ -66,6 +69,9 @@ def _release(entry: dict[str, Any]) -> Release:
     noise = Noise(**entry["noise"])
     if entry["type"] == "sums":
         return NoisySums(values=_numbers(entry, "<f8"), noise=noise, resolution=float(entry["resolution"]))
+    if entry["type"] == "pairs":
+        columns, sizes = tuple(entry["columns"]), tuple(int(size) for size in entry["sizes"])
+        return NoisyPairs(columns=columns, sizes=sizes, counts=_numbers(entry, "<i8"), noise=noise)
     if entry["type"] == "labels":
         labels, counts = tuple(str(label) for label in entry["labels"]), _numbers(entry, "<i8")
         threshold = int(entry["threshold"])

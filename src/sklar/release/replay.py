@@ -11,8 +11,8 @@ from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.release.features import Feature
 from sklar.release.record import Recorded
-from sklar.release.requests import Discovery, RecodedTable, Score, Table
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
+from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.schema.table import Schema
 
 
@@ -34,6 +34,19 @@ class ReplayDoor:
     def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
         """The recorded tables of this step."""
         return self._counts(tables, label)
+
+    def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
+        """The recorded tables of this step."""
+        (release,) = self._take(label, 1)
+        asked = (request.columns, request.sizes, request.noise, int(pair_cells(request.sizes).sum()))
+        if not isinstance(release, NoisyPairs) or asked != (
+            release.columns,
+            release.sizes,
+            release.noise,
+            release.counts.size,
+        ):
+            raise DoorError(f"the recorded step '{label}' does not answer this request")
+        return release
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         """The recorded sums of this step."""

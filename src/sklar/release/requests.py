@@ -77,7 +77,58 @@ class TableDistance:
     bonuses: tuple[float, ...] = ()
 
 
-Score = TableDistance
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TailNorms:
+    """Score of keeping 1, 2, 3, ... low frequencies of a histogram: minus (norm of what is dropped plus a penalty).
+
+    Attributes:
+        column: The column.
+        lookup: Base code -> bin.
+        penalties: Public penalty of keeping one frequency, two, ...: the expected norm of their noise.
+    """
+
+    column: str
+    lookup: Lookup
+    penalties: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", frozen_lookup(self.lookup))
+        if not isinstance(self.penalties, np.ndarray) or self.penalties.ndim != 1 or not self.penalties.size:
+            raise DoorError("penalties must be a one-dimensional array of numbers")
+        penalties = np.array(self.penalties, dtype=np.float64)
+        penalties.setflags(write=False)
+        object.__setattr__(self, "penalties", penalties)
+
+
+Score = TableDistance | TailNorms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairTables:
+    """One table of counts for every pair of columns after recoding, without a request object for each.
+
+    Attributes:
+        columns: At least two columns.
+        lookups: One array a column, of the column's number of base codes, with groups 0, 1, 2, ...
+        noise: The noise put on every cell of every table.
+    """
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+
+    @property
+    def tables(self) -> int:
+        """Number of pairs."""
+        return len(self.columns) * (len(self.columns) - 1) // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,23 @@ class NoisyCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyPairs:
+    """A table of counts for every pair of columns, with integer noise on every cell.
+
+    Attributes:
+        columns: The columns.
+        sizes: Number of groups of each column.
+        counts: All tables one after the other, (0, 1), (0, 2), ..., each with the later column running fastest.
+        noise: The noise on every cell.
+    """
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+    counts: npt.NDArray[np.int64]
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisySums:
     """A vector of sums over rows with noise on every coordinate; values are multiples of `resolution`."""
 
@@ -46,4 +63,11 @@ class NoisyLabels:
     threshold: int
 
 
-Release = NoisyCounts | NoisySums | NoisyChoice | NoisyLabels
+def pair_cells(sizes: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Number of cells of the table of each pair, in the order (0, 1), (0, 2), ..., (m - 2, m - 1)."""
+    first, second = np.triu_indices(len(sizes), 1)
+    groups = np.array(sizes, dtype=np.int64)
+    return groups[first] * groups[second]
+
+
+Release = NoisyCounts | NoisyPairs | NoisySums | NoisyChoice | NoisyLabels

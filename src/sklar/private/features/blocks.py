@@ -1,0 +1,109 @@
+r"""Correlations estimated in blocks of rows and averaged (sample and aggregate), and how far one row can move the mean.
+
+**Who is in which block.** A row's block is a pseudorandom function of `seed`, of the row's own codes, and of its number
+among rows with the same codes (0, 1, 2, ... in any order: such rows are alike). So the blocks, as collections of rows,
+are a function of the collection of all rows, whatever their order. One row more or less adds or removes one
+(codes, number) pair, hence changes one block by one row; a replaced row changes at most two blocks. Blocks by position
+would not do: an inserted row would shift all rows after it. Nor would ranks over all rows, which let one row change
+every block. (Rows are recognized by a 64-bit hash; different rows share one with probability below n^2 / 2^64.)
+
+**A block's estimate** is the correlation matrix R of the scores of its rows, which are fixed integers per code, so that
+sums are exact and do not depend on the order of rows. A column without spread has correlation 0 with the others: still
+positive semidefinite with a unit diagonal. A block without rows has R = 1 on the diagonal and 0 elsewhere.
+
+**One block changed.** For two such matrices tr(R R') >= 0, hence |R - R'|_F^2 <= tr R^2 + tr R'^2 <= 2 m^2. The
+diagonal does not change, so the vector of pairs changes by at most L2 = sqrt(2 m^2 / 2) = m, and by at most
+L1 = min(2 P, m sqrt(P)) with P = C(m, 2). Rounding each entry toward zero to units of u = 2^-20 (and the float64
+division before it) moves a difference by less than 1.001 u, which adds 1.001 u sqrt(P) to L2 and 1.001 u P to L1. The
+mean over l blocks moves by 1/l of that for each changed block: r blocks when r rows come or go, 2 r when they are
+replaced.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from math import inf, nextafter, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting.unit import Unit
+from sklar.release.features import BLOCK_BITS, BlockMeans, Scores
+from sklar.rows import EncodedRows
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+def block_bounds(feature: BlockMeans, unit: Unit) -> tuple[float, float]:
+    """(L1, L2) by which one person can move the mean; `unit.l1` is the number of blocks that change."""
+    m, pairs, step = feature.scores.count, feature.size, 1.001 * 2.0**-BLOCK_BITS
+    changed = unit.l1 / feature.blocks
+    l1 = min(2.0 * pairs, m * sqrt(pairs)) + step * pairs
+    return nextafter(changed * l1, inf), nextafter(changed * (m + step * sqrt(pairs)), inf)
+
+
+def exact_block_sums(feature: BlockMeans, rows: EncodedRows) -> Ints:
+    """Sum over blocks of their rounded correlations, in units of 2^-20."""
+    codes = np.concatenate([np.zeros((0, len(feature.columns)), np.int32), *rows.code_matrix_batches(feature.columns)])
+    block = blocks_of(row_words(codes, feature.seed), feature.blocks, feature.seed)
+    place = {name: i for i, name in enumerate(feature.columns)}
+    return rounded_correlations(_scores(feature.scores, codes, place), block, feature.blocks).sum(axis=0)
+
+
+def row_words(codes: npt.NDArray[np.int32], seed: int) -> Words:
+    """A 64-bit hash of each row's codes."""
+    words = np.full(len(codes), seed, dtype=np.uint64)
+    for column in codes.T:
+        words = _mixed(words ^ (column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)))
+    return words
+
+
+def blocks_of(words: Words, blocks: int, seed: int) -> Ints:
+    """Block of each row: by its hash and its number among the rows of the same hash."""
+    order = np.argsort(words, kind="stable")
+    ordered = words[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(words)]
+    start = np.maximum.accumulate(np.where(first, np.arange(len(words)), 0))
+    number = np.empty(len(words), dtype=np.uint64)
+    number[order] = (np.arange(len(words)) - start).astype(np.uint64)
+    spread = _mixed(words + number * np.uint64(0xD1B54A32D192ED03) + np.uint64(seed))
+    # The high half times the number of blocks, shifted: uniform to within blocks / 2^32.
+    return (((spread >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)).astype(np.int64)
+
+
+def rounded_correlations(scores: Ints, block: Ints, blocks: int) -> Ints:
+    """Correlations of each block (one line) for each pair, in units of 2^-20, rounded toward zero."""
+    m = scores.shape[1]
+    count = np.bincount(block, minlength=blocks)
+    # Beyond this many rows in a block, n times a sum of squared scores leaves 64 bits: Python's integers take over.
+    wide: type = np.int64 if count.max(initial=0) < 900_000 else object
+    count, sums = count.astype(wide), [_totals(block, scores[:, j], blocks).astype(wide) for j in range(m)]
+    moments: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
+    for j, k in combinations_with_replacement(range(m), 2):
+        products = _totals(block, scores[:, j] * scores[:, k], blocks).astype(wide)
+        moments[j, k] = (count * products - sums[j] * sums[k]).astype(np.float64)
+    out = np.zeros((blocks, m * (m - 1) // 2), dtype=np.int64)
+    pairs = [(j, k) for j in range(m) for k in range(j + 1, m)]
+    for place, (j, k) in enumerate(pairs):
+        spread = np.sqrt(moments[j, j]) * np.sqrt(moments[k, k])
+        corr = np.divide(moments[j, k], spread, out=np.zeros(blocks), where=spread > 0)
+        out[:, place] = np.trunc(np.clip(corr, -1.0, 1.0) * 2**BLOCK_BITS).astype(np.int64)
+    return out
+
+
+def _totals(block: Ints, values: Ints, blocks: int) -> Ints:
+    """Sums of integers in each block, exact: all partial sums stay below 2^53."""
+    return np.bincount(block, values, minlength=blocks).astype(np.int64)
+
+
+def _scores(scores: Scores, codes: npt.NDArray[np.int32], place: dict[str, int]) -> Ints:
+    read = zip(scores.columns, scores.lookups, strict=True)
+    return np.column_stack([lookup[codes[:, place[name]]].astype(np.int64) for name, lookup in read])
+
+
+def _mixed(words: Words) -> Words:
+    """A bijection of 64-bit words that flips half the bits for any change (the finalizer of splitmix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,148 @@
+"""Block means: blocks that follow rows and not positions, estimates, and the sensitivity by brute force."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sklar.private.features.blocks as module
+from sklar.accounting.unit import Unit
+from sklar.errors import DoorError
+from sklar.private.features.blocks import block_bounds, blocks_of, exact_block_sums, rounded_correlations, row_words
+from sklar.release.features import BlockMeans, Scores
+from sklar.rows import open_rows
+from sklar.schema import Integer, Schema
+
+TOP = 6
+NAMES = ("a", "b", "c")
+SCHEMA = Schema({name: Integer(0, TOP) for name in NAMES})
+LOOKUP = np.linspace(-3072, 3072, TOP + 1).astype(int)
+
+
+def feature(blocks, seed=5):
+    return BlockMeans(scores=Scores(columns=NAMES, lookups=(LOOKUP,) * 3), blocks=blocks, seed=seed)
+
+
+def sums(rows, f):
+    return exact_block_sums(f, open_rows(pa.table({n: rows[:, j] for j, n in enumerate(NAMES)}), SCHEMA))
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, TOP + 1, (n, 3))
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = people(400)
+    np.testing.assert_array_equal(sums(rows, feature(20)), sums(rows[::-1], feature(20)))
+
+
+def test_an_inserted_row_changes_one_block_only():
+    rows, f = people(300), feature(15)
+    extra = np.vstack([rows[:1], [[TOP, 0, TOP]], rows[1:]])
+    one, two = (_by_block(r, f) for r in (rows, extra))
+    assert (np.abs(one - two).max(axis=1) > 0).sum() <= 1
+
+
+def test_blocks_are_even_and_equal_rows_are_spread_over_them():
+    words = row_words(np.zeros((10_000, 3), dtype=np.int32), 1)
+    counts = np.bincount(blocks_of(words, 10, 1), minlength=10)
+    assert counts.min() > 1_000 - 6 * 30 and counts.max() < 1_000 + 6 * 30
+    other = blocks_of(row_words(np.zeros((10_000, 3), dtype=np.int32), 2), 10, 2)
+    assert 0.05 < np.mean(other == blocks_of(words, 10, 1)) < 0.15
+
+
+def test_a_block_is_a_correlation_matrix_of_its_rows():
+    rng = np.random.default_rng(3)
+    scores, block = rng.integers(-3000, 3000, (500, 3)), rng.integers(0, 4, 500)
+    found = rounded_correlations(scores, block, 5) * 2.0**-20
+    for b in range(4):
+        slow = np.corrcoef(scores[block == b].T)[np.triu_indices(3, 1)]
+        np.testing.assert_allclose(found[b], slow, atol=2e-6)
+    assert not found[4].any(), "a block without rows counts as uncorrelated"
+
+
+def test_blocks_without_spread_or_with_one_row_are_no_trouble():
+    assert not sums(np.full((50, 3), 2), feature(3)).any()
+    assert not sums(people(1), feature(7)).any()
+    assert not sums(people(0), feature(7)).any()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("rows_per_person", [1, 2])
+def test_one_person_stays_within_the_bound(neighbours, rows_per_person):
+    unit, f = Unit(neighbours=neighbours, rows_per_person=rows_per_person), feature(3)
+    l1, l2 = block_bounds(f, unit)
+    rng = np.random.default_rng(4)
+    worst = 0.0
+    for trial in range(60):
+        rows = people(int(rng.integers(4, 9)), seed=trial)
+        rest = rows[rows_per_person:]
+        come = people(rows_per_person, seed=1000 + trial)
+        other = np.vstack([come, rest]) if neighbours == "replace" else rest
+        move = (sums(rows, f) - sums(other, f)) * f.resolution
+        assert np.abs(move).sum() <= l1 and np.linalg.norm(move) <= l2
+        worst = max(worst, float(np.linalg.norm(move)) / l2)
+    assert worst > 0.15, "the trials come somewhat near the bound"
+
+
+def test_two_blocks_of_two_rows_meet_the_bound():
+    """In a block of two rows every correlation is -1 or +1: half the signs flip, and the change is nearly m."""
+    m = 4
+    signs = np.array([[-1, -1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, -1], [1, 1, -1, -1]])
+    a = rounded_correlations(100 * signs[:2], np.zeros(2, dtype=np.int64), 1)
+    b = rounded_correlations(100 * np.array([[-1, -1, 1, 1], [1, 1, -1, -1]]), np.zeros(2, dtype=np.int64), 1)
+    assert np.linalg.norm((a - b) * 2.0**-20) == pytest.approx(m, abs=1e-5)
+    f = BlockMeans(scores=Scores(columns=tuple("abcd"), lookups=(LOOKUP,) * 4), blocks=1, seed=0)
+    assert block_bounds(f, Unit(neighbours="add-remove"))[1] == pytest.approx(m, abs=1e-4)
+    assert block_bounds(f, Unit(neighbours="replace"))[0] == pytest.approx(2 * m * math.sqrt(6), rel=1e-4)
+
+
+def test_the_mutant_with_blocks_by_position_is_caught(monkeypatch):
+    def positional(words, blocks, seed):
+        return np.arange(len(words)) // 2
+
+    # Low, high, high, low, low, ...: every block of two is perfectly correlated, and none is after a shift by one.
+    rows = np.repeat(np.array([0, TOP, TOP, 0] * 50)[:, None], 3, axis=1)
+    assert not _exceeds(rows, feature(101))
+    monkeypatch.setattr(module, "blocks_of", positional)
+    assert _exceeds(rows, feature(101))
+
+
+def test_the_mutant_with_ranks_over_all_rows_is_caught(monkeypatch):
+    def ranked(scores, codes, place):
+        ranks = np.argsort(np.argsort(codes, axis=0, kind="stable"), axis=0)
+        spread = np.sort(codes, axis=0).std() + 1e-9
+        return (3000 * np.sin(ranks * spread)).astype(np.int64)
+
+    monkeypatch.setattr(module, "_scores", ranked)
+    assert _exceeds(people(600, 8), feature(60))
+
+
+def test_without_a_mutant_nothing_is_caught():
+    assert not _exceeds(people(600, 8), feature(60))
+
+
+def _exceeds(rows, f):
+    l2 = block_bounds(f, Unit(neighbours="add-remove"))[1]
+    extra = np.vstack([[[0, 0, TOP]], rows])
+    return np.linalg.norm((sums(rows, f) - sums(extra, f)) * f.resolution) > l2
+
+
+def _by_block(rows, f):
+    codes = rows.astype(np.int32)
+    return rounded_correlations(LOOKUP[codes], blocks_of(row_words(codes, f.seed), f.blocks, f.seed), f.blocks)
+
+
+@pytest.mark.parametrize("change", [{"blocks": 0}, {"blocks": 2.0}, {"seed": -1}, {"scores": None}])
+def test_descriptions_outside_the_rules_are_refused(change):
+    given = {"scores": Scores(columns=("a",), lookups=(LOOKUP,)), "blocks": 3, "seed": 1} | change
+    if change.get("scores", 1) is not None:
+        given["scores"] = Scores(columns=NAMES, lookups=(LOOKUP,) * 3)
+    else:
+        given["scores"] = Scores(columns=("a",), lookups=(LOOKUP,))
+    with pytest.raises(DoorError):
+        BlockMeans(**given)
