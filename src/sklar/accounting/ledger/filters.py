@@ -22,12 +22,12 @@ exists, fix it:
   epsilon tanh(epsilon / 2), an upper bound on the sum of its events' rhos since tanh grows.
 
 **Discoveries of labels** are approximate zCDP: a rho that holds except with a delta of their own (see `discovery`).
-Both amounts are known before the mechanism runs, so the filter keeps two sums: rhos within A, and deltas within a second
-amount D. Stopping before either is exceeded is a filter for approximate zCDP under full adaptivity (Whitehouse, Ramdas,
-Rogers, Wu 2023, Theorem 1), and D-approximate A-zCDP is (epsilon, delta)-DP for A = rho(epsilon, delta - D) (Bun,
-Steinke 2016, Lemma 8.8). The argument needs A and D to be numbers that no output has a say in. Within a fit they are
-its reservation. For a capped ledger D is the part of the cap's delta that was set aside when the ledger was made, or
-else what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger
+Both amounts are known before the mechanism runs, so the filter keeps two sums: rhos within A, and deltas within a
+second amount D. Stopping before either is exceeded is a filter for approximate zCDP under full adaptivity (Whitehouse,
+Ramdas, Rogers, Wu 2023, Theorem 1), and D-approximate A-zCDP is (epsilon, delta)-DP for A = rho(epsilon, delta - D)
+(Bun, Steinke 2016, Lemma 8.8). The argument needs A and D to be numbers that no output has a say in. Within a fit they
+are its reservation. For a capped ledger D is the part of the cap's delta that was set aside when the ledger was made,
+or else what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger
 whose first fit found no labels, and which has nothing set aside, admits no discovery later: to take it from the cap's
 delta then would mean to choose the split after having seen outputs. In the `pure` and `full` regimes D is 0. Without a
 cap nothing is promised in advance: reservations, deltas of discoveries included, are added up as they are.
