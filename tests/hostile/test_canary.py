@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -109,7 +110,7 @@ def test_nothing_private_in_what_a_fit_writes(tmp_path: Path, method: str) -> No
     left |= {name: text for name, text in texts_of(private).items() if name not in ("people.csv", "people.toml")}
     for name, text in left.items():
         assert CANARY not in text, name
-        assert f"{LONE}" not in text or name == "synthetic.csv", name
+        assert not re.search(rf"(?<![\d.]){LONE}(?!\d)", text) or name == "synthetic.csv", name
     # The exact number of rows is private under add-remove; a noisy one may hit it by chance, so look for it as a fact.
     for name in ("m.sklar/fit.json", "m.sklar/claim.json", "m.sklar/model.json", "people.ledger"):
         assert str(ROWS) not in left[name], name

@@ -9,7 +9,7 @@ import numpy as np
 from sklar.model.margin import Margin
 from sklar.pipeline.modelfile import Stored
 from sklar.release.record import Recorded
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisySums, Release
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.ticks import from_ticks
@@ -48,7 +48,7 @@ def _step(step: Recorded) -> dict[str, Any]:
 
 
 def _size(release: Release) -> int:
-    if isinstance(release, NoisyCounts | NoisyLabels):
+    if isinstance(release, NoisyCounts | NoisyPairs | NoisyLabels):
         return release.counts.size
     return release.values.size if isinstance(release, NoisySums) else len(release.indices)
 
