@@ -22,13 +22,13 @@ replaced.
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
-from math import inf, nextafter, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
-from sklar.release.features import BLOCK_BITS, BlockMeans, Scores
+from sklar.release.copula_features import BLOCK_BITS, BlockMeans
+from sklar.release.scores import Scores
 from sklar.rows import EncodedRows
 
 Ints = npt.NDArray[np.int64]
@@ -36,11 +36,8 @@ Words = npt.NDArray[np.uint64]
 
 
 def block_bounds(feature: BlockMeans, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the mean; `unit.l1` is the number of blocks that change."""
-    m, pairs, step = feature.scores.count, feature.size, 1.001 * 2.0**-BLOCK_BITS
-    changed = unit.l1 / feature.blocks
-    l1 = min(2.0 * pairs, m * sqrt(pairs)) + step * pairs
-    return nextafter(changed * l1, inf), nextafter(changed * (m + step * sqrt(pairs)), inf)
+    """(L1, L2) by which one person can move the mean; see the proof above."""
+    return feature.norms(unit)
 
 
 def exact_block_sums(feature: BlockMeans, rows: EncodedRows) -> Ints:

@@ -31,26 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
-from sklar.release.features import BASIS_BITS, Coefficients
+from sklar.release.copula_features import BASIS_BITS, Coefficients
 
 Ints = npt.NDArray[np.int64]
-LEAST_BOUND = 2.0**-20
-"""A vector that nobody can move still gets a positive bound, so that its noise has a scale."""
 
 
 def coefficient_bounds(feature: Coefficients, unit: Unit) -> tuple[float, float]:
     """(L1, L2) by which one person can move the coefficients; see the proof above."""
-    r, replaced = unit.rows_per_person, unit.neighbours == "replace"
-    if feature.basis == "cosine":
-        step = math.sqrt(feature.kept)
-        l2 = r * (math.sqrt(2.0) + step * 2.0**-BASIS_BITS if replaced else 1.0)
-        return _up(step * l2), _up(l2)
-    levels = feature.leaves.bit_length() - 1
-    if not replaced:
-        return r * (levels + 1.0), _up(r * math.sqrt(levels + 1.0))
-    if levels == 0:
-        return LEAST_BOUND, LEAST_BOUND
-    return r * 2.0 * levels, _up(r * math.sqrt(2.0 * levels + 2.0))
+    return feature.norms(unit)
 
 
 def exact_coefficients(feature: Coefficients, codes: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -76,7 +64,3 @@ def _haar(feature: Coefficients, counts: Ints) -> Ints:
         differences.append(level[0::2] - level[1::2])
         level = level[0::2] + level[1::2]
     return np.concatenate([level, *differences[::-1]])
-
-
-def _up(x: float) -> float:
-    return math.nextafter(x, math.inf)

@@ -26,13 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from math import nextafter, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
-from sklar.errors import DoorError
 from sklar.release.features import TauVector
 from sklar.rows import EncodedRows, TableSpec, exact_counts
 
@@ -43,14 +41,7 @@ PASS_BYTES = 512 << 20
 
 def tau_bounds(feature: TauVector, unit: Unit) -> tuple[float, float]:
     """(L1, L2) by which one person can move the vector of taus; see the proof above."""
-    if unit.neighbours != "replace":
-        raise DoorError(
-            "Kendall's tau is an average over pairs of rows: how far one row moves it depends on the number of rows, "
-            "which add-remove neighbours keep private. Use neighbours='replace', where it is public."
-        )
-    quarter = len(feature.columns) ** 2 // 4
-    scale = 4.0 * unit.rows_per_person / feature.rows
-    return scale * quarter, nextafter(scale * sqrt(quarter), float("inf"))
+    return feature.norms(unit)
 
 
 def exact_orders(feature: TauVector, rows: EncodedRows) -> Ints:
