@@ -73,6 +73,14 @@ def test_text_labels_match_numbers_by_their_text() -> None:
     assert encode(pa.array(["01", "1.0", "2.0"])).tolist() == [other, other, 1]
 
 
+def test_labels_that_spell_no_plain_number() -> None:
+    column = Category(("nan", "inf", "1e400", "1e50", "x"), nullable=True)
+    for kind in (pa.float64(), pa.float32(), pa.float16()):
+        codes = encoder_of(column)(pa.array(np.array([np.nan, np.inf, 1.0]), from_pandas=False).cast(kind))
+        assert codes.tolist() == [column.null_code, 1, column.other_code]
+    assert encoder_of(column)(pa.array(["nan", "1e400", "x"])).tolist() == [0, 2, 4]
+
+
 def test_dates_match_their_iso_text() -> None:
     days = pa.array(["2020-02-29", "2021-01-01"]).cast(pa.date32())
     assert encoder_of(Category(("2020-02-29",)))(days).tolist() == [0, 1]

@@ -132,3 +132,14 @@ def test_a_stated_format_is_the_only_one() -> None:
     ]
     years = Datetime("1990-01-01", "2030-12-31", format="%Y")
     assert encoder_of(years)(pa.array([2005, 1980])).tolist() == [slow_cell(years, datetime(2005, 1, 1)), 0]
+
+
+def test_bytes_that_are_no_text_are_missing() -> None:
+    array = pa.array([b"\xff\xfe", b"2020-01-01", None])
+    for form in (None, "%Y-%m-%d"):
+        column = Datetime("1990-01-01", "2030-12-31", format=form, nullable=True)
+        assert encoder_of(column, ("2020-01-02",))(array).tolist() == [
+            column.null_code,
+            slow_cell(column, datetime(2020, 1, 1)),
+            column.null_code,
+        ]

@@ -7,6 +7,7 @@ Integer labels match integers, floats that are whole numbers, and their plain te
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
 from sklar.rows.encode.text import text_of
 from sklar.schema import Labels
 
+Numbers = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
+FLOATS: dict[str, Any] = {"halffloat": np.float16, "float": np.float32, "double": np.float64}
+"""Arrow's floating-point types."""
 TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0")
 
 
@@ -28,9 +32,15 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
     names = _names(column, null_values, missing)
     words = word_list(names)
 
+    @cache
+    def numbers(kind: str) -> Numbers:
+        return _numbers(names, kind, other)
+
     def encode(array: Any) -> Codes:
-        codes = _number_codes(array, names, other, missing)
-        return codes_of_words(text_of(array), words, other, missing) if codes is None else codes
+        found = integers_of(array) or floats_of(array)
+        if found is None:
+            return codes_of_words(text_of(array), words, other, missing)
+        return _matched(*found, numbers(str(array.type)), other, missing)
 
     return encode
 
@@ -43,20 +53,18 @@ def _names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[s
     return dict.fromkeys(("", *null_values), missing) | labels
 
 
-def _number_codes(array: Any, names: dict[str, int], other: int, missing: int) -> Codes | None:
-    """Codes of an array of booleans, integers or floats; None for any other."""
-    import pyarrow as pa
-
-    integers = integers_of(array)
-    if integers is not None and pa.types.is_boolean(array.type):
+def _numbers(names: dict[str, int], kind: str, other: int) -> Numbers:
+    """The numbers of an Arrow type that the names spell, ascending, and their codes."""
+    known: dict[Any, int]
+    if kind == "bool":
         known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
-        return _matched(*integers, known, other, missing)
-    if integers is not None:
-        return _matched(*integers, _integer_names(names), other, missing)
-    floats = floats_of(array)
-    if floats is None:
-        return None
-    return _matched(*floats, _float_names(names, array.type.to_pandas_dtype()), other, missing)
+    elif kind in FLOATS:
+        known = _float_names(names, FLOATS[kind])
+    else:
+        known = _integer_names(names)
+    listed = sorted(known)
+    dtype = np.float64 if kind in FLOATS else np.int64
+    return np.array(listed, dtype=dtype), np.array([known[number] for number in listed], dtype=np.int32)
 
 
 def _first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int:
@@ -75,23 +83,23 @@ def _integer_names(names: dict[str, int]) -> dict[int, int]:
 def _float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
     """The names that spell a float of this width: whole numbers as integers, then the shortest text, which wins."""
     numbers = {float(n): code for n, code in _integer_names(names).items() if int(float(n)) == n}
-    for name, code in names.items():
-        try:
-            number = dtype(name)
-        except (ValueError, OverflowError):
-            continue
-        if str(number) == name:
-            numbers[float(number)] = code
+    with np.errstate(over="ignore"):
+        for name, code in names.items():
+            try:
+                number = dtype(name)
+            except (ValueError, OverflowError):
+                continue
+            if str(number) == name and number == number:
+                numbers[float(number)] = code
     return numbers
 
 
 def _matched(
-    values: npt.NDArray[Any], valid: npt.NDArray[np.bool_], numbers: dict[Any, int], other: int, missing: int
+    values: npt.NDArray[Any], valid: npt.NDArray[np.bool_], numbers: Numbers, other: int, missing: int
 ) -> Codes:
     """Code of each value among the listed numbers."""
-    if not numbers:
+    listed, codes = numbers
+    if not len(listed):
         return np.where(valid, other, missing).astype(np.int32)
-    listed = np.array(sorted(numbers), dtype=values.dtype)
-    codes = np.array([numbers[k] for k in sorted(numbers)], dtype=np.int32)
     at = np.minimum(np.searchsorted(listed, values), len(listed) - 1)
     return np.where(valid, np.where(listed[at] == values, codes[at], other), missing).astype(np.int32)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from sklar.schema.ticks import EPOCH, RESOLUTIONS
 
 UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY_NANOS = 86_400_000_000_000
+Reader = Callable[[bytes], int | None]
 Moments = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
 
 
@@ -28,11 +31,12 @@ def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     unit, lowest, highest = unit_range(column.grid)
     place = (search.starts, search.first, search.low, search.inverse)
     missing = missing_code(column)
+    read = None if column.format is None else _reader(column.format, null_values)
 
     def encode(array: Any) -> Codes:
         moments = _typed_ticks(array, tick_micros)
         if moments is None:
-            micros, valid = _text_micros(array, column.format, null_values)
+            micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values)
             moments = micros // tick_micros, valid
         out = np.empty(len(array), dtype=np.int32)
         if unit:
@@ -72,9 +76,7 @@ def _rescaled(values: npt.NDArray[np.int64], unit: int, tick: int) -> npt.NDArra
     return np.clip(values, -top, top) * factor
 
 
-def _text_micros(array: Any, form: str | None, null_values: tuple[str, ...]) -> Moments:
-    if form is not None:
-        return _formatted_micros(strings_of(array), form, null_values)
+def _iso_micros(array: Any, null_values: tuple[str, ...]) -> Moments:
     from sklar.rows.kernels.moments import iso_micros
 
     text = text_of(array, null_values)
@@ -83,24 +85,35 @@ def _text_micros(array: Any, form: str | None, null_values: tuple[str, ...]) -> 
     return micros, fine
 
 
-def _formatted_micros(array: Any, form: str, null_values: tuple[str, ...]) -> Moments:
+def _formatted_micros(array: Any, read: Reader) -> Moments:
     """Each distinct text is read once, since dates repeat."""
-    distinct = array.dictionary_encode()
-    nulls = set(null_values)
-    read = [_read_moment(text, form) if text not in nulls else None for text in distinct.dictionary.to_pylist()]
-    micros = np.array([m or 0 for m in read] + [0], dtype=np.int64)
-    fine = np.array([m is not None for m in read] + [False], dtype=bool)
-    indices = distinct.indices.fill_null(len(read)).to_numpy(zero_copy_only=False)
+    import pyarrow as pa
+
+    distinct = strings_of(array).dictionary_encode()
+    moments = [read(text) for text in distinct.dictionary.cast(pa.large_binary()).to_pylist()]
+    micros = np.array([m or 0 for m in moments] + [0], dtype=np.int64)
+    fine = np.array([m is not None for m in moments] + [False], dtype=bool)
+    indices = distinct.indices.fill_null(len(moments)).to_numpy(zero_copy_only=False)
     return micros[indices], fine[indices]
 
 
-def _read_moment(text: Any, form: str) -> int | None:
+def _reader(form: str, null_values: tuple[str, ...]) -> Reader:
+    """Reads one text in the given format, and remembers the last ones it has read."""
+    nulls = {text.encode() for text in null_values}
+
+    @lru_cache(maxsize=1 << 16)
+    def read(text: bytes) -> int | None:
+        return None if text in nulls else _read_moment(text, form)
+
+    return read
+
+
+def _read_moment(text: bytes, form: str) -> int | None:
     """Microseconds since 1970-01-01 UTC of a text in the given format; None if it is not."""
     try:
-        text = text.decode() if isinstance(text, bytes) else text
-        moment = datetime.strptime(text.strip(), form)
+        moment = datetime.strptime(text.decode().strip(), form)
         if moment.tzinfo is not None:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError, AttributeError):
+    except (ValueError, OverflowError):
         return None
     return (moment - EPOCH) // timedelta(microseconds=1)
