@@ -132,7 +132,7 @@ def test_prior_strength_measures_unexplained_distance(distance):
     rng = np.random.default_rng(6)
     cell = rng.integers(0, 4, 1_000_000)
     observed = np.array([0.25 + distance, 0.25 - distance, 0.25, 0.25])
-    strength = prior_strength([soft((1,), observed, 1e-12)], [cell])
+    strength = prior_strength([soft((1,), observed, 1e-12)], cell[None, :])
     assert np.isclose(strength, np.clip(0.75 / (2 * distance**2), 100, 1e5), rtol=0.15)
 
 

@@ -99,7 +99,7 @@ def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np
     return np.minimum(total, np.log(calibration.ceiling))
 
 
-def prior_strength(tables: Sequence[SoftTable], cells: Sequence[np.ndarray]) -> float:
+def prior_strength(tables: Sequence[SoftTable], cells: np.ndarray) -> float:
     """How far the vine may be from the truth, by empirical Bayes.
 
     c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - cells_k s_k^2), with m_k the vine's own table, y_k the released
@@ -107,7 +107,7 @@ def prior_strength(tables: Sequence[SoftTable], cells: Sequence[np.ndarray]) -> 
 
     Args:
         tables: released tables with `variance` equal to the plain noise variance.
-        cells: cell of every vine particle in each of them.
+        cells: cell of every vine particle (column) in each of them (row).
     """
     unexplained, scale = 0.0, 0.0
     for table, cell in zip(tables, cells, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -163,7 +163,7 @@ def _refine(member: ParametricPair, misfit: Callable[[ParametricPair], float]) -
     def at(size: float) -> ParametricPair:
         return ParametricPair(family=member.family, rotation=member.rotation, tau=float(sign * size))
 
-    found = minimize_scalar(
+    found: Any = minimize_scalar(
         lambda size: misfit(at(size)), bounds=(low, high), method="bounded", options={"xatol": 1e-3}
     )
     return at(float(found.x))

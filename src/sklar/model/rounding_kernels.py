@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -19,7 +21,7 @@ def weighted_counts(cells: np.ndarray, offsets: np.ndarray, weights: np.ndarray)
 
 
 @njit(cache=True, fastmath=True)
-def _change(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, old: int, new: int) -> float:
+def _change(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, old: Any, new: Any) -> Any:
     """Change of sum weight (count - target)^2 when row `old` becomes `new`; slope = 2 weight (count - target)."""
     change = 0.0
     for k in range(cells.shape[1]):
@@ -30,7 +32,7 @@ def _change(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: n
 
 
 @njit(cache=True, fastmath=True)
-def _move(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, row: int, by: float) -> None:
+def _move(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, row: Any, by: float) -> None:
     for k in range(cells.shape[1]):
         a = offsets[k] + cells[row, k]
         slope[a] += 2.0 * weight[a] * by
