@@ -9,19 +9,23 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.methods.small_margins import measure_small_margins
-from sklar.methods.small_shares import Shares, choose_shares, correlation_noise
-from sklar.methods.small_sums import measure_class_pairs, measure_pairs, measure_star
+from sklar.methods.small_shares import Shares, closing_shares, correlation_noise, opening_shares
+from sklar.methods.small_sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
 from sklar.model.density_likelihood import Total
 from sklar.model.margin import Margin
 from sklar.model.small_fit import Moment, Moments, fit_normals
 from sklar.model.small_latent import Latent, null_latent, value_latent
 from sklar.model.small_model import SmallModel
-from sklar.model.small_nominal import order_levels
+from sklar.model.small_nominal import LevelOrder, order_levels
 from sklar.model.small_target import Basis, Classes, class_basis, no_basis, target_classes
 from sklar.release.door import Door
 
 NEARLY_ALL = 0.9999
 """A column with one code this likely has nothing to correlate."""
+
+
+LEAST_SHARE = 1e-3
+"""Smaller parts of the budget buy nothing but noise."""
 
 
 class HasTarget(Protocol):
@@ -69,23 +73,22 @@ def fit_small(
         rng: For the simulations of the fit; what is asked at the Door never depends on it.
     """
     target = None if options.target is None else door.schema.modelled.index(options.target)
-    shares = _shares(door, allowance, total, options)
+    noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
+    given = options.small_shares if isinstance(options, SmallOptions) else None
+    shares = opening_shares(noise, target is not None) if given is None else given
     measured = measure_small_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
     setting = _settle(door, measured.margins, measured.total.rows, target)
-    latents, moments = _measure(door, allowance, shares, setting)
+    seen = _measure_star(door, allowance, shares.star, setting)
+    if given is None and target is not None:
+        closing = closing_shares(shares, _strength(setting, seen), noise)
+        seen = _again(door, allowance, closing.star - shares.star, setting, seen)
+        shares = closing
+    latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
     share = np.ones(1) if setting.classes is None else setting.classes.share
     normals = fit_normals(latents, share, setting.basis, moments, rng)
     return SmallModel(
         margins=setting.margins, latents=latents, normals=normals, classes=setting.classes, rows=setting.rows
     )
-
-
-def _shares(door: Door, allowance: Allowance, total: float | None, options: HasTarget) -> Shares:
-    given = options.small_shares if isinstance(options, SmallOptions) else None
-    if given is not None:
-        return given
-    noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
-    return choose_shares(noise, options.target is not None)
 
 
 def _known(door: Door, allowance: Allowance, total: float | None) -> Total | None:
@@ -121,21 +124,46 @@ def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | 
     )
 
 
-def _measure(door: Door, allowance: Allowance, shares: Shares, at: _Setting) -> tuple[tuple[Latent, ...], Moments]:
-    """Star first: it orders the levels of nominal columns, which then join the pairs."""
-    latents = at.scored
-    star, levels, pairs, class_pairs = None, None, None, None
-    if at.classes is not None and shares.star > 0 and len(latents) + len(at.nominal):
-        seen = measure_star(door, allowance.part(shares.star), latents, at.nominal, at.classes, at.rows)
+def _measure_star(door: Door, allowance: Allowance, share: float, at: _Setting, label: str = "star") -> Star | None:
+    if at.classes is None or share < LEAST_SHARE or not (at.scored or at.nominal):
+        return None
+    return measure_star(door, allowance.part(share), at.scored, at.nominal, at.classes, at.rows, label)
+
+
+def _again(door: Door, allowance: Allowance, share: float, at: _Setting, seen: Star | None) -> Star | None:
+    """A second star from what was left, joined to the first by inverse variance."""
+    again = _measure_star(door, allowance, share, at, "star again") if seen is not None else None
+    return seen if seen is None or again is None else pool_stars(seen, again)
+
+
+def _strength(at: _Setting, seen: Star | None) -> float:
+    """Sum over columns of the squared correlation with the classes, without what noise adds."""
+    if seen is None:
+        return 0.0
+    noise = seen.variance / at.basis.spread
+    scored = float((at.basis.turn(seen.scores) ** 2 - noise[:, None]).sum())
+    return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
+
+
+def _orders(at: _Setting, seen: Star) -> list[LevelOrder]:
+    assert at.classes is not None
+    margins = [at.margins[j] for j in at.nominal]
+    return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
+
+
+def _measure_pairs(
+    door: Door, allowance: Allowance, shares: Shares, at: _Setting, seen: Star | None
+) -> tuple[tuple[Latent, ...], Moments]:
+    """The star orders the levels of nominal columns, which then join the pairs."""
+    latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None
+    if seen is not None:
         star = Moment(mean=seen.scores, variance=seen.variance)
-        margins = [at.margins[j] for j in at.nominal]
-        ordered = order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
-        latents += tuple(
-            value_latent(j, at.margins[j], None, found.order) for j, found in zip(at.nominal, ordered, strict=True)
-        )
-        levels = np.stack([found.shifts for found in ordered], axis=1) if ordered else None
-    if shares.pairs > 0 and len(latents) > 1:
+        orders = _orders(at, seen)
+        nominal = zip(at.nominal, orders, strict=True)
+        latents += tuple(value_latent(j, at.margins[j], None, found.order) for j, found in nominal)
+        levels = np.stack([found.shifts for found in orders], axis=1) if orders else None
+    if shares.pairs >= LEAST_SHARE and len(latents) > 1:
         pairs = measure_pairs(door, allowance.part(shares.pairs), latents, at.rows)
-    if at.classes is not None and shares.class_pairs > 0 and len(latents) > 1:
+    if at.classes is not None and shares.class_pairs >= LEAST_SHARE and len(latents) > 1:
         class_pairs = measure_class_pairs(door, allowance.part(shares.class_pairs), latents, at.classes, at.rows)
     return latents, Moments(star=star, levels=levels, pairs=pairs, class_pairs=class_pairs)

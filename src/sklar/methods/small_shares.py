@@ -1,29 +1,36 @@
-"""How the small regime divides its budget, from public facts only: columns, noise and the released number of rows."""
+"""How the small regime divides its budget: from public facts and earlier releases, never from rows.
+
+What decides is the noise that one correlation would carry if the whole budget went to correlations. Where it is large,
+only margins (and the star of a target) are worth measuring; as it falls, a part moves to pairs. With a target, how
+that part is spent is settled after the star is known: a strong star is measured again, a weak one leaves the classes to
+be told apart by their correlations.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
-
-import numpy as np
+from math import log, sqrt
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 
+STRONG = 0.5
+"""A star that explains this much of the class variable (in sum over columns) tells the classes apart by itself."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Fractions of the allowance; they sum to one."""
+    """Fractions of the allowance for margins, star, pairs and class pairs; they sum to at most one."""
 
     margins: float
     star: float = 0.0
     pairs: float = 0.0
     class_pairs: float = 0.0
 
-    def __post_init__(self) -> None:
-        total = self.margins + self.star + self.pairs + self.class_pairs
-        for name in ("margins", "star", "pairs", "class_pairs"):
-            object.__setattr__(self, name, getattr(self, name) / total)
+    @property
+    def rest(self) -> float:
+        """What is not assigned yet."""
+        return max(0.0, 1.0 - self.margins - self.star - self.pairs - self.class_pairs)
 
 
 def correlation_noise(allowance: Allowance, unit: Unit, rows: float, scores: int) -> float:
@@ -32,9 +39,30 @@ def correlation_noise(allowance: Allowance, unit: Unit, rows: float, scores: int
     return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * sqrt(pairs)).std / max(rows, 1.0)
 
 
-def choose_shares(noise: float, target: bool) -> Shares:
-    """Shares that move from margins to dependence as the noise of a correlation falls."""
-    ease = float(np.clip(np.log(0.09 / noise) / np.log(0.09 / 0.03), 0.0, 1.0))
+def opening_shares(noise: float, target: bool) -> Shares:
+    """Shares of margins and star; the rest waits until the star is known, or goes to pairs without a target."""
     if not target:
-        return Shares(margins=0.7, pairs=0.3)
-    return Shares(margins=0.8 - 0.15 * ease, star=0.2 - 0.1 * ease, pairs=0.1 * ease, class_pairs=0.15 * ease)
+        pairs = 0.3 * ease(noise, 0.12, 0.05)
+        return Shares(margins=1 - pairs, pairs=pairs)
+    moved = ease(noise, 0.07, 0.03)
+    return Shares(margins=0.75 - 0.1 * moved, star=0.25 - 0.1 * moved)
+
+
+def closing_shares(opened: Shares, strength: float, noise: float) -> Shares:
+    """Assign the rest after the star: to the star again, to pairs, and to class pairs.
+
+    Args:
+        opened: What was spent on margins and star.
+        strength: How much of the class variable the star explains, in sum over columns.
+        noise: As in `opening_shares`.
+    """
+    rest = opened.rest
+    if strength < STRONG:
+        return Shares(margins=opened.margins, star=opened.star, pairs=0.4 * rest, class_pairs=0.6 * rest)
+    pairs = ease(noise, 0.04, 0.02)
+    return Shares(margins=opened.margins, star=opened.star + (1 - pairs) * rest, pairs=pairs * rest)
+
+
+def ease(noise: float, hard: float, easy: float) -> float:
+    """0 where noise is above `hard`, 1 below `easy`, linear in its logarithm between."""
+    return min(1.0, max(0.0, log(hard / max(noise, 1e-300)) / log(hard / easy)))

@@ -34,16 +34,33 @@ class Star:
 
 
 def measure_star(
-    door: Door, allowance: Allowance, latents: Sequence[Latent], nominal: Sequence[int], classes: Classes, rows: float
+    door: Door,
+    allowance: Allowance,
+    latents: Sequence[Latent],
+    nominal: Sequence[int],
+    classes: Classes,
+    rows: float,
+    label: str = "star",
 ) -> Star:
     """Contrasts of the target times scores, and times the levels of nominal columns: one vector, one charge."""
     names = tuple(door.schema.modelled[j] for j in nominal)
     levels = tuple(np.arange(door.schema.size(name), dtype=np.int32) for name in names)
     contrasts = _contrasts(door, classes)
     feature = StarSums(scores=_scores(door, latents), contrasts=contrasts, nominal=names, levels=levels)
-    mean, variance = _measure(door, allowance, feature, rows, "star")
+    mean, variance = _measure(door, allowance, feature, rows, label)
     parts = np.split(mean.reshape(len(contrasts.lookups), -1), _cuts(len(latents), levels), axis=1)
     return Star(scores=parts[0], levels=tuple(parts[1:]), variance=variance)
+
+
+def pool_stars(first: Star, second: Star) -> Star:
+    """Two stars of the same scores, averaged by inverse variance."""
+    weight = second.variance / (first.variance + second.variance)
+    levels = zip(first.levels, second.levels, strict=True)
+    return Star(
+        scores=weight * first.scores + (1 - weight) * second.scores,
+        levels=tuple(weight * a + (1 - weight) * b for a, b in levels),
+        variance=weight * first.variance,
+    )
 
 
 def measure_pairs(door: Door, allowance: Allowance, latents: Sequence[Latent], rows: float) -> Moment:

@@ -68,6 +68,8 @@ KINDS = tuple(
     + [Kind(axis=AXES[i], order=1, heavy=heavy) for i in (0, 2) for heavy in (False, True)]
 )
 """All families of models."""
+QUICK_KINDS = tuple(kind for kind in KINDS if kind.order == 2 or kind.heavy)
+"""Enough to place the bins of a second histogram."""
 
 
 def fit_models(axis: Floats, bins: Sequence[Bins], total: Total, kinds: Sequence[Kind] = KINDS) -> list[Fitted | None]:
@@ -113,17 +115,24 @@ def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
     return weights
 
 
-def average_models(axis: Floats, fitted: Sequence[Fitted | None], weights: Floats) -> tuple[Ints, Floats, Floats]:
-    """(edges, masses between them, masses of the cells apart) of the weighted mean of the models."""
+def average_models(
+    axis: Floats, apart: int, fitted: Sequence[Fitted | None], weights: Floats
+) -> tuple[Ints, Floats, Floats]:
+    """(edges, masses between them, masses of the cells apart) of the weighted mean of the models.
+
+    Flat if no model could be fitted.
+    """
     kept = [(w, f) for w, f in zip(weights, fitted, strict=True) if f is not None and w > NEGLIGIBLE]
+    if not kept:
+        return np.array([0, len(axis) - 1]), np.ones(1), np.zeros(apart)
     edges = np.unique(np.concatenate([f.edges for _, f in kept]))
-    rising, apart = np.zeros(len(edges)), np.zeros(len(kept[0][1].apart))
+    rising, beside = np.zeros(len(edges)), np.zeros(apart)
     for weight, f in kept:
         rising += weight * np.interp(axis[edges], axis[f.edges], np.concatenate([[0.0], np.cumsum(f.mass)]))
-        apart += weight * f.apart
+        beside += weight * f.apart
     mass = np.maximum(np.diff(rising), 0.0)
-    total = mass.sum() + apart.sum()
-    return edges, mass / total, apart / total
+    total = mass.sum() + beside.sum()
+    return edges, mass / total, beside / total
 
 
 def _problem(axis: Floats, edges: Ints, bins: Sequence[Bins], total: Total, warp: Axis) -> tuple[Likelihood, Support]:

@@ -13,7 +13,7 @@ from sklar.model.density import fit_density
 from sklar.model.density_likelihood import Observation, Support, Total
 from sklar.model.margin import Margin, margin_from_dense
 from sklar.model.small_cells import FirstCells
-from sklar.model.small_density import Bins, average_models, fit_models, pooled_weights
+from sklar.model.small_density import KINDS, QUICK_KINDS, Bins, average_models, fit_models, pooled_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,16 +87,23 @@ def second_bins(split: Split, edges: Ints, seen: Histogram) -> Bins:
 def smooth_margins(
     splits: Mapping[str, Split], second: Mapping[str, Bins], total: Total
 ) -> dict[str, tuple[Ints, Floats, Floats]]:
-    """(edges, masses between them, masses apart) of every coarse column; model weights are pooled over the columns."""
+    """(edges, masses between them, masses apart) of every coarse column; model weights are pooled over the columns.
+
+    Without second histograms the result only serves to place their bins, and fewer models are tried.
+    """
+    kinds = KINDS if second else QUICK_KINDS
     fits = {
-        name: fit_models(s.axis, [s.first, *([second[name]] if name in second else [])], total)
+        name: fit_models(s.axis, [s.first, *([second[name]] if name in second else [])], total, kinds)
         for name, s in splits.items()
     }
     if not fits:
         return {}
     evidence = np.array([[-np.inf if f is None else f.log_evidence for f in fit] for fit in fits.values()])
     weights = pooled_weights(evidence)
-    return {name: average_models(splits[name].axis, fits[name], w) for name, w in zip(fits, weights, strict=True)}
+    return {
+        name: average_models(splits[name].axis, len(splits[name].apart), fits[name], w)
+        for name, w in zip(fits, weights, strict=True)
+    }
 
 
 def coarse_margin(name: str, split: Split, fitted: tuple[Ints, Floats, Floats]) -> Margin:
