@@ -42,7 +42,7 @@ def correlation_noise(allowance: Allowance, unit: Unit, rows: float, scores: int
 def opening_shares(noise: float, target: bool) -> Shares:
     """Shares of margins and star; the rest waits until the star is known, or goes to pairs without a target."""
     if not target:
-        pairs = 0.3 * ease(noise, 0.12, 0.05)
+        pairs = 0.3 * ease(noise, 0.3, 0.03)
         return Shares(margins=1 - pairs, pairs=pairs)
     moved = ease(noise, 0.07, 0.03)
     return Shares(margins=0.75 - 0.1 * moved, star=0.25 - 0.1 * moved)
