@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sklar.errors import SklarError
     from sklar.pipeline.draft import draft_schema
+    from sklar.pipeline.evaluate import Evaluation, evaluate
     from sklar.pipeline.fit import fit
     from sklar.pipeline.fitted import Model, load
     from sklar.schema import (
@@ -35,6 +36,7 @@ _HOMES: dict[str, str] = {
     "Boolean": "sklar.schema",
     "Category": "sklar.schema",
     "Datetime": "sklar.schema",
+    "Evaluation": "sklar.pipeline.evaluate",
     "Function": "sklar.schema",
     "Id": "sklar.schema",
     "Ignore": "sklar.schema",
@@ -46,6 +48,7 @@ _HOMES: dict[str, str] = {
     "Schema": "sklar.schema",
     "SklarError": "sklar.errors",
     "draft_schema": "sklar.pipeline.draft",
+    "evaluate": "sklar.pipeline.evaluate",
     "fit": "sklar.pipeline.fit",
     "load": "sklar.pipeline.fitted",
 }
@@ -55,6 +58,7 @@ __all__ = [
     "Boolean",
     "Category",
     "Datetime",
+    "Evaluation",
     "Function",
     "Id",
     "Ignore",
@@ -66,6 +70,7 @@ __all__ = [
     "Schema",
     "SklarError",
     "draft_schema",
+    "evaluate",
     "fit",
     "load",
 ]

@@ -1,4 +1,4 @@
-"""Evaluate synthetic tables against the real one (disclosed): every metric with its floor, as typed results and a report."""
+"""Evaluate synthetic tables against the real one (disclosed): every metric with its floor, and the report."""
 
 from __future__ import annotations
 
@@ -101,18 +101,16 @@ def evaluate(
         holdout: Real rows that the synthesizer did not see: test rows, and a fresh sample for the floors. Without it,
             folds and halves of the real table serve.
         name: What to call the synthetic table.
-        learners: Any of boosting, forest, linear, svc, tree, or "all"; by default the quick ones: boosting, linear, tree.
-        folds: Folds of the real table when there is no hold-out.
-        weights: alpha, beta and gamma of G_eps+.
-        targets: Columns that G_eps+ predicts; by default the target, or all columns without one.
-        claim: What the method promises, shown in the report.
-        seed: Fixes subsamples, splits and folds.
-        reader: How to read the tables: delimiter, encoding, null_values.
-        progress: Told what is being computed, and the fraction that is done.
+        learners: Any of boosting, forest, linear, svc, tree, or "all"; by default the quick ones: boosting, linear,
+        tree. folds: Folds of the real table when there is no hold-out. weights: alpha, beta and gamma of G_eps+.
+        targets: Columns that G_eps+ predicts; by default the target, or all columns without one. claim: What the
+        method promises, shown in the report. seed: Fixes subsamples, splits and folds. reader: How to read the
+        tables: delimiter, encoding, null_values. progress: Told what is being computed, and the fraction that is
+        done.
 
-    Tables above two million rows are thinned at random; the costly metrics use at most so many rows of each table: Spearman 200,000,
-    Kendall 50,000 (fewer with many columns), phi_k 100,000 and 40 columns, detection 10,000, alpha-precision 4,000, learners
-    20,000 (support vectors 2,000).
+    Tables above two million rows are thinned at random; the costly metrics use at most so many rows of each table:
+    Spearman 200,000, Kendall 50,000 (fewer with many columns), phi_k 100,000 and 40 columns, detection 10,000,
+    alpha-precision 4,000, learners 20,000 (support vectors 2,000).
     """
     found = evaluate_tables(
         real, {name: synthetic}, schema, target, holdout, learners=learners, folds=folds, weights=weights,
@@ -183,6 +181,16 @@ def write_json(evaluations: Sequence[Evaluation], path: str | PathLike[str]) -> 
     text = json.dumps(plain[0] if len(plain) == 1 else plain, indent=2, ensure_ascii=False, allow_nan=False)
     with atomic_file(path, mode=0o600) as file:
         file.write(text.encode())
+
+
+def require_outputs(report: str | PathLike[str] | None, plain: str | PathLike[str] | None) -> None:
+    """Refuse places for a report and for JSON before any work is done."""
+    from sklar.export.atomic import require_writable
+
+    if report is not None:
+        require_report(report)
+    if plain is not None:
+        require_writable(plain)
 
 
 def require_report(path: str | PathLike[str]) -> None:

@@ -25,8 +25,8 @@ def table_warnings(real: ExactTable, synthetic: ExactTable, found: Comparison) -
         lost = [float((table.codes[name] >= column.value_cells).mean()) for table in (real, synthetic)]
         if lost[1] > LOST and lost[0] < 0.5:
             yield (
-                f"nearly all values of column '{name}' of the synthetic table are null or not listed in the schema: its "
-                "type or labels may differ from those of the real table."
+                f"nearly all values of column '{name}' of the synthetic table are null or not listed in the schema: "
+                "its type or labels may differ from those of the real table."
             )
         if lost[0] > LOST and lost[1] < 0.5:
             yield (

@@ -138,7 +138,9 @@ def _g_epsilon(found: Comparison) -> GEpsilonFact | None:
 def _unchecked(evaluation: Evaluation) -> tuple[str, ...]:
     missing = [f"{s.about.title}: {s.reason}" for s in evaluation.scores.values() if s.value is None]
     if "holdout" not in evaluation.rows:
-        missing.append("Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from.")
+        missing.append(
+            "Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from."
+        )
     return (*missing, *ALWAYS_UNCHECKED)
 
 

@@ -41,7 +41,8 @@ def curve_drawing(fact: CurveFact) -> str:
     """Lines over a common axis, with the diagonal as the ideal where it is one."""
     width, height, left, bottom = 320, 220, 44, 36
     low, high = (min(fact.x), max(fact.x)) if fact.x else (0.0, 1.0)
-    top = max([1e-12, *(v for _, line in fact.lines for v in line), *([1.0] if fact.ideal else [])])
+    heights: list[float] = [v for _, line in fact.lines for v in line]
+    top = max([1e-12, 1.0 if fact.ideal else 0.0, *heights])
 
     def place(x: float, y: float) -> str:
         across = left + (width - left - 8) * (x - low) / ((high - low) or 1.0)
@@ -54,10 +55,13 @@ def curve_drawing(fact: CurveFact) -> str:
     for at, (_, line) in enumerate(fact.lines):
         points = " ".join(place(x, y) for x, y in zip(fact.x, line, strict=True))
         color, dash = LINES[at % len(LINES)], DASHES[at % len(DASHES)]
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2.2" stroke-dasharray="{dash}"/>'
+        )
     parts += [
         _text(left - 4, 14, f"{top:.3g}", "end"), _text(left - 4, height - bottom, "0", "end"),
-        _text(left, height - bottom + 14, f"{low:.3g}", "start"), _text(width - 8, height - bottom + 14, f"{high:.3g}", "end"),
+        _text(left, height - bottom + 14, f"{low:.3g}", "start"),
+        _text(width - 8, height - bottom + 14, f"{high:.3g}", "end"),
         _text((width + left) / 2, height - 6, fact.x_title, "middle"),
     ]  # fmt: skip
     return "".join(parts) + "</svg>"
@@ -86,7 +90,8 @@ def learning_bar(real: float, synthetic: float, noise: float, low: float, high: 
 
 
 def _bar(zero: float, end: float, y: int, color: str) -> str:
-    return f'<rect x="{min(zero, end)}" y="{y}" width="{_n(abs(end - zero))}" height="10" fill="{color}" fill-opacity=".8"/>'
+    place = f'x="{min(zero, end)}" y="{y}" width="{_n(abs(end - zero))}" height="10"'
+    return f'<rect {place} fill="{color}" fill-opacity=".8"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

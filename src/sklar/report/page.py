@@ -25,7 +25,8 @@ def render(facts: ReportFacts) -> str:
     environment = Environment(
         loader=PackageLoader("sklar.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals.update(
+    shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
+    shown.update(
         colors=colors, grades=GRADES, number=number, first_margins=FIRST_MARGINS, line_color=line_color,
         margin_card=lambda fact: Markup(margin_card(fact)),
         curve_drawing=lambda fact: Markup(curve_drawing(fact)),
@@ -38,7 +39,7 @@ def render(facts: ReportFacts) -> str:
 def number(value: float | None) -> str:
     """A number with three digits after the point, or a dash."""
     if value is None:
-        return "–"
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""Rows as features for learners. Domains come from the schema, so both tables get the same columns whatever they hold."""
+"""Rows as features for learners. Domains come from the schema, so both tables get the same features."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def examples(table: ExactTable, target: str) -> Examples:
 
 
 def tree_features(data: Examples) -> tuple[Matrix, list[bool]]:
-    """One feature a column: ordered columns as numbers with NaN for null, the others as codes; and which are nominal."""
+    """One feature a column: ordered ones as numbers with NaN for null, others as codes; and which are nominal."""
     schema = data.table.schema
     columns = [
         ordered_values(data.table, name) if schema[name].ordered else data.table.codes[name].astype(float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ def require_learner(name: str) -> None:
     if name not in LEARNERS:
         raise UsageError(f"there is no learner '{name}'; known are {', '.join(LEARNERS)}.")
     try:
-        import sklearn as _
+        importlib.import_module("sklearn")
     except ImportError:
         raise MissingExtraError("downstream learning needs scikit-learn: pip install 'sklar[eval]'.") from None
 
@@ -103,7 +104,7 @@ def _boosting(regression: bool) -> Callable[[list[bool]], Any]:
     def make(nominal: list[bool]) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-        kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+        kind: Any = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
         return kind(max_iter=80, early_stopping=False, random_state=0, categorical_features=nominal)
 
     return make

@@ -1,7 +1,8 @@
 """How well predictions fit: measures of classification and regression, each a formula of its own.
 
-Classification: MCC (Matthews 1975; several classes as in Gorodkin 2004), AUC (Mann-Whitney; several classes one against the rest,
-averaged), F1 (averaged over classes), accuracy. Regression: RMSE and R2. All agree with scikit-learn.
+Classification: MCC (Matthews 1975; several classes as in Gorodkin 2004), AUC (Mann-Whitney; several classes one
+against the rest, averaged), F1 (averaged over classes), accuracy. Regression: RMSE and R2. All agree with
+scikit-learn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Train on synthetic, test on real: what a learner trained on each table scores on real rows it has not seen.
 
-Test rows are the hold-out if there is one; else each of k folds of the real table in turn, with the real-trained learner trained on the other
-folds. The noise of a score is its standard deviation over bootstraps of the test rows. Reference: Esteban et al. (2017).
+Test rows are the hold-out if there is one; else each of k folds of the real table in turn, with the real-trained
+learner trained on the other folds. The noise of a score is its standard deviation over bootstraps of the test rows.
+Reference: Esteban et al. (2017).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""All metrics of one synthetic table, in order, each with its floor, its subsample, or the reason why it does not apply."""
+"""All metrics of one synthetic table, each with its floor, or the reason why it does not apply."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from sklar.disclosed.learning.transfer import Transfer, transfer
 from sklar.disclosed.metrics import detection, kendall, ks, phik, spearman, support, tvd
 from sklar.disclosed.metrics.copies import Copies, copies
 from sklar.disclosed.metrics.correlation import Matrix
-from sklar.disclosed.metrics.g_epsilon import GEpsilon, chosen_targets, g_epsilon, no_g_epsilon
 from sklar.disclosed.metrics.g_epsilon import ROWS as G_ROWS
+from sklar.disclosed.metrics.g_epsilon import GEpsilon, chosen_targets, g_epsilon, no_g_epsilon
 from sklar.disclosed.metrics.grid import CoarseGrid, coarse_grid
 from sklar.disclosed.metrics.overview import MarginPicture, PairPicture, margin_pictures, pair_pictures
 from sklar.disclosed.metrics.score import Score, not_applicable, with_floor
@@ -127,14 +127,14 @@ def _compared(bench: _Bench, settings: Settings) -> Comparison:
     distance = _rooted(ks.ks(real, synthetic), ks.ks(*bench.fresh), bench, bench.fresh)
     ranks, rank_matrices = _spearman(bench)
     taus = _kendall(bench)
-    phis, phi_matrices, phi_names = _phik(bench, settings.target)
+    phis, phi_matrices, phi_fresh, phi_names = _phik(bench, settings.target)
     points = _support(bench)
     found = [*margins, distance, ranks, taus, phis, points.precision, points.recall, points.authenticity]
     found += _detection(bench)
     bench.told("copies")
     copied = copies(real, synthetic, bench.fresh)
     learned = _transfer(bench, settings)
-    g, g_score = _g_epsilon(bench, settings, phi_matrices, margins[0])
+    g, g_score = _g_epsilon(bench, settings, phi_matrices, phi_fresh, margins[0])
     found += [copied.score, learned.score if learned else not_applicable(LEARNING, "no target was named."), g_score]
     shown = _shown(phi_matrices, phi_names, rank_matrices, ordered_names(real.schema))
     return Comparison(
@@ -159,10 +159,10 @@ def _rooted(score: Score, fresh: Score, bench: _Bench, pair: Sequence[ExactTable
 
 def _spearman(bench: _Bench) -> tuple[Score, tuple[Matrix, Matrix]]:
     bench.told("rank correlations")
-    real, synthetic, *fresh = bench.sampled(spearman.ROWS)
+    real, synthetic, half, other = bench.sampled(spearman.ROWS)
     matrices = (spearman.spearman_matrix(real), spearman.spearman_matrix(synthetic))
     score = spearman.spearman(real, synthetic, matrices)
-    return _rooted(score, spearman.spearman(*fresh), bench, fresh), matrices
+    return _rooted(score, spearman.spearman(half, other), bench, (half, other)), matrices
 
 
 def _kendall(bench: _Bench) -> Score:
@@ -171,16 +171,19 @@ def _kendall(bench: _Bench) -> Score:
     return _rooted(kendall.kendall(real, synthetic), kendall.kendall(*fresh), bench, fresh)
 
 
-def _phik(bench: _Bench, target: str | None) -> tuple[Score, tuple[Matrix, Matrix] | None, tuple[str, ...]]:
+def _phik(
+    bench: _Bench, target: str | None
+) -> tuple[Score, tuple[Matrix, Matrix] | None, tuple[Matrix, Matrix] | None, tuple[str, ...]]:
     bench.told("phi_k")
     real, synthetic, *fresh = bench.sampled(phik.ROWS)
     names = phik.phik_names(bench.real.names, bench.rng, target)
     try:
-        matrices = (phik.phik_matrix(real, names), phik.phik_matrix(synthetic, names))
+        one, two, three, four = (phik.phik_matrix(table, names) for table in (real, synthetic, *fresh))
     except MissingExtraError as error:
-        return not_applicable(phik.ABOUT, str(error)), None, names
-    score = phik.phik(real, synthetic, matrices, names)
-    return _rooted(score, phik.phik(fresh[0], fresh[1], None, names), bench, fresh), matrices, names
+        return not_applicable(phik.ABOUT, str(error)), None, None, names
+    score = phik.phik(real, synthetic, (one, two), names)
+    floor = phik.phik(fresh[0], fresh[1], (three, four), names)
+    return _rooted(score, floor, bench, fresh), (one, two), (three, four), names
 
 
 def _support(bench: _Bench) -> Support:
@@ -229,21 +232,26 @@ def _transfer(bench: _Bench, settings: Settings) -> Transfer | None:
 
 
 def _g_epsilon(
-    bench: _Bench, settings: Settings, matrices: tuple[Matrix, Matrix] | None, single: Score
+    bench: _Bench,
+    settings: Settings,
+    matrices: tuple[Matrix, Matrix] | None,
+    fresh_matrices: tuple[Matrix, Matrix] | None,
+    single: Score,
 ) -> tuple[GEpsilon | None, Score]:
     bench.told("G_eps+")
-    if matrices is None or single.value is None:
+    if matrices is None or fresh_matrices is None or single.value is None:
         return None, no_g_epsilon("it needs phi_k: pip install 'sklar[eval]'.")
     if min(bench.real.rows, bench.synthetic.rows) < 20 or len(bench.real.names) < 2:
         return None, no_g_epsilon("it needs two columns and at least 20 rows of each table.")
     real, synthetic, *fresh = bench.sampled(G_ROWS)
     targets = settings.targets or chosen_targets(bench.real.names, settings.target, bench.rng)
     try:
-        found = g_epsilon(
-            matrices, single.value, real, synthetic, targets, bench.rng, weights=settings.weights
-        )
+        found = g_epsilon(matrices, single.value, real, synthetic, targets, bench.rng, weights=settings.weights)
+        nu = single.value if single.floor is None else single.floor
+        floor = g_epsilon(fresh_matrices, nu, fresh[0], fresh[1], targets, bench.rng, weights=settings.weights)
     except MissingExtraError as error:
         return None, no_g_epsilon(str(error))
+    found = replace(found, score=with_floor(found.score, floor.score))
     return found, found.score
 
 

@@ -1,8 +1,9 @@
 """Copies: does the synthetic table repeat real rows more often than a fresh real sample would?
 
-Rows are compared on the full public grid. `hits` is the share of synthetic rows that equal a real row; `expected` is the share
-of rows of one random half of the real table that equal a row of the other half, which is what repeats by nature. The same
-is told of the real rows that occur only once in their table: a copy has them, a fresh sample has few.
+Rows are compared on the full public grid. The share of synthetic rows that equal a real row stands beside its floor,
+the share of real rows that equal another real row: what repeats by nature. Besides, real rows that occur only once
+are looked for in the synthetic table, and those of one random half of the real table in the other half: a copy has
+them, a fresh sample has few.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def copies(real: ExactTable, synthetic: ExactTable, fresh: tuple[ExactTable, Exa
         synthetic: The table under test.
         fresh: Two disjoint samples of real rows.
     """
-    hits, lone = _hits(real, synthetic)
-    expected, lone_expected = _hits(*fresh)
+    hits, lone, expected = _hits(real, synthetic)
+    _, lone_expected, _ = _hits(*fresh)
     score = Score(about=ABOUT, value=hits, floor=expected, rows=min(real.rows, synthetic.rows))
     count = min(real.rows, synthetic.rows)
     return Copies(
@@ -67,23 +68,23 @@ def _warning(hits: float, expected: float, lone: float, lone_expected: float, ro
     error = math.sqrt(max(expected * (1 - expected), 0.25 / rows) * 2 / rows)
     if hits > 0.9 and lone > 0.5 and lone > lone_expected + 0.25:
         return (
-            f"the synthetic table looks like a copy of the real one: {hits:.0%} of its rows equal a real row, where fresh "
-            f"real rows would do so in {expected:.0%} of the cases. Were the same rows given twice?"
+            f"the synthetic table looks like a copy of the real one: {hits:.0%} of its rows equal a real row, where "
+            f"fresh real rows would do so in {expected:.0%} of the cases. Were the same rows given twice?"
         )
     if hits > expected + max(EXCESS, 5 * error):
         return (
-            f"{hits:.1%} of the synthetic rows equal a real row, where fresh real rows would do so in {expected:.1%} of "
-            "the cases: the method may have copied rows."
+            f"{hits:.1%} of the synthetic rows equal a real row, where fresh real rows would do so in {expected:.1%} "
+            "of the cases: the method may have copied rows."
         )
     return None
 
 
-def _hits(real: ExactTable, other: ExactTable) -> tuple[float, float]:
-    """(share of the other rows that equal a real row, share of lone real rows that are among the other rows)."""
+def _hits(real: ExactTable, other: ExactTable) -> tuple[float, float, float]:
+    """Shares of: other rows that equal a real row; lone real rows among the other rows; real rows that are not lone."""
     keys, counts = np.unique(_keys(real), return_counts=True)
-    others = _keys(other)
-    lone = keys[counts == 1]
-    return float(np.isin(others, keys).mean()), float(np.isin(lone, others).mean()) if len(lone) else 0.0
+    others, lone = _keys(other), keys[counts == 1]
+    found = float(np.isin(lone, others).mean()) if len(lone) else 0.0
+    return float(np.isin(others, keys).mean()), found, 1.0 - len(lone) / real.rows
 
 
 def _keys(table: ExactTable) -> npt.NDArray[Any]:

@@ -1,11 +1,14 @@
 """Real or synthetic: how well a classifier tells the two tables apart.
 
-The score is the area under the ROC curve over held-out folds: 0.5 if nothing tells them apart, 1 if every row gives itself away; values
-below 0.5 count as 0.5. Two classifiers: a logistic regression with a ridge, which sees single columns and needs no
-extra, and gradient boosting, which sees how columns go together. Reference: Lopez-Paz and Oquab (2017); Snoke et al. (2018).
+The score is the area under the ROC curve over held-out folds: 0.5 if nothing tells them apart, 1 if every row gives
+itself away; values below 0.5 count as 0.5. Two classifiers: a logistic regression with a ridge, which sees single
+columns and needs no extra, and gradient boosting, which sees how columns go together. Reference: Lopez-Paz and Oquab
+(2017); Snoke et al. (2018).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -59,15 +62,14 @@ def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Gene
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
         raise MissingExtraError("gradient boosting needs scikit-learn: pip install 'sklar[eval]'.") from None
+    boosting: Any = HistGradientBoostingClassifier
     matrix = np.concatenate([_raw(real), _raw(synthetic)])
     labels, folds = _labels_and_folds(real, synthetic, rng)
     nominal = [not real.schema[n].ordered and real.schema[n].size <= 255 for n in real.names]
     scores = np.empty(len(labels))
     for fold in range(FOLDS):
         train = folds != fold
-        model = HistGradientBoostingClassifier(
-            max_iter=60, early_stopping=False, random_state=0, categorical_features=nominal
-        )
+        model = boosting(max_iter=60, early_stopping=False, random_state=0, categorical_features=nominal)
         with one_thread():
             model.fit(matrix[train], labels[train])
             scores[~train] = model.predict_proba(matrix[~train])[:, 1]

@@ -18,8 +18,8 @@ Points = npt.NDArray[np.float64]
 def embed(real: ExactTable, *tables: ExactTable) -> list[Points]:
     """Points of each of the tables, in the units of the real one.
 
-    A number or ordered value is centered by the real mean and divided by the real standard deviation, null being the mean and a
-    mark of its own; a label is a corner, so that two different labels are at distance 1.
+    A number or ordered value is centered by the real mean and divided by the real standard deviation, null being the
+    mean and a mark of its own; a label is a corner, so that two different labels are at distance 1.
     """
     blocks: list[list[Points]] = [[] for _ in tables]
     for name in real.names:

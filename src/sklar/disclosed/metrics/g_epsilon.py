@@ -1,12 +1,13 @@
-"""G_eps and G_eps+: one number out of correlations, learning and single columns; 0 for a table that behaves like the real one.
+"""G_eps and G_eps+: one number out of correlations, learning and single columns; 0 for a table like the real one.
 
     G_eps  = alpha mu + beta delta
     G_eps+ = alpha mu + beta delta + gamma nu
-mu = || phi_k(synthetic) - phi_k(real) ||_2 / (m (m - 1) / 2), the Frobenius norm over the m columns; delta = mean over targets, K learners
-and L accuracy measures of |acc(synthetic) - acc(real)|, each learner trained and tested on a split of its own table; nu = mean total
-variation distance of single columns on the public grid. Every accuracy is clipped to [0, 1], and mu to 1 (it could exceed 1 for two columns
-only), so G_eps+ lies between 0 and alpha + beta + gamma. mu falls with m even if no correlation gets better, so the
-mean absolute difference stands beside it. Reference: Galloni, Lendak and Horvath (2020, 2023).
+mu = || phi_k(synthetic) - phi_k(real) ||_2 / (m (m - 1) / 2), the Frobenius norm over the m columns; delta = mean
+over targets, K learners and L accuracy measures of |acc(synthetic) - acc(real)|, each learner trained and tested on a
+split of its own table; nu = mean total variation distance of single columns on the public grid. Every accuracy is
+clipped to [0, 1], and mu to 1 (it could exceed 1 for two columns only), so G_eps+ lies between 0 and alpha + beta +
+gamma. mu falls with m even if no correlation gets better, so the mean absolute difference stands beside it.
+Reference: Galloni, Lendak and Horvath (2020, 2023).
 """
 
 from __future__ import annotations
@@ -145,7 +146,8 @@ def chosen_targets(names: Sequence[str], target: str | None, rng: np.random.Gene
         return (target,)
     if len(names) <= TARGETS:
         return tuple(names)
-    return tuple(names[i] for i in np.sort(rng.choice(len(names), TARGETS, replace=False)))
+    chosen: list[int] = np.sort(rng.choice(len(names), TARGETS, replace=False)).tolist()
+    return tuple(names[i] for i in chosen)
 
 
 def learning_part(
@@ -170,7 +172,7 @@ def no_g_epsilon(reason: str) -> Score:
 def _own_accuracy(
     table: ExactTable, target: str, learner: str, keys: np.ndarray, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Bounded accuracies of a learner trained and tested on splits of one table; 0 where there is nothing to learn from."""
+    """Bounded accuracies of a learner trained and tested on one table; 0 where there is nothing to learn from."""
     task = task_of(table.schema, target)
     data, order = examples(table, target), keys
     if len(data.truth) != table.rows:

@@ -1,4 +1,4 @@
-"""The coarse public grid on which margins are compared: about 32 equal cells for numbers, every label for the others."""
+"""The coarse public grid on which margins are compared: about 32 equal cells for numbers, labels as they are."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
 """Difference of Kendall's tau-b.
 
-Mean over pairs of ordered columns of |tau_real - tau_synthetic|, tau-b (ties corrected) over the rows in which both columns have a value, as
-scipy.stats.kendalltau and pandas. Between 0 and 2, lower is better. It costs more than the other correlations, so tables
-are subsampled to a number of rows that falls with the number of pairs. Reference: Kendall (1945).
+Mean over pairs of ordered columns of |tau_real - tau_synthetic|, tau-b (ties corrected) over the rows in which both
+columns have a value, as scipy.stats.kendalltau and pandas. Between 0 and 2, lower is better. It costs more than the
+other correlations, so tables are subsampled to a number of rows that falls with the number of pairs. Reference:
+Kendall (1945).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +45,8 @@ def kendall_tau(left: Numbers, right: Numbers) -> float:
 
     if not varies(left) or not varies(right):
         return float("nan")
-    return float(kendalltau(left, right, method="asymptotic").statistic)
+    found: Any = kendalltau(left, right, method="asymptotic")
+    return float(found.statistic)
 
 
 def kendall(real: ExactTable, synthetic: ExactTable) -> Score:

@@ -1,8 +1,8 @@
 """Kolmogorov-Smirnov distance of single columns of numbers.
 
-KS = max over x of |F_real(x) - F_synthetic(x)|, between 0 and 1, lower is better; nulls are left out (their share shows in the
-total variation distance). Computed on the numbers themselves, after clipping to the public bounds, not on cells. Reference:
-Smirnov (1939); mean over columns as in Gambs et al. (2021). 1 - KS is KSComplement of sdmetrics.
+KS = max over x of |F_real(x) - F_synthetic(x)|, between 0 and 1, lower is better; nulls are left out (their share
+shows in the total variation distance). Computed on the numbers themselves, after clipping to the public bounds, not
+on cells. Reference: Smirnov (1939); mean over columns as in Gambs et al. (2021). 1 - KS is KSComplement of sdmetrics.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Difference of phi_k, a correlation for columns of any kind.
 
-phi_k is the correlation of the bivariate normal distribution whose chi-square on the same table of counts would be the one observed, less what
-noise would give; between 0 and 1. As in the phik package and in Galloni et al. (2023): numbers in 10 equal cells between
-the least and the greatest value of the table at hand (so it does not see a shift of a table), nulls left out. The score is
-the mean of |phi_k(real) - phi_k(synthetic)| over all pairs; lower is better. Reference: Baak et al. (2020).
+phi_k is the correlation of the bivariate normal distribution whose chi-square on the same table of counts would be
+the one observed, less what noise would give; between 0 and 1. As in the phik package and in Galloni et al. (2023):
+numbers in 10 equal cells between the least and the greatest value of the table at hand (so it does not see a shift of
+a table), nulls left out. The score is the mean of |phi_k(real) - phi_k(synthetic)| over all pairs; lower is better.
+Reference: Baak et al. (2020).
 """
 
 from __future__ import annotations

@@ -168,9 +168,13 @@ def _float_values(array: Any, readable: npt.NDArray[np.bool_]) -> Numbers:
     if plain is not None:
         return plain[0].astype(np.float64)
     try:
-        array = pc.if_else(pa.array(readable), array, pa.scalar(None, array.type))
-        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
-            array = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
+        array = pc.call_function("if_else", [pa.array(readable), array, pa.scalar(None, array.type)])
+        if (
+            pa.types.is_string(array.type)
+            or pa.types.is_large_string(array.type)
+            or pa.types.is_string_view(array.type)
+        ):
+            array = pc.call_function("utf8_trim_whitespace", [array.cast(pa.large_string())])
         cast = pc.cast(array, pa.float64(), safe=False)
         return cast.to_numpy(zero_copy_only=False).astype(np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

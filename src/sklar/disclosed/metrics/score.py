@@ -1,4 +1,4 @@
-"""What a metric says about itself, and what it found: a number with its sampling floor, or the reason why there is none."""
+"""What a metric says about itself, and what it found: a number with its floor, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+NEAR = 1.5
+"""A value up to so many times its floor is called no worse than a fresh sample: the floor is itself one draw."""
 Better = Literal["lower", "higher"]
 
 
@@ -71,7 +73,7 @@ class Score:
         """One word: `sampling` (no worse than a fresh real sample), `good`, `fair`, `poor` or `none`."""
         if self.value is None:
             return "none"
-        if self.floor is not None and self._loss(self.value) <= 1.25 * self._loss(self.floor) + 1e-12:
+        if self.floor is not None and self._loss(self.value) <= NEAR * self._loss(self.floor) + 1e-12:
             return "sampling"
         for word, limit in (("good", self.about.good), ("fair", self.about.fair)):
             if self._loss(self.value) <= self._loss(limit):

@@ -1,8 +1,8 @@
 """Difference of Spearman's rank correlations.
 
-Mean over pairs of ordered columns of |corr_real - corr_synthetic|, where corr is Pearson's correlation of mid-ranks over the rows in
-which both columns have a value (as pandas' DataFrame.corr(method="spearman")). Between 0 and 2, lower is better.
-Reference: Spearman (1904); as a measure of synthetic tables Gambs et al. (2021).
+Mean over pairs of ordered columns of |corr_real - corr_synthetic|, where corr is Pearson's correlation of mid-ranks
+over the rows in which both columns have a value (as pandas' DataFrame.corr(method="spearman")). Between 0 and 2,
+lower is better. Reference: Spearman (1904); as a measure of synthetic tables Gambs et al. (2021).
 """
 
 from __future__ import annotations

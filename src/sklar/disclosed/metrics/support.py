@@ -1,14 +1,14 @@
-"""Alpha-precision, beta-recall and authenticity: is each synthetic row plausible, is each real row covered, is none a copy.
+"""Alpha-precision, beta-recall and authenticity: are rows plausible, are all covered, is none a copy.
 
-With points centered on the real table, let R(a) be the radius that holds the share a of the real points, and S(b) the same for
-synthetic points around their own center.
+With points centered on the real table, let R(a) be the radius that holds the share a of the real points, and S(b) the
+same for synthetic points around their own center.
   P(a) = share of synthetic points within R(a);  alpha-precision = 1 - 2 * integral of |P(a) - a|.
   C(b) = share of real points with a synthetic point nearer than their nearest real one, which itself lies within S(b);
          beta-recall = 1 - 2 * integral of |C(b) - b|.
   authenticity = share of synthetic points that are farther from their nearest real point than that one is from its own
          nearest real point.
-All between 0 and 1, higher is better; a real sample of the same size has an authenticity near 1/2 and a copy 0. Reference: Alaa et al. (2022),
-here without their learned embedding: rows are points as in `embedding`.
+All between 0 and 1, higher is better; a real sample of the same size has an authenticity near 1/2 and a copy 0.
+Reference: Alaa et al. (2022), here without their learned embedding: rows are points as in `embedding`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Total variation distance of one-, two- and three-way margins on the coarse public grid.
 
-TVD(P, Q) = 1/2 sum over cells |P(cell) - Q(cell)|, between 0 (same margins) and 1 (nothing in common). One-way: all columns;
-two-way: all pairs; three-way: up to 100 random triples. Reference: Tsybakov (2008), section 2.4; as a utility measure of
-synthetic tables Zhang et al. (2017) and Tao et al. (2021). For a category it equals 1 - TVComplement of sdmetrics.
+TVD(P, Q) = 1/2 sum over cells |P(cell) - Q(cell)|, between 0 (same margins) and 1 (nothing in common). One-way: all
+columns; two-way: all pairs; three-way: up to 100 random triples. Reference: Tsybakov (2008), section 2.4; as a
+utility measure of synthetic tables Zhang et al. (2017) and Tao et al. (2021). For a category it equals 1 -
+TVComplement of sdmetrics.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def margin_distance(
     rng: np.random.Generator,
     fresh: tuple[ExactTable, ExactTable] | None = None,
 ) -> Score:
-    """Mean TVD of the margins over `ways` columns, with the floor from a pair of disjoint real samples if one is given."""
+    """Mean TVD of the margins over `ways` columns, with the floor from two disjoint real samples if given."""
     names = real.names
     sets, sizes = column_sets(len(names), ways, rng), [grid.sizes[name] for name in names]
     found = distances(coarse_codes(real, grid), coarse_codes(synthetic, grid), sizes, sets)
