@@ -1,6 +1,6 @@
 """Every deliberate exception of Sklar: the rule, what was found, and what to do, in one or two plain sentences.
 
-Messages raised from ``rows`` and ``private`` name columns and row-independent facts only, never a cell or an exact count.
+Messages from ``rows`` and ``private`` name columns and row-independent facts only, never a cell or an exact count.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class SchemaError(SklarError):
 
 
 class UnconfirmedFactError(SchemaError):
-    """The schema holds facts taken from the rows which nobody confirmed or paid for; ``faults`` lists them by column."""
+    """The schema holds facts taken from the rows that nobody confirmed or paid for; ``faults`` lists them."""
 
     def __init__(self, faults: Sequence[str]):
         super().__init__(faults)
         self.args = (
-            f"facts marked from-rows must be confirmed (source = \"assumed\") if they are known without these rows, or "
-            f"paid for (source = \"pay\"): {'; '.join(self.faults)}",
+            f'facts marked from-rows must be confirmed (source = "assumed") if they are known without these rows, or '
+            f'paid for (source = "pay"): {"; ".join(self.faults)}',
         )
 
 
@@ -74,3 +74,7 @@ class OutputError(SklarError):
 
 class MissingExtraError(SklarError):
     """An optional library is needed for this; the message names the extra to install."""
+
+
+class NoSignalWarning(UserWarning):
+    """The noise is so large that the released margins say next to nothing about the rows."""

@@ -68,19 +68,20 @@ def command(
       sklar fit people.csv -s people.toml -e 1 -o people.sklar
     """
     from sklar.export.atomic import require_writable
-    from sklar.pipeline.fit import fit
+    from sklar.pipeline.fit import fitting
     from sklar.schema.table import Schema
 
     require_data(file, sql)
     facts, options, relation = Schema.read(schema), read_options(option), cast(Any, neighbours)
     require_writable(output)  # before budget is spent
     with pass_bar("reading rows") as progress:
-        model = fit(
+        reader = reader_options(delimiter, encoding, null_value, sql, progress)
+        with fitting(
             file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, neighbours=relation,
             rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader_options(delimiter, encoding, null_value, sql, progress), **options,
-        )  # fmt: skip
-    model.save(output)
+            reader=reader, options=options,
+        ) as model:  # fmt: skip
+            model.save(output)  # inside: if it fails, the fit can be resumed and costs nothing again
     _tell(model, output, json)
 
 

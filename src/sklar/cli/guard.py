@@ -6,12 +6,13 @@ import functools
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from sklar.errors import SchemaError, SklarError
+from sklar.errors import NoSignalWarning, SchemaError, SklarError
 
 REFUSED = 1
 """Bad input, or something was refused. 2 is a usage error, told by the parser."""
@@ -28,7 +29,11 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("always", NoSignalWarning)
+                warnings.showwarning = _show_warning
+                return command(*args, **kwargs)
         except (typer.Exit, typer.BadParameter):
             raise
         except SklarError as error:
@@ -44,6 +49,12 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             unexpected(error)
 
     return run
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
+    """Our own warnings in plain words; those of libraries could quote a cell and are not shown."""
+    if issubclass(category, NoSignalWarning):
+        typer.echo(f"Warning: {message}", err=True)
 
 
 def fail(message: str, code: int = REFUSED) -> NoReturn:

@@ -34,7 +34,7 @@ from sklar.cli.options import (
     refuse_json_with_data,
     require_data,
 )
-from sklar.cli.progress import pass_bar
+from sklar.cli.progress import pass_bar, step_bar
 
 if TYPE_CHECKING:
     from sklar.accounting.claim import Claim
@@ -54,6 +54,10 @@ def command(
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table has.")] = None,
     seed: Seed = None,
     model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Keep the model here, too.")] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Evaluate, too: HTML for the custodian, *.custodian.html."),
+    ] = None,
     ledger: LedgerFile = None,
     neighbours: NeighboursName = None,
     rows_per_person: RowsPerPerson = 1,
@@ -75,20 +79,38 @@ def command(
     Example:
       sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
     """
-    from sklar.pipeline.synth import Output, synthesize
+    from sklar.pipeline.synth import Output, report_on, synthesize
     from sklar.schema.table import Schema
 
     require_data(file, sql)
     refuse_json_with_data(output, json)
     wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model)
     facts, options = Schema.read(schema), read_options(option)
+    require_reportable(report, output)
     with pass_bar("reading rows") as progress:
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
             neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader_options(delimiter, encoding, null_value, sql, progress), **options,
+            reader=reader_options(delimiter, encoding, null_value, sql, progress), options=options,
         )  # fmt: skip
+    if report is not None:
+        reader = reader_options(delimiter, encoding, null_value, sql)
+        with step_bar("evaluating") as steps:
+            report_on(file, output, fitted, report, target=target, reader=reader, progress=steps)
     _tell(fitted.claim, output, count, json)
+    if report is not None and not json:
+        show.line(f"The report on it, for the custodian only, is in {report}.")
+
+
+def require_reportable(report: str | None, output: str) -> None:
+    """A report needs a name of its own kind, and a synthetic table that can be read again."""
+    from sklar.pipeline.evaluate import require_report
+
+    if report is None:
+        return
+    if output == STANDARD_OUTPUT:
+        raise typer.BadParameter("write the table to a file to have a report on it", param_hint="--report")
+    require_report(report)
 
 
 def _tell(claim: Claim, output: str, rows: int, json: bool) -> None:

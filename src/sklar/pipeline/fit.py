@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from sklar.pipeline.claims import make_claim
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.modelfile import Stored
 from sklar.pipeline.paid import OpenWall, Paid, paid_first
+from sklar.pipeline.signal import warn_of_weak_margins
 from sklar.private.session import Reservation, Session, open_session
 from sklar.release.record import record_line
 from sklar.sample.rng import generator
@@ -78,10 +79,42 @@ def fit(
     Returns:
         A model to sample from, with its claim.
     """
+    with fitting(
+        data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
+        rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, resume=resume,
+        reader=reader, seed=seed, pay_share=pay_share, options=options,
+    ) as model:  # fmt: skip
+        return model
+
+
+@contextmanager
+def fitting(
+    data: Any,
+    schema: Schema | str | PathLike[str],
+    *,
+    method: str | None = None,
+    epsilon: float | None = None,
+    delta: float = DEFAULT_DELTA,
+    ledger: str | PathLike[str] | None = None,
+    neighbours: Neighbours | None = None,
+    rows_per_person: int = 1,
+    target: str | None = None,
+    rho: float | None = None,
+    no_guarantee: bool = False,
+    resume: bool = True,
+    reader: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    pay_share: float = DEFAULT_PAY_SHARE,
+    options: Mapping[str, Any] | None = None,
+) -> Generator[Model]:
+    """As `fit`, but the fit stays open in the ledger until the block ends.
+
+    Save the model inside the block: if that fails, say for a full disk, the same fit can be resumed at no further cost.
+    """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     _refuse_what_voids(seed, no_guarantee)
     chosen = find_method(method)
-    settings = chosen.read_options({**options, **_target_option(chosen, target)})
+    settings = chosen.read_options({**(options or {}), **_target_option(chosen, target)})
     chosen.check(facts, settings)
     budget = _budget(epsilon, rho, delta, chosen)
     facts.require_confirmed()
@@ -92,14 +125,16 @@ def fit(
         reservation = _reservation(paid.schema, chosen, settings, paid.rest, unit)
         with open_session(data, paid.schema, book, reservation, resume=resume, reader=reader or {}) as session:
             model = chosen.fit(session.door, settings, generator(session.record.seed))
-    stored = Stored(
-        schema=paid.schema,
-        claim=make_claim(paid.schema, chosen, (*paid.records, session.record), budget, book),
-        fit=_fit_facts(chosen, settings, session, paid),
-        recorded=session.recorded,
-        model=model,
-    )
-    return Model(stored)
+            warn_of_weak_margins(session.recorded)
+            yield Model(
+                Stored(
+                    schema=paid.schema,
+                    claim=make_claim(paid.schema, chosen, (*paid.records, session.record), budget, book),
+                    fit=_fit_facts(chosen, settings, session, paid),
+                    recorded=session.recorded,
+                    model=model,
+                )
+            )
 
 
 def open_wall(data: Any, book: Ledger, unit: Unit, *, resume: bool, reader: Mapping[str, Any]) -> OpenWall:

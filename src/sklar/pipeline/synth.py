@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from sklar.pipeline.fit import fit
+from sklar.pipeline.fit import fitting
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.sample import sample_to_file
 from sklar.sample.draw import whole_number
@@ -33,23 +34,43 @@ class Output:
     model_path: str | PathLike[str] | None = None
 
 
-def synthesize(data: Any, schema: Schema, output: Output, **fitting: Any) -> tuple[Model, int]:
+def synthesize(data: Any, schema: Schema, output: Output, **settings: Any) -> tuple[Model, int]:
     """Fit a model and write a sample of it; everything that can be refused is refused before budget is spent.
 
     Args:
         data: What `fit` takes.
         schema: Public facts about the columns.
         output: Where the sample goes.
-        **fitting: Everything else that `fit` takes.
+        **settings: Everything else that `fitting` takes.
 
     Returns:
         The model and the number of rows written.
     """
     _require_output(output)
-    model = fit(data, schema, **fitting)
-    if output.model_path is not None:
-        model.save(output.model_path)
-    return model, sample_to_file(model, output.path, output.rows, seed=output.seed, safe=output.safe)
+    with fitting(data, schema, **settings) as model:
+        # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
+        if output.model_path is not None:
+            model.save(output.model_path)
+        return model, sample_to_file(model, output.path, output.rows, seed=output.seed, safe=output.safe)
+
+
+def report_on(
+    data: Any,
+    output: str | PathLike[str],
+    model: Model,
+    path: str | PathLike[str],
+    *,
+    target: str | None = None,
+    reader: Mapping[str, Any] | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> None:
+    """Write the custodian's report on a synthetic table that was just made. Computed from real rows: not private."""
+    from sklar.pipeline.evaluate import evaluate
+
+    found = evaluate(
+        data, output, model.schema, target, name="synthetic", claim=model.claim, reader=reader, progress=progress
+    )
+    found.html(path)
 
 
 def _require_output(output: Output) -> None:

@@ -32,7 +32,7 @@ def require_samplable(noise: Noise) -> None:
 
 
 def add_noise(exact_values: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.int64]:
-    """Integer noise of the given kind and scale on every entry. The caller has charged for it and argued sensitivity."""
+    """Integer noise of the given kind and scale on every entry. The caller has charged and argued sensitivity."""
     return add_noise_to_all([exact_values], [noise])[0]
 
 

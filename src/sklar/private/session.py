@@ -66,10 +66,12 @@ def open_session(
 ) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
 
-    On success the fit is closed in the ledger. On any error it stays open, with its releases recorded, and can be resumed.
+    On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
-    # Only the structure of the source is looked at here; rows are read when the Door is first used, after a charge.
     rows: EncodedRows = open_rows(data, schema, **reader)
+    # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
+    # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
+    rows.keep_codes()
     if again:  # the same data will be opened once more: a stream that can be read once must be refused now
         rows.require_repeatable()
     account, old = _account(ledger, reservation, resume)
@@ -93,7 +95,8 @@ def releases_path(ledger: Path, fit: str) -> Path:
 def _account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[FitAccount, bool]:
     if resume and ledger.path is not None:
         for fit in reversed(_resumable(ledger.path, reservation.fingerprint)):
-            return ledger.resume(fit.id), True
+            if len(_recorded(releases_path(ledger.path, fit.id), fit)) == len(fit.digests):
+                return ledger.resume(fit.id), True
     return (
         ledger.reserve(
             method=reservation.method,

@@ -104,7 +104,7 @@ class EncodedRows:
 
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the codes of the given columns."""
-        self._fill_cache()
+        self.keep_codes()
         if self._cache is None:
             yield from self._encoded(columns)
             return
@@ -122,8 +122,11 @@ class EncodedRows:
                     matrix[:, place] = batch.part(place, slice(start, min(start + rows, batch.rows)))
                 yield matrix
 
-    def _fill_cache(self) -> None:
-        """Encode all columns in one pass: kept columns must come from the same order of rows."""
+    def keep_codes(self) -> None:
+        """Encode all columns in one pass and keep their codes, if they fit; a source that is no table is refused here.
+
+        All columns at once, since kept columns must come from the same order of rows.
+        """
         if self._cache is not None or self._rescan:
             return
         kept: list[CodeBatch] = []
