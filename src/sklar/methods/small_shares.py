@@ -59,7 +59,7 @@ def closing_shares(opened: Shares, strength: float, noise: float) -> Shares:
     rest = opened.rest
     if strength < STRONG:
         return Shares(margins=opened.margins, star=opened.star, pairs=0.4 * rest, class_pairs=0.6 * rest)
-    pairs = ease(noise, 0.04, 0.02)
+    pairs = ease(noise, 0.02, 0.008)
     return Shares(margins=opened.margins, star=opened.star + (1 - pairs) * rest, pairs=pairs * rest)
 
 
