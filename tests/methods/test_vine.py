@@ -328,3 +328,18 @@ def test_outline_tells_the_noise_in_advance(real):
     assert np.isclose(lines["tree one"].noise.scale, door.asked[4][1][0][2].scale, rtol=1e-6)
     pairs = [noise.scale for _, _, noise in door.asked[3][1]]
     assert min(pairs) <= lines["pairs"].noise.scale <= max(pairs)
+
+
+def test_few_values_need_few_rows_per_pair():
+    """Tables of booleans can be measured where tables of numbers would drown: the vine is kept."""
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, 2, (2_000, 12))
+    codes[:, 1] = np.where(rng.random(2_000) < 0.9, codes[:, 0], codes[:, 1])
+    booleans = Schema({f"b{j}": Boolean() for j in range(12)})
+    numbers = Schema({f"x{j}": Integer(0, 99) for j in range(12)})
+    _, model = fit(booleans, codes, 0.01)
+    assert isinstance(model, VineModel)
+    rows = model.simulate_rounded(2_000, rng)
+    assert np.mean(rows[:, 0] == rows[:, 1]) > 0.8
+    _, other = fit(numbers, codes, 0.01)
+    assert not isinstance(other, VineModel)

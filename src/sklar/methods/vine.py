@@ -57,10 +57,16 @@ def measure_total(door: Door) -> tuple[float, float]:
 
 
 def _too_small(door: Door, allowance: Allowance, total: float) -> bool:
-    """Whether pair tables of five groups a side would hold too few rows for their noise."""
-    columns = len(door.schema.modelled)
+    """Whether pair tables with the groups that the columns need would hold too few rows for their noise.
+
+    A column needs five groups a side, or as many as it has values.
+    """
+    schema = door.schema
+    columns = len(schema.modelled)
     noise = allowance.noise(door.unit, tables=max(pairs_to_measure(columns), 1))
-    return columns > 2 and resolution(total, noise.std) < SMALL_RESOLUTION
+    values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
+    needed = float(np.mean(np.clip(values, 2, SMALL_RESOLUTION)))
+    return columns > 2 and resolution(total, noise.std) < needed
 
 
 def fit_vine(
@@ -113,7 +119,9 @@ def _measure_pairs(
         pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, target)
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
     groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
-    informative = informative_pairs(groups) if pairs is None else pairs
+    informative = informative_pairs(groups)
+    if pairs is not None:
+        informative = tuple(sorted(set(informative) & set(pairs)))
     return measure_pairs(door, allowance, axes, groups, informative)
 
 
