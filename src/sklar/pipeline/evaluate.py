@@ -89,6 +89,7 @@ def evaluate(
     claim: object = None,
     seed: int = 0,
     reader: Mapping[str, Any] | None = None,
+    synthetic_reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compare a synthetic table, whoever made it, with the real one. Disclosed: the results are not private.
@@ -114,7 +115,8 @@ def evaluate(
     """
     found = evaluate_tables(
         real, {name: synthetic}, schema, target, holdout, learners=learners, folds=folds, weights=weights,
-        targets=targets, claims={name: claim}, seed=seed, reader=reader, progress=progress,
+        targets=targets, claims={name: claim}, seed=seed, reader=reader, synthetic_reader=synthetic_reader,
+        progress=progress,
     )  # fmt: skip
     return found[0]
 
@@ -133,6 +135,7 @@ def evaluate_tables(
     claims: Mapping[str, object] | None = None,
     seed: int = 0,
     reader: Mapping[str, Any] | None = None,
+    synthetic_reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Evaluation, ...]:
     """Compare several synthetic tables, by name, with the same real one; arguments as in `evaluate`."""
@@ -145,13 +148,14 @@ def evaluate_tables(
     tell("reading the real table", 0.0)
     reading = dict(reader or {})
     reading.pop("progress", None)
+    other = _outside(reading) if synthetic_reader is None else synthetic_reader
     streams = substreams(seed, 3 + len(synthetics))
     exact = read_table(real, facts, streams[0], role="real", reader=reading)
     held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", reader=reading)
     out: list[Evaluation] = []
     for at, (name, data) in enumerate(synthetics.items()):
         tell(f"reading {name}", at / len(synthetics))
-        table = read_table(data, facts, streams[2], role="synthetic", reader=_outside(reading))
+        table = read_table(data, facts, streams[2], role="synthetic", reader=other)
         # The same stream for every table, so that they are compared on the same subsamples and splits.
         rng = substreams(seed, 4)[3]
         step = _share(tell, at, len(synthetics))

@@ -65,6 +65,12 @@ def tree_features(data: Examples) -> tuple[Matrix, list[bool]]:
     return np.stack(columns, axis=1), nominal
 
 
+def without_empty(train: Matrix, test: Matrix) -> tuple[Matrix, Matrix]:
+    """Features that are null in all training rows say nothing, and some learners stumble over them: they become 0."""
+    empty = np.isnan(train).all(axis=0)
+    return (np.where(empty, 0.0, train), np.where(empty, 0.0, test)) if empty.any() else (train, test)
+
+
 def flat_features(train: Examples, *others: Examples) -> list[Matrix]:
     """Indicators of labels and standardized numbers, all settings taken from the training rows."""
     blocks: list[list[Matrix]] = [[] for _ in range(1 + len(others))]

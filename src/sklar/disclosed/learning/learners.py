@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.disclosed.learning.features import Examples, class_count, flat_features, task_of, tree_features
+from sklar.disclosed.learning.features import (
+    Examples,
+    class_count,
+    flat_features,
+    task_of,
+    tree_features,
+    without_empty,
+)
 from sklar.disclosed.learning.threads import one_thread
 from sklar.errors import MissingExtraError, UsageError
 
@@ -72,6 +79,7 @@ def _matrices(name: str, train: Examples, test: Examples) -> tuple[Any, Any, lis
         one, two = flat_features(train, test)
         return one, two, []
     (one, nominal), (two, _) = tree_features(train), tree_features(test)
+    one, two = without_empty(one, two)
     if name in NO_NAN:
         one, two = np.nan_to_num(one, nan=-1e9), np.nan_to_num(two, nan=-1e9)
     return one, two, nominal

@@ -13,6 +13,7 @@ from sklar.disclosed.learning.threads import one_thread
 from sklar.disclosed.learning.transfer import ABOUT as LEARNING
 from sklar.disclosed.learning.transfer import Transfer, transfer
 from sklar.disclosed.metrics import detection, kendall, ks, phik, spearman, support, tvd
+from sklar.disclosed.metrics.authenticity import authenticity
 from sklar.disclosed.metrics.copies import Copies, copies
 from sklar.disclosed.metrics.correlation import Matrix
 from sklar.disclosed.metrics.g_epsilon import ROWS as G_ROWS
@@ -129,7 +130,7 @@ def _compared(bench: _Bench, settings: Settings) -> Comparison:
     taus = _kendall(bench)
     phis, phi_matrices, phi_fresh, phi_names = _phik(bench, settings.target)
     points = _support(bench)
-    found = [*margins, distance, ranks, taus, phis, points.precision, points.recall, points.authenticity]
+    found = [*margins, distance, ranks, taus, phis, points.precision, points.recall, _authenticity(bench)]
     found += _detection(bench)
     bench.told("copies")
     copied = copies(real, synthetic, bench.fresh)
@@ -190,16 +191,20 @@ def _support(bench: _Bench) -> Support:
     bench.told("plausible, covered and new rows")
     real, synthetic, *fresh = bench.sampled(support.ROWS)
     if holdout_or_half := min(f.rows for f in fresh):
-        # The three scores depend on the number of rows, so all four samples get the same.
+        # The scores depend on the number of rows, so all four samples get the same.
         rows = min(real.rows, synthetic.rows, holdout_or_half)
         real, synthetic, *fresh = (table.sample(rows, bench.rng) for table in (real, synthetic, *fresh))
     found, floor = support.support(real, synthetic), support.support(fresh[0], fresh[1])
     return Support(
         precision=with_floor(found.precision, floor.precision),
         recall=with_floor(found.recall, floor.recall),
-        authenticity=with_floor(found.authenticity, floor.authenticity),
         levels=found.levels, precision_curve=found.precision_curve, recall_curve=found.recall_curve,
     )  # fmt: skip
+
+
+def _authenticity(bench: _Bench) -> Score:
+    score = authenticity(bench.real, bench.synthetic, bench.rng)
+    return with_floor(score, authenticity(*bench.fresh, bench.rng))
 
 
 def _detection(bench: _Bench) -> list[Score]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sklar.disclosed.learning.features import without_empty
 from sklar.disclosed.learning.measures import auc
 from sklar.disclosed.learning.threads import one_thread
 from sklar.disclosed.metrics.embedding import Points, embed
@@ -71,8 +72,9 @@ def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Gene
         train = folds != fold
         model = boosting(max_iter=60, early_stopping=False, random_state=0, categorical_features=nominal)
         with one_thread():
-            model.fit(matrix[train], labels[train])
-            scores[~train] = model.predict_proba(matrix[~train])[:, 1]
+            known, tested = without_empty(matrix[train], matrix[~train])
+            model.fit(known, labels[train])
+            scores[~train] = model.predict_proba(tested)[:, 1]
     return _score(BOOSTING, labels, scores, folds, min(real.rows, synthetic.rows))
 
 

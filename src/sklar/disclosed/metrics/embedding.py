@@ -46,16 +46,18 @@ def _scaled(real: Numbers, values: Numbers) -> Points:
     return np.stack([scaled, null.astype(float)], axis=1)
 
 
-def nearest(points: Points, others: Points, *, same: bool = False) -> tuple[Points, npt.NDArray[np.int64]]:
-    """Distance to, and place of, the nearest of the other points; with `same`, the point itself is left out."""
+def nearest(
+    points: Points, others: Points, *, own: npt.NDArray[np.int64] | None = None
+) -> tuple[Points, npt.NDArray[np.int64]]:
+    """Distance to, and place of, the nearest of the other points; `own` are the places of the points themselves."""
     distance, place = np.empty(len(points)), np.empty(len(points), dtype=np.int64)
     squares = np.einsum("ij,ij->i", others, others)
     step = max(1, BLOCK // max(1, len(others)))
     for start in range(0, len(points), step):
         block = points[start : start + step]
         gaps = squares - 2.0 * (block @ others.T)
-        if same:
-            gaps[np.arange(len(block)), np.arange(start, start + len(block))] = np.inf
+        if own is not None:
+            gaps[np.arange(len(block)), own[start : start + len(block)]] = np.inf
         found = gaps.argmin(axis=1)
         # The expansion above cancels badly for near copies, so the distance itself is taken anew.
         place[start : start + step] = found

@@ -1,14 +1,12 @@
-"""Alpha-precision, beta-recall and authenticity: are rows plausible, are all covered, is none a copy.
+"""Alpha-precision and beta-recall: are synthetic rows plausible, and are real rows covered.
 
 With points centered on the real table, let R(a) be the radius that holds the share a of the real points, and S(b) the
 same for synthetic points around their own center.
   P(a) = share of synthetic points within R(a);  alpha-precision = 1 - 2 * integral of |P(a) - a|.
   C(b) = share of real points with a synthetic point nearer than their nearest real one, which itself lies within S(b);
          beta-recall = 1 - 2 * integral of |C(b) - b|.
-  authenticity = share of synthetic points that are farther from their nearest real point than that one is from its own
-         nearest real point.
-All between 0 and 1, higher is better; a real sample of the same size has an authenticity near 1/2 and a copy 0.
-Reference: Alaa et al. (2022), here without their learned embedding: rows are points as in `embedding`.
+Both between 0 and 1, higher is better. Reference: Alaa et al. (2022), here without their learned embedding: rows are
+points as in `embedding`.
 """
 
 from __future__ import annotations
@@ -39,21 +37,14 @@ RECALL = About(
     says="Whether real rows, at every level from typical to extreme, have synthetic rows near them.",
     reference=REFERENCE, lower=0.0, upper=1.0, better="higher", good=0.45, fair=0.30,
 )  # fmt: skip
-AUTHENTICITY = About(
-    name="authenticity",
-    title="New rows: authenticity",
-    says="Share of synthetic rows that are not closer to a real row than real rows are to each other.",
-    reference=REFERENCE, lower=0.0, upper=1.0, better="higher", good=0.45, fair=0.25,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """The three scores and the two curves they summarize."""
+    """The two scores and the curves they summarize."""
 
     precision: Score
     recall: Score
-    authenticity: Score
     levels: tuple[float, ...] = ()
     precision_curve: tuple[float, ...] = ()
     recall_curve: tuple[float, ...] = ()
@@ -66,7 +57,6 @@ def support(real: ExactTable, synthetic: ExactTable) -> Support:
         return Support(
             precision=not_applicable(PRECISION, why),
             recall=not_applicable(RECALL, why),
-            authenticity=not_applicable(AUTHENTICITY, why),
         )
     real_points, points = embed(real, real, synthetic)
     precision, recall = _precision(real_points, points), _recall(real_points, points)
@@ -74,7 +64,6 @@ def support(real: ExactTable, synthetic: ExactTable) -> Support:
     return Support(
         precision=Score(about=PRECISION, value=_integrated(precision), rows=rows),
         recall=Score(about=RECALL, value=_integrated(recall), rows=rows),
-        authenticity=Score(about=AUTHENTICITY, value=_authenticity(real_points, points), rows=rows),
         levels=tuple(LEVELS.tolist()),
         precision_curve=tuple(precision.tolist()),
         recall_curve=tuple(recall.tolist()),
@@ -90,18 +79,10 @@ def _precision(real: Points, points: Points) -> Points:
 def _recall(real: Points, points: Points) -> Points:
     from_center = np.linalg.norm(points - points.mean(axis=0), axis=1)
     radii = np.quantile(from_center, LEVELS)
-    to_real, _ = nearest(real, real, same=True)
+    to_real, _ = nearest(real, real, own=np.arange(len(real)))
     to_synthetic, place = nearest(real, points)
     covered = to_synthetic <= to_real
     return _shares_within(np.where(covered, from_center[place], np.inf), radii)
-
-
-def _authenticity(real: Points, points: Points) -> float:
-    to_real, place = nearest(points, real)
-    among_real, _ = nearest(real, real, same=True)
-    # Among rows that repeat, an equal row is no sign of copying: both distances are 0, which counts as half.
-    farther, tied = to_real > among_real[place], to_real == among_real[place]
-    return float(farther.mean() + 0.5 * tied.mean())
 
 
 def _shares_within(distances: Points, radii: Points) -> Points:
