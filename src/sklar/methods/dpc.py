@@ -1,0 +1,218 @@
+"""dpc: a Gaussian copula over the values of columns, from one noisy histogram a column and one noisy table a pair.
+
+Reference: Asghar, Ding, Rakotoarivelo, Mrabet, Kaafar (2020), "Differentially private release of high-dimensional
+datasets using the Gaussian copula". Noise is put once on each histogram and on each pair's whole table; all other
+counts are derived from them. Pairs of values of one column never occur together, which is public: nothing is spent on
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedTables, plan_noise
+from sklar.accounting.noise import Noise
+from sklar.accounting.textbook import advanced_composition_share, classic_gaussian_sigma
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.dpcopula import require_listed
+from sklar.methods.dpcopula_margins import public_bins
+from sklar.methods.method import Method, Outline
+from sklar.model.gaussian_onehot import OneHotModel
+from sklar.model.gaussian_onehot_fit import Decoding, Layout, fit_onehot, lay_out_scores
+from sklar.model.gaussian_pairs import batches_of, combined_margins, consistent_tables, shrunk_excess
+from sklar.model.margin import Margin
+from sklar.model.margin_bins import lay_out_column
+from sklar.model.margin_fit import spread
+from sklar.release.door import Door
+from sklar.release.requests import PairTables, RecodedTable
+from sklar.release.values import NoisyPairs
+from sklar.schema.table import Schema
+
+Accounting = Literal["exact", "classic", "advanced", "basic"]
+HISTOGRAMS = "histograms"
+PAIRS = "tables of pairs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may be changed about the method.
+
+    Attributes:
+        bins: Columns with more value cells are cut into this many equal runs of them.
+        accounting: "exact": the least noise that the budget allows. "classic" (Gaussian), "advanced" (Laplace) and
+            "basic" (Laplace) are the paper's formulas, with more noise than needed; they are evaluated at `budget`.
+        budget: (epsilon, delta) for the paper's formulas.
+        shrink: How strongly dependence that noise may have made is drawn to independence; 0 as in the paper.
+        rounds: Rounds of moving correlations until decoded rows have the wanted pairs; 0 for none.
+    """
+
+    bins: int = 32
+    accounting: Accounting = "exact"
+    budget: tuple[float, float] | None = None
+    shrink: float = 1.0
+    rounds: int = 2
+
+    def __post_init__(self) -> None:
+        require_listed("accounting", self.accounting, get_args(Accounting))
+        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or not 2 <= self.bins <= 4096:
+            raise UsageError(f"bins must be a whole number between 2 and 4096; {self.bins!r} was given")
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= 100:
+            raise UsageError(f"rounds must be a whole number between 0 and 100; {self.rounds!r} was given")
+        if not isinstance(self.shrink, float | int) or not 0 <= self.shrink <= 10:
+            raise UsageError(f"shrink must be a number between 0 and 10; {self.shrink!r} was given")
+        if self.accounting != "exact" and self.budget is None:
+            raise UsageError(f'accounting="{self.accounting}" needs budget=(epsilon, delta) to evaluate its formula at')
+
+
+def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
+    """One histogram a column and one table a pair, all with the same noise."""
+    m = len(schema.modelled)
+    pairs = m * (m - 1) // 2
+    lines = (PlannedTables(label=HISTOGRAMS, tables=m, weight=float(m)),)
+    return lines if not pairs else (*lines, PlannedTables(label=PAIRS, tables=pairs, weight=float(pairs)))
+
+
+def plan_gauss(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
+    """The plan, if its noise is what the allowance buys."""
+    return plan_tables(schema) if options.accounting == "exact" else ()
+
+
+def gaussian_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
+    """Noise of dpc-gauss: exact, or one classic Gaussian mechanism of L2 sensitivity sqrt(tables) per table's."""
+    plan = plan_tables(schema)
+    if options.accounting == "exact":
+        return plan_noise(allowance, unit, plan)[0]
+    if options.accounting != "classic":
+        raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
+    assert options.budget is not None
+    tables = sum(line.tables for line in plan)
+    return Noise(kind="gaussian", scale=classic_gaussian_sigma(*options.budget, unit.l2 * math.sqrt(tables)))
+
+
+def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
+    """Noise of dpc-laplace: what the allowance buys, or the paper's advanced or basic composition."""
+    tables = sum(line.tables for line in plan_tables(schema))
+    if options.accounting == "classic":
+        raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
+    if options.accounting == "exact" and allowance.measure == "epsilon":
+        return allowance.noise(unit, tables)
+    if options.accounting == "exact":
+        # rho of a table: (l1 / b) tanh(m / 2b) <= l1 m / (2 b^2), m the largest move of a cell.
+        return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2 * allowance.amount)))
+    assert options.budget is not None
+    epsilon, delta = options.budget
+    share = epsilon / tables
+    if options.accounting == "advanced":
+        share = advanced_composition_share(epsilon, tables, delta)
+    return Noise(kind="laplace", scale=unit.l1 / share)
+
+
+def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generator) -> OneHotModel:
+    """Count all histograms and pairs with this noise, and fit the copula of values."""
+    names = tuple(door.schema.modelled)
+    bins = tuple(public_bins(door.schema[name], options.bins) for name in names)
+    ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, bins, strict=True)]
+    histograms = [noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS)]
+    pairs = NoisyPairs(columns=names, sizes=tuple(map(len, histograms)), counts=np.zeros(0, np.int64), noise=noise)
+    if len(names) > 1:
+        pairs = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS)
+    rows = None if door.rows is None else float(max(door.rows, 1))
+    shares, found = combined_margins(histograms, pairs.sizes, pairs.counts, rows)
+    layout = lay_out_scores(pairs.sizes)
+    joint = joint_probabilities(layout, pairs, shares, found, options.shrink)
+    return fit_onehot(
+        layout,
+        np.array([shares[j][v] for j, v in zip(layout.owner, layout.value, strict=True)]),
+        joint,
+        tuple(_margin(door.schema, name, b, share) for name, b, share in zip(names, bins, shares, strict=True)),
+        tuple(np.flatnonzero(np.diff(b, prepend=-1)) for b in bins),
+        max(round(found), 1),
+        Decoding(rounds=options.rounds),
+        rng,
+    )
+
+
+def joint_probabilities(
+    layout: Layout, pairs: NoisyPairs, shares: list[NDArray[np.float64]], rows: float, shrink: float
+) -> NDArray[np.float64]:
+    """Joint probability of the values of each two scores of different columns."""
+    joint = np.zeros((len(layout.owner), len(layout.owner)))
+    for batch in batches_of(pairs.sizes, pairs.counts):
+        tables = consistent_tables(batch, shares, rows)
+        if shrink > 0:
+            left, right = (np.stack([shares[j] for j in side]) for side in (batch.first, batch.second))
+            tables = shrunk_excess(tables, left, right, pairs.noise.std / rows, shrink)
+        a, b = tables.shape[1:]
+        rows_at, cols_at = (_score_values(size) for size in (a, b))
+        if not len(rows_at) or not len(cols_at):
+            continue
+        first = layout.starts[batch.first][:, None] + np.arange(len(rows_at))
+        second = layout.starts[batch.second][:, None] + np.arange(len(cols_at))
+        joint[first[:, :, None], second[:, None, :]] = tables[:, rows_at][:, :, cols_at]
+    return np.maximum(joint, 0.0) + np.maximum(joint, 0.0).T
+
+
+def _score_values(size: int) -> NDArray[np.int64]:
+    return np.arange(1, 2) if size == 2 else np.arange(size if size > 2 else 0)
+
+
+def _margin(schema: Schema, name: str, bins: NDArray[np.int32], share: NDArray[np.float64]) -> Margin:
+    return spread(name, lay_out_column(schema[name]), bins.astype(np.int64), share)
+
+
+def fit_gauss(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:
+    """dpc-gauss through a Door."""
+    return fit_with(door, options, gaussian_noise(door.schema, options, door.allowance, door.unit), rng)
+
+
+def fit_laplace(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:
+    """dpc-laplace through a Door."""
+    return fit_with(door, options, laplace_noise(door.schema, options, door.allowance, door.unit), rng)
+
+
+def outline_gauss(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+    """What dpc-gauss will measure."""
+    return _outline(schema, options, gaussian_noise(schema, options, allowance, unit))
+
+
+def outline_laplace(
+    schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int
+) -> tuple[Outline, ...]:
+    """What dpc-laplace will measure."""
+    return _outline(schema, options, laplace_noise(schema, options, allowance, unit))
+
+
+def _outline(schema: Schema, options: Options, noise: Noise) -> tuple[Outline, ...]:
+    sizes = sorted(int(public_bins(schema[name], options.bins).max()) + 1 for name in schema.modelled)
+    cells = {HISTOGRAMS: sizes[-1], PAIRS: math.prod(sizes[-2:])}
+    lines = plan_tables(schema)
+    return tuple(Outline(label=x.label, tables=x.tables, cells=cells[x.label], noise=noise) for x in lines)
+
+
+DPC_GAUSS = Method(
+    name="dpc-gauss",
+    summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Gaussian noise)",
+    neighbours="replace",
+    options=Options,
+    fit=fit_gauss,
+    plan=plan_gauss,
+    outline=outline_gauss,
+    needs_delta=True,
+    caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
+)
+DPC_LAPLACE = Method(
+    name="dpc-laplace",
+    summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Laplace noise)",
+    neighbours="replace",
+    options=Options,
+    fit=fit_laplace,
+    outline=outline_laplace,
+    caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
+)

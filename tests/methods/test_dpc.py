@@ -1,0 +1,178 @@
+"""dpc: the paper's noise, pairs that are recovered and decoded to valid values, and the planted faults."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.calibrate import calibrate
+from sklar.accounting.unit import Unit
+from sklar.errors import UnsupportedConditionError, UsageError
+from sklar.methods.dpc import DPC_GAUSS, Options, gaussian_noise, laplace_noise, plan_gauss
+from sklar.model.codec import decode, encode
+from sklar.model.gaussian_pairs import PairBatch, batches_of, combined_margins, consistent_tables
+
+PAPER_DELTA = 2.0**-30
+REPLACE = Unit(neighbours="replace")
+
+
+def columns(m):
+    return sklar.Schema({f"x{j}": sklar.Boolean() for j in range(m)})
+
+
+@pytest.mark.parametrize(
+    ("m", "sigma", "share"), [(14, 94.90, 0.0147829), (27, 180.07, 0.0077919), (9, 62.13, 0.0225793)]
+)
+def test_the_papers_noise_comes_out(m, sigma, share):
+    allowance = Allowance(measure="rho", amount=1.0)
+    classic = gaussian_noise(columns(m), Options(accounting="classic", budget=(0.99, PAPER_DELTA)), allowance, REPLACE)
+    assert classic.scale == pytest.approx(sigma, rel=1e-3)
+    options = Options(accounting="advanced", budget=(1.0, PAPER_DELTA))
+    assert laplace_noise(columns(m), options, allowance, REPLACE).scale == pytest.approx(2 / share, rel=1e-4)
+    options = Options(accounting="basic", budget=(1.0, 0.0))
+    assert laplace_noise(columns(m), options, allowance, REPLACE).scale == pytest.approx(2 * (m + math.comb(m, 2)))
+
+
+def test_exact_accounting_needs_less_noise_than_the_paper():
+    budget, facts = Budget(epsilon=0.99, delta=PAPER_DELTA), columns(14)
+    allowance = calibrate(budget, REPLACE, plan_gauss(facts, Options()))
+    assert gaussian_noise(facts, Options(), allowance, REPLACE).scale < 0.86 * 94.90
+    assert laplace_noise(facts, Options(), calibrate(budget, REPLACE), REPLACE).scale < 0.7 * 2 / 0.0147829
+
+
+def people(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    area = rng.choice(list("nesw"), rows, p=[0.4, 0.3, 0.2, 0.1])
+    age = np.clip(rng.normal(40 + 15 * (area == "n"), 12), 0, 99).astype(int)
+    smoker = rng.random(rows) < np.where(area == "w", 0.8, 0.2)
+    return pd.DataFrame({"area": area, "age": age, "smoker": smoker})
+
+
+FACTS = sklar.Schema({"area": sklar.Category(list("nesw")), "age": sklar.Integer(0, 99), "smoker": sklar.Boolean()})
+
+
+def fitted(table=None, facts=FACTS, method="dpc-gauss", **options):
+    settings = {"method": method, "epsilon": 30.0, "bins": 8} | options
+    return sklar.fit(people(5_000) if table is None else table, facts, **settings)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "dpc-laplace", "delta": 0.0}, {"neighbours": "add-remove"}])
+def test_decoded_rows_are_valid_and_have_the_margins_and_pairs(options):
+    real, model = people(5_000), fitted(**options)
+    assert abs(model._stored.model.rows_estimate - 5_000) < 60
+    made = model.sample(20_000, seed=1).to_pandas()
+    assert set(made["area"]) <= set("nesw") | {model.schema["area"].other if hasattr(model, "schema") else "other"}
+    for column in ("area", "smoker"):
+        gap = real[column].value_counts(normalize=True).sub(made[column].value_counts(normalize=True), fill_value=0)
+        assert gap.abs().max() < 0.03
+    for area, wanted in (("w", 0.8), ("n", 0.2)):
+        assert abs(made.loc[made["area"] == area, "smoker"].mean() - wanted) < 0.12
+    older = made.groupby("area")["age"].mean()
+    assert older["n"] - older["s"] > 8
+
+
+def test_the_binary_table_has_the_margins_but_not_one_value_a_column():
+    model = fitted()._stored.model
+    bits = model.simulate_binary(20_000, np.random.default_rng(0))
+    real = people(5_000)["area"].value_counts(normalize=True)
+    assert np.abs(bits[:, :4].mean(axis=0) - [real[x] for x in "nesw"]).max() < 0.02
+    assert (bits[:, :5].sum(axis=1) != 1).mean() > 0.02
+    assert (bits[:, -2:].sum(axis=1) == 1).all()
+
+
+def test_conditions_hold_or_are_refused():
+    model = fitted()._stored.model
+    mask = np.array([False, True])
+    rows, found = model.simulate_given(500, {2: mask}, np.random.default_rng(0))
+    assert rows.shape == (500, 3) and (rows[:, 2] == 1).all() and found >= 500
+    with pytest.raises(UnsupportedConditionError):
+        model.simulate_given(5, {2: np.array([False, False])}, np.random.default_rng(0))
+
+
+def test_the_model_survives_saving():
+    model, arrays = fitted()._stored.model, []
+    again = decode(encode(model, arrays), arrays)
+    np.testing.assert_array_equal(
+        again.simulate(100, np.random.default_rng(3)), model.simulate(100, np.random.default_rng(3))
+    )
+
+
+HOSTILE = {
+    "constant": (pd.DataFrame({"area": ["n"] * 40, "age": [3] * 40, "smoker": [True] * 40}), {}),
+    "collinear": (pd.DataFrame({"area": ["n", "e"] * 20, "age": [0, 99] * 20, "smoker": [True, False] * 20}), {}),
+    "one row": (people(1), {}),
+    "drowned": (people(30), {"epsilon": 0.01}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_tables_still_give_rows(name):
+    table, options = HOSTILE[name]
+    model = fitted(table, **options)._stored.model
+    assert np.isfinite(model.corr).all() and np.isfinite(model.offsets).all()
+    rows = model.simulate(200, np.random.default_rng(0))
+    assert rows.min() >= 0 and (rows.max(axis=0) < [5, 100, 2]).all()
+
+
+def test_more_columns_than_rows_and_one_category():
+    facts = sklar.Schema({f"x{j}": sklar.Boolean() for j in range(30)} | {"one": sklar.Boolean()})
+    table = pd.DataFrame(np.random.default_rng(0).random((10, 31)) < 0.5, columns=list(facts.modelled))
+    assert fitted(table, facts)._stored.model.simulate(20, np.random.default_rng(0)).shape == (20, 31)
+    alone = fitted(table[["one"]], sklar.Schema({"one": sklar.Boolean()}))
+    assert alone.sample(10, seed=0).num_rows == 10
+
+
+@pytest.mark.parametrize(
+    "options", [{"bins": 1}, {"accounting": "hope"}, {"accounting": "classic"}, {"shrink": -1}, {"rounds": 0.5}]
+)
+def test_options_outside_the_rules_are_refused(options):
+    with pytest.raises(UsageError, match="bins|accounting|budget|shrink|rounds"):
+        DPC_GAUSS.read_options(options)
+
+
+def test_accounting_of_the_other_noise_is_refused():
+    allowance = Allowance(measure="rho", amount=1.0)
+    with pytest.raises(UsageError):
+        gaussian_noise(FACTS, Options(accounting="advanced", budget=(1.0, 1e-9)), allowance, REPLACE)
+    with pytest.raises(UsageError):
+        laplace_noise(FACTS, Options(accounting="classic", budget=(0.9, 1e-9)), allowance, REPLACE)
+
+
+def exact_pairs(codes, sizes):
+    tables = []
+    for j in range(len(sizes)):
+        for k in range(j + 1, len(sizes)):
+            table = np.zeros((sizes[j], sizes[k]), dtype=np.int64)
+            np.add.at(table, (codes[:, j], codes[:, k]), 1)
+            tables.append(table)
+    return tables
+
+
+def test_tables_are_gathered_by_shape_and_made_consistent():
+    rng, sizes = np.random.default_rng(0), (2, 3, 2, 4)
+    codes = np.column_stack([rng.integers(0, s, 500) for s in sizes])
+    tables = exact_pairs(codes, sizes)
+    flat = np.concatenate([t.ravel() for t in tables])
+    seen = {}
+    for batch in batches_of(sizes, flat):
+        for j, k, table in zip(batch.first, batch.second, batch.tables, strict=True):
+            seen[int(j), int(k)] = table
+    pairs = [(j, k) for j in range(4) for k in range(j + 1, 4)]
+    for (j, k), table in zip(pairs, tables, strict=True):
+        np.testing.assert_array_equal(seen[j, k], table)
+    histograms = [np.bincount(codes[:, j], minlength=s).astype(float) for j, s in enumerate(sizes)]
+    shares, rows = combined_margins(histograms, sizes, flat, None)
+    assert rows == pytest.approx(500)
+    for share, histogram in zip(shares, histograms, strict=True):
+        np.testing.assert_allclose(share, histogram / 500)
+    noisy = PairBatch(first=np.array([1]), second=np.array([3]), tables=tables[4][None] + rng.normal(0, 20, (1, 3, 4)))
+    fixed = consistent_tables(noisy, shares, rows)
+    np.testing.assert_allclose(fixed.sum(axis=2)[0], shares[1])
+    np.testing.assert_allclose(fixed.sum(axis=1)[0], shares[3])
+    assert np.abs(fixed[0] - tables[4] / 500).mean() < np.abs(noisy.tables[0] / 500 - tables[4] / 500).mean()

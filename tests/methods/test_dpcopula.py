@@ -1,0 +1,181 @@
+"""DPCopula-Kendall: dependence is recovered, converges, respects ties and orders, and bad input is no trouble."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+
+import sklar
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.calibrate import calibrate
+from sklar.accounting.unit import Unit
+from sklar.errors import SklarError, UsageError
+from sklar.methods.dpcopula import KENDALL, Options, tau_noise
+from sklar.methods.dpcopula_margins import public_bins
+from sklar.model.efpa import counts_from_frequencies
+from sklar.model.gaussian_tau import corr_from_tau, rank_groups, tie_share
+from sklar.model.margin import Margin, margin_from_dense
+from sklar.model.privelet import counts_from_differences
+from sklar.release.copula_features import TauVector
+
+CORR = np.array([[1.0, 0.7, -0.4], [0.7, 1.0, -0.2], [-0.4, -0.2, 1.0]])
+UNIT = Unit(neighbours="replace")
+
+
+def gaussian_table(rows, seed=0, top=199):
+    z = np.random.default_rng(seed).multivariate_normal(np.zeros(3), CORR, rows)
+    return pd.DataFrame(np.floor(ndtr(z) * (top + 1)).astype(int), columns=list("abc"))
+
+
+def schema(top=199):
+    return sklar.Schema({name: sklar.Integer(0, top) for name in "abc"})
+
+
+def fitted(table, facts, **options):
+    settings = {"method": "dpcopula-kendall", "epsilon": 1.0} | options
+    return sklar.fit(table, facts, **settings)._stored.model
+
+
+@pytest.mark.parametrize("margins", ["density", "efpa", "privelet", "laplace", "geometric", "gaussian"])
+def test_dependence_and_margins_are_recovered(margins):
+    table = gaussian_table(3_000)
+    model = fitted(table, schema(), epsilon=50.0, margins=margins)
+    assert np.abs(model.corr - CORR).max() < 0.06
+    for column, margin in enumerate(model.margins):
+        exact = np.bincount(table.iloc[:, column], minlength=200).cumsum() / 3_000
+        assert np.abs(np.cumsum(margin.dense()) - exact).max() < 0.04
+    assert model.rows_estimate == 3_000
+
+
+def test_the_error_falls_towards_the_sampling_floor():
+    """With more rows the noise on tau fades as 1/n, faster than sampling error does."""
+    errors = []
+    for rows in (500, 8_000):
+        gaps = [
+            np.abs(fitted(gaussian_table(rows, seed), schema(), margins="gaussian").corr - CORR) for seed in range(3)
+        ]
+        errors.append(float(np.mean(gaps)))
+    assert errors[1] < errors[0] / 4 and errors[1] < 0.03
+
+
+@pytest.mark.parametrize(("columns", "ratio"), [(8, 1.3), (30, 4.0)])
+def test_one_gaussian_release_beats_the_papers_laplace(columns, ratio):
+    feature = TauVector(columns=tuple(map(str, range(columns))), lookups=(np.arange(2),) * columns, rows=1_000)
+    budget = Budget(epsilon=1.0, delta=1e-9)
+    ours = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
+    pure = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
+    paper = math.sqrt(2) * math.comb(columns, 2) * (4 / 1_000) * 9
+    assert ours.scale * ratio < math.sqrt(2) * pure.scale <= paper
+
+
+def test_add_remove_is_refused_with_the_reason():
+    with pytest.raises(UsageError, match="number of rows"):
+        fitted(gaussian_table(50), schema(), neighbours="add-remove")
+
+
+@pytest.mark.parametrize(
+    "option", [{"margins": "psd"}, {"noise": "none"}, {"k": 0}, {"repair": "hope"}, {"order": "abc"}]
+)
+def test_unknown_choices_are_refused_by_name(option):
+    with pytest.raises(UsageError, match=next(iter(option))):
+        KENDALL.read_options(option)
+
+
+def test_gaussian_noise_needs_delta():
+    with pytest.raises(UsageError, match="delta"):
+        fitted(gaussian_table(50), schema(), delta=0.0, noise="gaussian")
+
+
+def test_ties_are_set_against_the_margins():
+    """Columns cut at the median: tau-a is arcsin(corr) / pi, half of what it is without ties."""
+    for corr in (-0.9, -0.3, 0.0, 0.5):
+        assert corr_from_tau(math.asin(corr) / math.pi, 0.5, 0.5) == pytest.approx(corr)
+        assert corr_from_tau(2 * math.asin(corr) / math.pi) == pytest.approx(corr)
+    table = gaussian_table(4_000) // 100
+    model = fitted(table, schema(1), epsilon=100.0)
+    assert np.abs(model.corr - CORR).max() < 0.08
+    assert np.abs(fitted(table, schema(1), epsilon=100.0, ties="ignored").corr - CORR).max() > 0.2
+
+
+def test_a_random_order_of_nominal_values_loses_the_dependence():
+    labels = [f"v{i:02d}" for i in range(24)]
+    codes = np.minimum(gaussian_table(4_000).to_numpy() // 8, 23)
+    table = pd.DataFrame(np.array(labels)[codes], columns=list("abc"))
+    facts = sklar.Schema({name: sklar.Category(labels) for name in "abc"})
+    kept = fitted(table, facts, epsilon=100.0)
+    lost = fitted(table, facts, epsilon=100.0, order="random")
+    rng = np.random.default_rng(0)
+    assert np.corrcoef(kept.simulate(5_000, rng).T)[0, 1] > 0.6
+    assert abs(np.corrcoef(lost.simulate(5_000, rng).T)[0, 1]) < 0.45
+    rows = lost.simulate_rounded(4_000, rng)
+    exact = np.bincount(codes[:, 1], minlength=25) / 4_000
+    assert np.abs(np.bincount(rows[:, 1], minlength=25) / 4_000 - exact).sum() < 0.1, "margins do not suffer"
+    mask = np.zeros(25, dtype=bool)
+    mask[3] = True
+    assert (lost.simulate_given(100, {1: mask}, rng)[0][:, 1] == 3).all()
+
+
+HOSTILE = {
+    "constant": pd.DataFrame({"a": [5] * 60, "b": [7] * 60, "c": range(60)}),
+    "collinear": pd.DataFrame({name: range(60) for name in "abc"}),
+    "two rows": gaussian_table(2),
+    "one row": gaussian_table(1),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("options", [{}, {"delta": 0.0, "margins": "efpa"}, {"epsilon": 0.01, "repair": "eigenvalue"}])
+def test_hostile_tables_give_rows_or_a_plain_error(name, options):
+    try:
+        model = fitted(HOSTILE[name], schema(), **options)
+    except SklarError:
+        return
+    assert np.isfinite(model.corr).all() and np.linalg.eigvalsh(model.corr)[0] > 0
+    assert model.simulate(50, np.random.default_rng(0)).shape == (50, 3)
+
+
+def test_one_column_is_no_trouble():
+    model = fitted(gaussian_table(100)[["a"]], sklar.Schema({"a": sklar.Integer(0, 199)}))
+    assert model.corr.shape == (1, 1)
+
+
+def test_groups_of_ranks_keep_the_order_and_about_equal_mass():
+    mass = np.random.default_rng(0).random(5_000)
+    mass[100] = mass.sum()
+    margin = margin_from_dense("x", mass / mass.sum())
+    groups = rank_groups(margin, 64)
+    assert (np.diff(groups) >= 0).all() and groups.max() < 64 and len(np.unique(groups)) == groups.max() + 1
+    shares = np.bincount(groups, margin.dense())
+    assert np.sort(shares)[-2] < 2.5 / 64 and shares.max() < 0.5 + 1 / 64
+    assert tie_share(margin, groups) == pytest.approx((shares**2).sum())
+
+
+def test_public_bins_cover_all_codes_in_order():
+    bins = public_bins(sklar.Integer(0, 999, nullable=True), 16)
+    assert bins.max() == 16 and (np.diff(bins) >= 0).all() and bins[-1] == 16
+    assert np.bincount(bins)[:16].tolist() == [63, 62, 63, 62] * 4
+
+
+def test_inverse_transforms_invert():
+    counts = np.random.default_rng(1).integers(0, 50, 13).astype(float)
+    from scipy.fft import dct
+
+    np.testing.assert_allclose(counts_from_frequencies(dct(counts, norm="ortho"), 13), counts)
+    leaves = np.append(counts, np.zeros(3))
+    levels = []
+    while len(leaves) > 1:
+        levels.append(leaves[0::2] - leaves[1::2])
+        leaves = leaves[0::2] + leaves[1::2]
+    np.testing.assert_allclose(counts_from_differences(np.concatenate([leaves, *levels[::-1]]), 13), counts)
+
+
+def test_the_outline_tells_the_noise_before_anything_is_spent():
+    for options in (Options(), Options(margins="efpa"), Options(margins="privelet", noise="laplace")):
+        lines = KENDALL.outline(schema(), options, Allowance(measure="rho", amount=0.1), UNIT, 1_000)
+        assert lines[-1].cells == 3 and all(line.noise.scale > 0 for line in lines)
+    assert isinstance(fitted(gaussian_table(100), schema()).margins[0], Margin)
