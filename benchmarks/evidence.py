@@ -1,6 +1,6 @@
 """Speed of evaluation: `python -m benchmarks.evidence [adult] [wide] [long]`. Prints seconds and peak memory.
 
-adult: the yardstick's Adult against itself with shuffled columns, all metrics but the slow learners (goal: 60 s on 2 cores).
+adult: the yardstick's Adult against itself with shuffled columns, without the slow learners (goal: 60 s on 2 cores).
 wide: all pairs of 100 columns, 100,000 rows (goal: 10 s). long: 1 million rows x 30 columns (goal: 5 min within 4 GB).
 """
 

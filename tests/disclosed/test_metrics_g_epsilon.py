@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.disclosed.pairs import read
 
 import sklar
 from sklar.disclosed.metrics.g_epsilon import GEpsilon, checked_weights, correlation_part, g_epsilon
@@ -13,6 +12,7 @@ from sklar.disclosed.metrics.grid import coarse_grid
 from sklar.disclosed.metrics.phik import phik_matrix
 from sklar.disclosed.metrics.tvd import margin_distance
 from sklar.errors import UsageError
+from tests.disclosed.pairs import read
 
 SCHEMA = sklar.Schema({"x": sklar.Real(-40, 40), "y": sklar.Real(-40, 40)})
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import kendalltau, ks_2samp, spearmanr
-from tests.disclosed.pairs import MIXED, mixed_frame, read
 
 import sklar
 from sklar.disclosed.learning import measures
@@ -19,6 +18,7 @@ from sklar.disclosed.metrics.phik import phik_matrix
 from sklar.disclosed.metrics.spearman import spearman, spearman_matrix
 from sklar.disclosed.metrics.table import ordered_names
 from sklar.disclosed.metrics.tvd import margin_distance
+from tests.disclosed.pairs import MIXED, mixed_frame, read
 
 SEEDS = (1, 2, 3)
 ORDER = {"low": 0, "mid": 1, "high": 2}

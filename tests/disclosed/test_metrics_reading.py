@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.disclosed.pairs import MIXED, mixed_frame, read
 
 import sklar
 from sklar.disclosed.metrics.table import ordered_values
 from sklar.errors import SourceError
 from sklar.rows import open_rows
+from tests.disclosed.pairs import MIXED, mixed_frame, read
 
 
 def test_codes_are_those_of_a_fit(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.disclosed.pairs import mixed, mixed_frame, read
 
 from sklar.disclosed.learning.transfer import transfer
 from sklar.disclosed.metrics.authenticity import authenticity
@@ -13,6 +12,7 @@ from sklar.disclosed.metrics.copies import copies
 from sklar.disclosed.metrics.detection import detect_boosting, detect_linear
 from sklar.disclosed.metrics.embedding import embed, nearest
 from sklar.disclosed.metrics.support import support
+from tests.disclosed.pairs import mixed, mixed_frame, read
 
 REAL, FRESH = mixed(600, 1), mixed(600, 2)
 CONSTANT = read(mixed_frame(1, 3).sample(600, replace=True))

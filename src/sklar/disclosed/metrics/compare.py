@@ -27,6 +27,8 @@ from sklar.errors import MissingExtraError
 
 STRONGEST = 6
 """Pairs that are pictured."""
+LEARN_ROWS = 60_000
+"""Rows of each table that learning uses at most, for training (of which learners take part) and testing."""
 STEPS = 11
 Steps = Callable[[str, float], None]
 
@@ -228,8 +230,10 @@ def _transfer(bench: _Bench, settings: Settings) -> Transfer | None:
         return None
     try:
         return transfer(
-            bench.real, bench.synthetic, settings.target, settings.learners, bench.rng,
-            holdout=bench.holdout, folds=settings.folds,
+            bench.real.sample(LEARN_ROWS, bench.rng), bench.synthetic.sample(LEARN_ROWS, bench.rng),
+            settings.target, settings.learners, bench.rng,
+            holdout=None if bench.holdout is None else bench.holdout.sample(LEARN_ROWS, bench.rng),
+            folds=settings.folds,
         )  # fmt: skip
     except MissingExtraError as error:
         score = not_applicable(LEARNING, str(error))

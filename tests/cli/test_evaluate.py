@@ -1,0 +1,77 @@
+"""sklar evaluate: tables and JSON for people and machines, refusals before any work, and files for the owner only."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import sklar
+from sklar.cli.evaluate import table_names
+from sklar.cli.main import app
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    schema = sklar.Schema({"age": sklar.Integer(16, 100), "sex": sklar.Category(["F", "M"])})
+    schema.write("s.toml")
+    for name, seed in (("real", 0), ("one", 1), ("two", 2)):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"age": rng.integers(18, 90, 60), "sex": rng.choice(["F", "M"], 60)})
+        frame.to_csv(f"{name}.csv", index=False)
+    return tmp_path
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    ended = CliRunner().invoke(app, ["evaluate", *words])
+    return ended.exit_code, ended.stdout, ended.stderr
+
+
+def test_a_table_for_people_and_files_for_the_owner(work: Path) -> None:
+    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html", "--json", "e.json")
+    assert code == 0, err
+    assert "not private" in out
+    assert "tvd2" in out
+    for name in ("r.custodian.html", "e.json"):
+        assert stat.S_IMODE((work / name).stat().st_mode) == 0o600
+    assert json.loads((work / "e.json").read_text())["metrics"]["tvd1"]["value"] >= 0
+
+
+def test_json_of_several_tables_on_standard_output(work: Path) -> None:
+    code, out, err = run("real.csv", "one.csv", "two.csv", "-s", "s.toml", "--json", "-")
+    assert code == 0, err
+    assert [found["name"] for found in json.loads(out)] == ["one", "two"]
+
+
+def test_a_copy_is_told_on_standard_error(work: Path) -> None:
+    code, _, err = run("real.csv", "real.csv", "-s", "s.toml", "--learners", "tree")
+    assert code == 0
+    assert "copy of the real one" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "found", "code"),
+    [
+        (["real.csv", "one.csv", "-s", "s.toml", "--report", "r.html"], ".custodian.html", 1),
+        (["real.csv", "gone.csv", "-s", "s.toml"], "the synthetic table", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--target", "x"], "'x'", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--weights", "a"], "1,1,1", 2),
+        (["real.csv", "-s", "s.toml"], "SYNTHETIC", 2),
+    ],
+)
+def test_refusals(work: Path, words: list[str], found: str, code: int) -> None:
+    ended, _, err = run(*words)
+    assert (ended, found in err) == (code, True), err
+    assert "Traceback" not in err
+
+
+def test_names_stay_apart() -> None:
+    assert table_names(["a/x.csv", "b/y.csv"]) == ["x", "y"]
+    assert table_names(["a/x.csv", "b/x.csv"]) == ["a/x.csv", "b/x.csv"]
+    assert len(set(table_names(["x.csv", "x.csv"]))) == 2
