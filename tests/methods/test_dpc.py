@@ -132,7 +132,7 @@ def test_more_columns_than_rows_and_one_category():
     "options", [{"bins": 1}, {"accounting": "hope"}, {"accounting": "classic"}, {"shrink": -1}, {"rounds": 0.5}]
 )
 def test_options_outside_the_rules_are_refused(options):
-    with pytest.raises(UsageError, match="bins|accounting|budget|shrink|rounds"):
+    with pytest.raises(UsageError, match=r"bins|accounting|budget|shrink|rounds"):
         DPC_GAUSS.read_options(options)
 
 

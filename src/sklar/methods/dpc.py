@@ -72,11 +72,9 @@ class Options:
 
 
 def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
-    """One histogram a column and one table a pair, all with the same noise."""
+    """One histogram a column and one table a pair, all with the same noise: one line."""
     m = len(schema.modelled)
-    pairs = m * (m - 1) // 2
-    lines = (PlannedTables(label=HISTOGRAMS, tables=m, weight=float(m)),)
-    return lines if not pairs else (*lines, PlannedTables(label=PAIRS, tables=pairs, weight=float(pairs)))
+    return (PlannedTables(label="histograms and tables of pairs", tables=m + m * (m - 1) // 2, weight=1.0),)
 
 
 def plan_gauss(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
@@ -92,13 +90,13 @@ def gaussian_noise(schema: Schema, options: Options, allowance: Allowance, unit:
     if options.accounting != "classic":
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
     assert options.budget is not None
-    tables = sum(line.tables for line in plan)
+    tables = plan[0].tables
     return Noise(kind="gaussian", scale=classic_gaussian_sigma(*options.budget, unit.l2 * math.sqrt(tables)))
 
 
 def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
     """Noise of dpc-laplace: what the allowance buys, or the paper's advanced or basic composition."""
-    tables = sum(line.tables for line in plan_tables(schema))
+    tables = plan_tables(schema)[0].tables
     if options.accounting == "classic":
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
     if options.accounting == "exact" and allowance.measure == "epsilon":
@@ -191,9 +189,11 @@ def outline_laplace(
 
 def _outline(schema: Schema, options: Options, noise: Noise) -> tuple[Outline, ...]:
     sizes = sorted(int(public_bins(schema[name], options.bins).max()) + 1 for name in schema.modelled)
-    cells = {HISTOGRAMS: sizes[-1], PAIRS: math.prod(sizes[-2:])}
-    lines = plan_tables(schema)
-    return tuple(Outline(label=x.label, tables=x.tables, cells=cells[x.label], noise=noise) for x in lines)
+    m = len(sizes)
+    lines = (Outline(label=HISTOGRAMS, tables=m, cells=sizes[-1], noise=noise),)
+    if m < 2:
+        return lines
+    return (*lines, Outline(label=PAIRS, tables=m * (m - 1) // 2, cells=math.prod(sizes[-2:]), noise=noise))
 
 
 DPC_GAUSS = Method(

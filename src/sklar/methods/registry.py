@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from sklar.errors import UsageError
+from sklar.methods.dpc import DPC_GAUSS, DPC_LAPLACE
+from sklar.methods.dpcopula import KENDALL
+from sklar.methods.dpcopula_hybrid import HYBRID
+from sklar.methods.dpcopula_mle import MLE
 from sklar.methods.independent import INDEPENDENT
 from sklar.methods.method import Method
 from sklar.methods.vine import VINE
@@ -10,6 +14,11 @@ from sklar.methods.vine import VINE
 METHODS: dict[str, Method] = {
     "vine": VINE,
     "independent": INDEPENDENT,
+    "dpcopula-kendall": KENDALL,
+    "dpcopula-mle": MLE,
+    "dpcopula-hybrid": HYBRID,
+    "dpc-gauss": DPC_GAUSS,
+    "dpc-laplace": DPC_LAPLACE,
 }
 
 DEFAULT_METHOD = "vine"

@@ -29,6 +29,18 @@ def corr_from_tau(tau: ArrayLike, ties: ArrayLike = 0.0, other_ties: ArrayLike =
     return np.sin(np.pi / 2 * np.clip(np.asarray(tau) / untied, -1.0, 1.0))
 
 
+def corr_of_table(table: Floats) -> float:
+    """The correlation behind a two-way table of probabilities over ranks, by its tau-a and its ties.
+
+    tau-a = 2 sum p_ij (mass below in both - mass below in the first and above in the second), by prefix sums.
+    """
+    upto = np.zeros((table.shape[0], table.shape[1] + 1))
+    np.cumsum(np.cumsum(table[:-1], axis=0), axis=1, out=upto[1:, 1:])
+    tau = 2 * float((table * (upto[:, :-1] + upto[:, 1:] - upto[:, -1:])).sum())
+    first, second = table.sum(axis=1), table.sum(axis=0)
+    return float(corr_from_tau(tau, first @ first, second @ second))
+
+
 def tie_share(margin: Margin, lookup: NDArray[np.integer]) -> float:
     """Probability that two independent rows fall into the same group: the sum of squared group masses."""
     mass = np.bincount(lookup, margin.dense())

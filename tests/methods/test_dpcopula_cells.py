@@ -1,0 +1,148 @@
+"""DPCopula-MLE and DPCopula-Hybrid: dependence is recovered, too small a table or too many cells are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+
+import sklar
+import sklar.methods.dpcopula_hybrid as hybrid
+from sklar.accounting.noise import Noise
+from sklar.errors import UnsupportedConditionError, UsageError
+from sklar.methods.dpcopula_hybrid import HYBRID, split_columns
+from sklar.methods.dpcopula_mle import MLE, normal_scores
+from sklar.model.codec import decode, encode
+from sklar.model.gaussian_tau import corr_of_table
+from sklar.model.margin import margin_from_dense
+from tests.contracts.record_replay import DivergedError, compare, record
+
+CORR = np.array([[1.0, 0.7], [0.7, 1.0]])
+
+
+def table(rows, seed=0):
+    """Two numbers whose dependence changes its sign with the group."""
+    rng = np.random.default_rng(seed)
+    z = rng.multivariate_normal(np.zeros(2), CORR, rows)
+    group = rng.random(rows) < 0.4
+    z[group, 1] *= -1
+    x = np.floor(ndtr(z) * 100).astype(int)
+    return pd.DataFrame({"group": group, "a": x[:, 0], "b": x[:, 1]})
+
+
+FACTS = sklar.Schema({"group": sklar.Boolean(), "a": sklar.Integer(0, 99), "b": sklar.Integer(0, 99)})
+PAIR = sklar.Schema({"a": sklar.Integer(0, 99), "b": sklar.Integer(0, 99)})
+
+
+def fitted(data, facts, method, **options):
+    return sklar.fit(data, facts, **({"method": method, "epsilon": 20.0} | options))._stored.model
+
+
+@pytest.mark.parametrize("options", [{}, {"neighbours": "add-remove", "noise": "laplace"}, {"delta": 0.0}])
+def test_mle_recovers_the_correlation(options):
+    data = table(20_000)
+    data = data[~data["group"]][["a", "b"]]
+    model = fitted(data, PAIR, "dpcopula-mle", margins="laplace", k=1.0, **options)
+    assert model.corr[0, 1] == pytest.approx(0.7, abs=0.1)
+
+
+def test_mle_says_how_many_rows_it_needs():
+    with pytest.raises(UsageError, match=r"needs about [\d,]+ rows for 2 columns"):
+        fitted(table(300)[["a", "b"]], PAIR, "dpcopula-mle", epsilon=0.5)
+
+
+def test_normal_scores_have_mean_zero_and_variance_one_under_the_margin():
+    mass = np.random.default_rng(0).random(400)
+    margin = margin_from_dense("x", mass / mass.sum())
+    scores = normal_scores(margin) / 1024
+    assert abs(scores @ margin.dense()) < 1e-3 and (scores**2) @ margin.dense() == pytest.approx(1, abs=0.03)
+    assert (np.diff(scores) >= 0).all() and np.abs(scores).max() <= 3
+
+
+def test_hybrid_keeps_a_dependence_that_changes_with_the_cell():
+    model = fitted(table(8_000), FACTS, "dpcopula-hybrid")
+    rows = model.simulate(20_000, np.random.default_rng(0))
+    for group, sign in ((0, 1), (1, -1)):
+        inside = rows[rows[:, 0] == group]
+        assert sign * np.corrcoef(inside[:, 1], inside[:, 2])[0, 1] > 0.5
+    assert abs((rows[:, 0] == 1).mean() - 0.4) < 0.03
+    rounded = model.simulate_rounded(2_000, np.random.default_rng(1))
+    assert abs((rounded[:, 0] == 1).mean() - model.weights[1]) <= 1 / 2_000
+
+
+def test_hybrid_conditions_on_cells_and_on_the_rest():
+    model = fitted(table(4_000), FACTS, "dpcopula-hybrid")
+    allowed = {0: np.array([False, True]), 1: np.arange(100) >= 80}
+    rows, _ = model.simulate_given(500, allowed, np.random.default_rng(2))
+    assert (rows[:, 0] == 1).all() and rows[:, 1].min() >= 80 and rows[:, 2].mean() < 45
+    with pytest.raises(UnsupportedConditionError):
+        model.simulate_given(5, {0: np.array([False, False])}, np.random.default_rng(3))
+
+
+def test_hybrid_without_small_or_without_large_columns():
+    assert fitted(table(500)[["a", "b"]], PAIR, "dpcopula-hybrid").simulate(9, np.random.default_rng(0)).shape == (9, 2)
+    facts = sklar.Schema({"group": sklar.Boolean()})
+    model = fitted(table(500)[["group"]], facts, "dpcopula-hybrid")
+    assert abs(model.simulate(4_000, np.random.default_rng(0)).mean() - 0.4) < 0.1
+
+
+def test_hybrid_with_too_many_cells_says_how_many_and_which():
+    facts = sklar.Schema({f"c{j}": sklar.Category(list("abcdefg")) for j in range(6)})
+    with pytest.raises(UsageError, match=r"262,144 cells.*'c0' \(8\)"):
+        split_columns(facts, HYBRID.read_options({}))
+
+
+def test_hybrid_survives_saving_and_few_rows():
+    model, arrays = fitted(table(3), FACTS, "dpcopula-hybrid", epsilon=0.1), []
+    again = decode(encode(model, arrays), arrays)
+    one, two = (m.simulate(50, np.random.default_rng(4)) for m in (model, again))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_table_of_ranks_has_the_correlation_behind_it():
+    data = table(200_000)
+    data = data[~data["group"]]
+    counts = np.histogram2d(data["a"], data["b"], bins=[25, 25])[0]
+    assert corr_of_table(counts / counts.sum()) == pytest.approx(0.7, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("method", "option"), [(MLE, {"block_rows": 3}), (MLE, {"k": "x"}), (HYBRID, {"bins": 1}), (HYBRID, {"k": -1})]
+)
+def test_options_outside_the_rules_are_refused(method, option):
+    with pytest.raises(UsageError, match=next(iter(option))):
+        method.read_options(option)
+
+
+def test_the_mutant_with_the_exact_size_of_a_cell_in_its_noise_is_caught(monkeypatch):
+    """Noise scaled by how many rows a cell really has: the questions then depend on the rows."""
+    real = hybrid.plan_noise
+    size = {"now": 0}
+
+    def leaking(allowance, unit, plan):
+        return tuple(Noise(kind=n.kind, scale=n.scale * (1 + size["now"] / 1_000)) for n in real(allowance, unit, plan))
+
+    base = table(200)
+    other = pd.concat([base.iloc[1:], base.iloc[[0]].assign(group=~base["group"].iloc[0])], ignore_index=True)
+    settings = {"schema": FACTS, "method": "dpcopula-hybrid", "epsilon": 1.0}
+
+    def both():
+        size["now"] = int(base["group"].sum())
+        first = record(monkeypatch, data=base, **settings)
+        size["now"] = int(other["group"].sum())
+        try:
+            return compare(first, record(monkeypatch, first, data=other, **settings))
+        except DivergedError as error:
+            return [str(error)]
+
+    assert both() == []
+    monkeypatch.setattr(hybrid, "plan_noise", leaking)
+    monkeypatch.setattr("sklar.methods.registry.METHODS", {"dpcopula-hybrid": _without_plan(HYBRID)})
+    assert both() != []
+
+
+def _without_plan(method):
+    import dataclasses
+
+    return dataclasses.replace(method, plan=None)
