@@ -68,9 +68,13 @@ def main() -> None:
     for table in arguments.tables.split(","):
         target = yard.TABLES[table]()[2] if arguments.target else None
         for epsilon in (float(e) for e in arguments.epsilons.split(",")):
-            make = maker(arguments.method, epsilon, arguments.delta, target, json.loads(arguments.options), arguments.iid)
+            make = maker(
+                arguments.method, epsilon, arguments.delta, target, json.loads(arguments.options), arguments.iid
+            )
             scores = yard.score(table, make, seeds=seeds)
-            print(f"{arguments.method:12s} {table:9s} {epsilon:7g} " + " ".join(f"{k}={v:.4f}" for k, v in scores.items()))
+            print(
+                f"{arguments.method:12s} {table:9s} {epsilon:7g} " + " ".join(f"{k}={v:.4f}" for k, v in scores.items())
+            )
             sys.stdout.flush()
 
 

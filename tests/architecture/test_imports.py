@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("pandas", "pyarrow", "duckdb", "polars", "scipy.stats", "sklearn", "opendp", "numba", "pyvinecopulib", "matplotlib")
+HEAVY = (
+    "pandas",
+    "pyarrow",
+    "duckdb",
+    "polars",
+    "scipy.stats",
+    "sklearn",
+    "opendp",
+    "numba",
+    "pyvinecopulib",
+    "matplotlib",
+)
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
@@ -18,7 +29,10 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
-    code = "import sys; sys.path.insert(0, 'src'); from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    code = (
+        "import sys; sys.path.insert(0, 'src'); from importlinter.cli import lint_imports; "
+        "sys.exit(lint_imports(no_cache=True))"
+    )
     return subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.contracts.record_replay import Recording, compare, record
 
 import sklar
 import sklar.methods.facts as facts_module
@@ -20,6 +19,7 @@ from sklar.accounting.events import DiscoveryEvent
 from sklar.errors import OverspendError
 from sklar.pipeline.fit import fit
 from sklar.release.values import NoisyLabels
+from tests.contracts.record_replay import Recording, compare, record
 
 BOTH = {"lower": "pay", "upper": "pay"}
 

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.contracts.tables import people, schema
 
 import sklar
 from sklar.accounting.ledger import create_ledger, read_ledger
 from sklar.errors import OverspendError
+from tests.contracts.tables import people, schema
 
 # Runs a fit that kills itself at the given moment of the given step.
 DRIVER = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.hostile.checks import assert_sane
 
 import sklar
+from tests.hostile.checks import assert_sane
 
 COLUMNS = {
     "number": sklar.Integer(0, 9),

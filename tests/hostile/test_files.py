@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from tests.hostile.checks import CANARY, QUICK, SCHEMA, assert_sane, names_in, refused, run
 
 import sklar
 from sklar.accounting.ledger import read_ledger
 from sklar.rows import open_rows
+from tests.hostile.checks import CANARY, QUICK, SCHEMA, assert_sane, names_in, refused, run
 
 GOOD = b"x,c\n1,a\n2,b\n,zzz\n"
 CELL = CANARY.encode()

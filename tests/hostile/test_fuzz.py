@@ -18,12 +18,12 @@ from types import FrameType
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.hostile.checks import CANARY, SCHEMA
 
 from sklar.errors import SklarError
 from sklar.rows import open_rows
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 from sklar.schema.toml import schema_from_toml, schema_to_toml
+from tests.hostile.checks import CANARY, SCHEMA
 
 SECONDS = float(os.environ.get("SKLAR_FUZZ_SECONDS", "3"))
 ONE_CASE = 20.0

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.hostile.checks import QUICK, SCHEMA, names_in, refused, run
 
 import sklar
 from sklar.errors import ModelFileError, UsageError
 from sklar.pipeline import modelfile
+from tests.hostile.checks import QUICK, SCHEMA, names_in, refused, run
 
 Members = dict[str, bytes]
 

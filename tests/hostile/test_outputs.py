@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.hostile.checks import QUICK, SCHEMA, Ended, assert_sane, full_disk, names_in, run
 
 import sklar
 from sklar.accounting.ledger import read_ledger
@@ -16,6 +15,7 @@ from sklar.export.csv import FORMULA
 from sklar.export.write import write_table
 from sklar.pipeline.sample import sample_to_file
 from sklar.rows import open_rows
+from tests.hostile.checks import QUICK, SCHEMA, Ended, assert_sane, full_disk, names_in, run
 
 
 @pytest.fixture

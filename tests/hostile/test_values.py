@@ -13,10 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.hostile.checks import CANARY, QUICK, assert_sane, refused
 
 import sklar
 from sklar.rows import open_rows
+from tests.hostile.checks import CANARY, QUICK, assert_sane, refused
 
 KINDS: dict[str, sklar.Schema] = {
     name: sklar.Schema({"q": column})

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.schema.schemas import schemas, texts
 
 from sklar.errors import SchemaError
 from sklar.schema import Schema
 from sklar.schema.toml import KINDS, schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
+from tests.schema.schemas import schemas, texts
 
 relaxed = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 scalars = (

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.schema.schemas import datetimes, integers, labels, real_columns
 
 from sklar.schema import Boolean, Column, Datetime, Id, Integer, Real
 from sklar.schema.grid import DEFAULT_CELLS, Grid
+from tests.schema.schemas import datetimes, integers, labels, real_columns
 
 quick = settings(max_examples=50, deadline=None)
 

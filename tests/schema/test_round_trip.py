@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.schema.schemas import columns, schemas, texts
 
 from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema import Category, Datetime, Integer, Real, Schema
 from sklar.schema.columns import Column
 from sklar.schema.toml import schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
 from sklar.schema.toml_text import document_text
+from tests.schema.schemas import columns, schemas, texts
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

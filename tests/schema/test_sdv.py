@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.schema.schemas import schemas, texts
 
 from sklar.errors import SchemaError, UsageError
 from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
 from sklar.schema.sdv import kinds_from_sdv, read_sdv, schema_from_sdv, to_sdv
+from tests.schema.schemas import schemas, texts
 
 HOTEL = {
     "METADATA_SPEC_VERSION": "V1",

@@ -12,8 +12,8 @@ NOT_COVERED = (
     "facts about the whole population that the table, with or without any one person, reveals",
 )
 NUMERICS = (
-    "Counts are exact integers. Noise is drawn by OpenDP's exact discrete Gaussian and discrete Laplace samplers from the "
-    "system's entropy and is never seeded."
+    "Counts are exact integers. Noise is drawn by OpenDP's exact discrete Gaussian and discrete Laplace samplers from "
+    "the system's entropy and is never seeded."
 )
 
 
@@ -99,7 +99,7 @@ class Claim:
 
     def _no_promise(self) -> list[str]:
         return [
-            f"NO DP GUARANTEE: this model (method {self.method}) was learned from the rows without differential privacy.",
+            f"NO DP GUARANTEE: this model (method {self.method}) was learned from rows without differential privacy.",
             "It may reveal facts about single people; do not publish it as if it were private.",
             f"Sklar {self.version}.",
         ]
@@ -168,7 +168,7 @@ def _accounting_words(accounting: str) -> str:
 
 
 def _listed(facts: tuple[str, ...]) -> str:
-    """Facts grouped by column, as 'age (lower, upper)'; all columns are named, since the list is what one vouches for."""
+    """Facts grouped by column, as 'age (lower, upper)'; all of them, since the list is what one vouches for."""
     grouped: dict[str, list[str]] = {}
     for fact in facts:
         column, _, name = fact.rpartition(".")

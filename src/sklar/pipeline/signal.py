@@ -18,8 +18,8 @@ CLEAR = 3.0
 def weak_margins(recorded: Iterable[Recorded]) -> tuple[tuple[str, ...], int]:
     """Columns none of whose released histograms stands out of its noise, and the number of columns with a histogram.
 
-    The total of a histogram of k cells with noise of standard deviation s has standard deviation s sqrt(k). Only released
-    values are looked at.
+    The total of a histogram of k cells with noise of standard deviation s has standard deviation s sqrt(k). Only
+    released values are looked at.
     """
     clear: dict[str, bool] = {}
     for step in recorded:
@@ -37,8 +37,8 @@ def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
         return
     named = ", ".join(weak[:5]) + (", ..." if len(weak) > 5 else "")
     warnings.warn(
-        f"the margins of {len(weak)} of {columns} columns carry no signal ({named}): at this budget the noise is larger "
-        "than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or more rows.",
+        f"the margins of {len(weak)} of {columns} columns carry no signal ({named}): at this budget the noise is "
+        "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or more rows.",
         NoSignalWarning,
         stacklevel=4,
     )
