@@ -1,8 +1,8 @@
 """Record a method's every look at a table, replay its answers on a neighbour, and compare what it asked and saw.
 
 A method is differentially private by its charges if, with the answers held fixed, (1) it asks the same questions with
-the same noise on a neighbouring table, (2) the exact values behind each answer differ by at most the sensitivity that was
-charged, and (3) the charges add up to the claim. All three are deterministic and checked here on the real Door.
+the same noise on a neighbouring table, (2) the exact values behind each answer differ by at most the sensitivity that
+was charged, and (3) the charges add up to the claim. All three are deterministic and checked here on the real Door.
 """
 
 from __future__ import annotations

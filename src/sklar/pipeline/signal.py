@@ -38,7 +38,8 @@ def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
     named = ", ".join(weak[:5]) + (", ..." if len(weak) > 5 else "")
     warnings.warn(
         f"the margins of {len(weak)} of {columns} columns carry no signal ({named}): at this budget the noise is "
-        "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or more rows.",
+        "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or "
+        "more rows.",
         NoSignalWarning,
         stacklevel=4,
     )
