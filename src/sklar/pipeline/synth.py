@@ -68,7 +68,7 @@ def report_on(
     from sklar.pipeline.evaluate import evaluate
 
     found = evaluate(
-        data, output, model.schema, target, name="synthetic", claim=model.claim, reader=reader, progress=progress
+        data, output, model.schema, target, claim=model.claim, reader=reader, synthetic_reader={}, progress=progress
     )
     found.html(path)
 

@@ -26,6 +26,8 @@ ROWS = 20_000
 """Rows a learner trains on at most."""
 FEWER_ROWS = {"svc": 2_000}
 """Learners whose time grows with the square of the rows train on fewer."""
+ROUNDS = 80
+"""Rounds of boosting for numbers and two classes; fewer with more classes."""
 QUICK = ("boosting", "linear", "tree")
 SLOW = ("forest", "svc")
 
@@ -48,6 +50,9 @@ def learn(name: str, train: Examples, test: Examples, rng: np.random.Generator) 
         return _constant(train, test, regression)
     one, two, nominal = _matrices(name, train, test)
     model = LEARNERS[name][regression](nominal)
+    if name == "boosting" and not regression:
+        # Each round grows a tree for each class.
+        model.set_params(max_iter=max(20, 2 * ROUNDS // max(2, len(np.unique(train.truth)))))
     with warnings.catch_warnings(), one_thread():
         # A linear learner stopped early still predicts; whether it converged is not the question here.
         warnings.simplefilter("ignore")
@@ -113,7 +118,7 @@ def _boosting(regression: bool) -> Callable[[list[bool]], Any]:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         kind: Any = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
-        return kind(max_iter=80, early_stopping=False, random_state=0, categorical_features=nominal)
+        return kind(max_iter=ROUNDS, early_stopping=False, random_state=0, categorical_features=nominal)
 
     return make
 
