@@ -27,8 +27,8 @@ from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
 from sklar.release.values import NoisyCounts
 
-ORDERED_GAIN = 5.0
-TWO_VALUED_GAIN = 16.0
+ORDERED_GAIN = 2.0
+TWO_VALUED_GAIN = 10.0
 RARE = 0.005
 
 
