@@ -24,7 +24,8 @@ SCHEMA = sklar.Schema(
     }
 )
 METRICS = {
-    "tvd1", "tvd2", "tvd3", "ks", "spearman", "kendall", "phik", "alpha_precision", "beta_recall", "authenticity",
+    "tvd1", "tvd2", "tvd3", "ks", "spearman", "kendall", "phik", "range_queries", "alpha_precision",
+    "beta_recall", "authenticity",
     "detection_linear", "detection_boosting", "copies", "learning", "g_epsilon_plus",
 }  # fmt: skip
 

@@ -111,8 +111,8 @@ def evaluate(
 
     Tables above two million rows are thinned at random. The costly metrics use at most so many rows of each table:
     Spearman 200,000; phi_k 100,000 and 40 columns; learning 60,000 (training 20,000, support vectors 2,000); Kendall
-    50,000 (fewer with many columns); detection 10,000; G_eps+ 5,000 and 12 targets; alpha-precision and beta-recall
-    4,000; authenticity 1,000 against 40,000 real ones.
+    50,000 (fewer with many columns); queries 50,000; detection 10,000; G_eps+ 5,000 and 12 targets; alpha-precision
+    and beta-recall 4,000; authenticity 1,000 against 40,000 real ones.
     """
     found = evaluate_tables(
         real, {name: synthetic}, schema, target, holdout, learners=learners, folds=folds, weights=weights,

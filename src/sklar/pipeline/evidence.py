@@ -50,7 +50,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         },
     ),
     "How columns go together": (
-        ("tvd2", "tvd3", "spearman", "kendall", "phik"),
+        ("tvd2", "tvd3", "range_queries", "spearman", "kendall", "phik"),
         {
             "sampling": "is kept as well as in a fresh real sample",
             "good": "is kept well",
@@ -108,6 +108,7 @@ def details(found: Comparison) -> dict[str, Any]:
             "precision": list(found.support.precision_curve),
             "recall": list(found.support.recall_curve),
         },
+        "queries": {"levels": list(found.workload.levels), **{name: list(y) for name, y in found.workload.curves}},
         "copies": {
             "share": found.copies.score.value, "expected": found.copies.score.floor,
             "lone": found.copies.lone, "lone_expected": found.copies.lone_expected,

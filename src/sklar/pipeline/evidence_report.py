@@ -108,14 +108,18 @@ def _matrix(found: Comparison) -> MatrixFact | None:
 
 
 def _curves(found: Comparison) -> tuple[CurveFact, ...]:
+    asked = CurveFact(
+        title="Counting queries: largest error, as a share of rows", x_title="share of queries, best answered first",
+        y_title="error", x=found.workload.levels, lines=found.workload.curves,
+    )  # fmt: skip
     if not found.support.levels:
-        return ()
+        return (asked,)
     lines = (("plausible (precision)", found.support.precision_curve), ("covered (recall)", found.support.recall_curve))
-    curve = CurveFact(
+    rows = CurveFact(
         title="Plausible and covered rows", x_title="level, from typical to all rows", y_title="share",
         x=found.support.levels, lines=lines, ideal=True,
     )  # fmt: skip
-    return (curve,)
+    return asked, rows
 
 
 def _learning_title(found: Comparison) -> str:

@@ -23,13 +23,14 @@ from sklar.disclosed.metrics.overview import MarginPicture, PairPicture, margin_
 from sklar.disclosed.metrics.score import Score, not_applicable, with_floor
 from sklar.disclosed.metrics.support import Support
 from sklar.disclosed.metrics.table import ExactTable, ordered_names
+from sklar.disclosed.metrics.workload import ROWS, Workload, range_score, workload
 from sklar.errors import MissingExtraError
 
 STRONGEST = 6
 """Pairs that are pictured."""
 LEARN_ROWS = 60_000
 """Rows of each table that learning uses at most, for training (of which learners take part) and testing."""
-STEPS = 11
+STEPS = 12
 Steps = Callable[[str, float], None]
 
 
@@ -59,6 +60,7 @@ class Comparison:
     scores: tuple[Score, ...]
     copies: Copies
     support: Support
+    workload: Workload
     transfer: Transfer | None
     g_epsilon: GEpsilon | None
     margins: tuple[MarginPicture, ...]
@@ -131,8 +133,9 @@ def _compared(bench: _Bench, settings: Settings) -> Comparison:
     ranks, rank_matrices = _spearman(bench)
     taus = _kendall(bench)
     phis, phi_matrices, phi_fresh, phi_names = _phik(bench, settings.target)
+    asked = _workload(bench)
     points = _support(bench)
-    found = [*margins, distance, ranks, taus, phis, points.precision, points.recall, _authenticity(bench)]
+    found = [*margins, distance, ranks, taus, phis, asked.score, points.precision, points.recall, _authenticity(bench)]
     found += _detection(bench)
     bench.told("copies")
     copied = copies(real, synthetic, bench.fresh)
@@ -141,7 +144,7 @@ def _compared(bench: _Bench, settings: Settings) -> Comparison:
     found += [copied.score, learned.score if learned else not_applicable(LEARNING, "no target was named."), g_score]
     shown = _shown(phi_matrices, phi_names, rank_matrices, ordered_names(real.schema))
     return Comparison(
-        scores=tuple(found), copies=copied, support=points, transfer=learned, g_epsilon=g,
+        scores=tuple(found), copies=copied, support=points, workload=asked, transfer=learned, g_epsilon=g,
         margins=margin_pictures(real, synthetic, bench.grid),
         pairs=pair_pictures(real, synthetic, bench.grid, _strongest(shown)),
         correlation_name=shown[0], correlation_columns=shown[1], correlations=shown[2],
@@ -187,6 +190,14 @@ def _phik(
     score = phik.phik(real, synthetic, (one, two), names)
     floor = phik.phik(fresh[0], fresh[1], (three, four), names)
     return _rooted(score, floor, bench, fresh), (one, two), (three, four), names
+
+
+def _workload(bench: _Bench) -> Workload:
+    bench.told("queries")
+    real, synthetic, *fresh = bench.sampled(ROWS)
+    found = workload(real, synthetic, bench.grid, bench.rng)
+    floor = range_score(fresh[0], fresh[1], bench.grid, bench.rng)
+    return replace(found, score=_rooted(found.score, floor, bench, fresh))
 
 
 def _support(bench: _Bench) -> Support:

@@ -22,7 +22,7 @@ ABOUT = About(
     name="copies",
     title="Repeated rows: share of synthetic rows that equal a real row",
     says="Rows that are the same in both tables; the floor is how often fresh real rows do so.",
-    reference="exact match against a disjoint real sample",
+    reference="Exact match on the public grid",
     lower=0.0, upper=1.0, better="lower", good=0.02, fair=0.10,
 )  # fmt: skip
 EXCESS = 0.05
