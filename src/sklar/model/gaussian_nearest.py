@@ -41,7 +41,7 @@ def nearest_correlation(
     if len(target) < 2 or definite(target, floor):
         return target
     found = _lifted(_nearest(target, tolerance), floor)
-    unknown = np.zeros(target.shape, dtype=bool) if free is None else free
+    unknown = np.zeros(target.shape, dtype=bool) if free is None else free & ~np.eye(len(target), dtype=bool)
     for _ in range(rounds if unknown.any() else 0):
         target = np.where(unknown, found, target)
         np.fill_diagonal(target, 1.0)
