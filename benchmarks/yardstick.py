@@ -1,7 +1,7 @@
 """Accuracy of a method on the common yardstick tables: `python -m benchmarks.yardstick --tables adult --epsilons 1`.
 
-Needs the yardstick (harness.py and its tables) beside the repository, at ../shared/bench or in SKLAR_BENCH, and the extras
-eval and dev. Prints one line of metrics, averaged over the seeds, for every table and epsilon.
+Needs the yardstick (harness.py and its tables) beside the repository, at ../shared/bench or in SKLAR_BENCH, and the
+extras eval and dev. Prints one line of metrics, averaged over the seeds, for every table and epsilon.
 """
 
 from __future__ import annotations

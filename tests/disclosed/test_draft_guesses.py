@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.disclosed.tables import odd_columns, odd_table
 
 from sklar.disclosed.audit import ColumnAudit, audit_rules
 from sklar.disclosed.drafting.draft import draft
 from sklar.disclosed.drafting.drafted import Draft
 from sklar.schema import Boolean, Category, Datetime, Id, Integer, Labels, Ordinal, Real, Schema
+from tests.disclosed.tables import odd_columns, odd_table
 
 NOT_READ = {"integer text age", "integer junk", "datetime some"}
 """Columns that hold texts which are not values, and so become null."""

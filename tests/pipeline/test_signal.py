@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from tests.contracts.tables import people, schema
 
 import sklar
 from sklar.errors import NoSignalWarning
+from tests.contracts.tables import people, schema
 
 
 @pytest.mark.parametrize("method", ["independent", "vine"])

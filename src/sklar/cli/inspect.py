@@ -44,7 +44,7 @@ def command(
 
 
 def _step(step: dict[str, Any]) -> list[object]:
-    noise = step["noise"] or {"kind": "choice", "std": None}
+    noise: dict[str, Any] = step["noise"] or {"kind": "choice", "std": None}
     return [step["step"], step["label"], step["releases"], step["values"], noise["kind"], show.number(noise["std"])]
 
 

@@ -22,7 +22,7 @@ def command(json: Json = False) -> None:
     """
     from sklar.methods.registry import DEFAULT_METHOD, METHODS
 
-    facts = [
+    facts: list[dict[str, Any]] = [
         {
             "name": method.name,
             "default": method.name == DEFAULT_METHOD,

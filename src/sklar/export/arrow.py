@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from sklar.sample.values import SampledTable, Values, row_count
 from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
+
+pc: Any = pyarrow.compute
+"""Its functions are made at run time, so type checkers do not know them."""
 
 CHUNK_ROWS = 262_144
 """Rows of one chunk: text of one chunk must stay below the 2 GB that Arrow strings can address."""

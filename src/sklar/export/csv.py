@@ -6,12 +6,16 @@ An empty text is written as a pair of quotes, so that it is told from a null.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
+
+pc: Any = pyarrow.compute
+"""Its functions are made at run time, so type checkers do not know them."""
 
 ROWS_AT_ONCE = 65_536
 FORMULA = r"^[=+\-@\t\r]"

@@ -12,7 +12,7 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables
 from sklar.accounting.noise import Noise
-from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.unit import RELATIONS, Neighbours, Unit
 from sklar.errors import UsageError
 from sklar.model.table import TableModel
 from sklar.release.door import Door
@@ -44,6 +44,8 @@ class Method:
         name: What users write.
         summary: One line for `sklar methods`.
         neighbours: The default neighbour relation.
+        relations: The neighbour relations it can be fitted under.
+        why_not: Why it refuses the other relation, for the error message.
         options: A frozen dataclass with a default for every option.
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
         plan: Tables and weights, if all noise scales depend on schema, options and budget only (exact accounting
@@ -58,6 +60,8 @@ class Method:
     name: str
     summary: str
     neighbours: Neighbours = "add-remove"
+    relations: tuple[Neighbours, ...] = RELATIONS
+    why_not: str = ""
     options: type
     fit: Callable[[Door, Any, np.random.Generator], TableModel]
     plan: Callable[[Schema, Any], tuple[PlannedTables, ...]] | None = None
@@ -66,6 +70,14 @@ class Method:
     takes_target: bool = False
     check: Callable[[Schema, Any], None] = lambda schema, options: None
     caveats: tuple[str, ...] = ()
+
+    def require_relation(self, neighbours: Neighbours) -> None:
+        """Refuse a neighbour relation that the method has no proof for, before any budget is reserved."""
+        if neighbours not in self.relations:
+            needed = " or ".join(f"'{relation}'" for relation in self.relations)
+            raise UsageError(
+                f"method '{self.name}' needs neighbours={needed}{': ' + self.why_not if self.why_not else ''}"
+            )
 
     def read_options(self, given: Mapping[str, Any]) -> Any:
         """The options record; unknown names and wrong values are refused by name."""

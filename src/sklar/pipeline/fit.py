@@ -120,6 +120,7 @@ def fitting(
     facts.require_confirmed()
     book = open_book(data, ledger, neighbours or chosen.neighbours)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
+    chosen.require_relation(unit.neighbours)
     wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
     with paid_first(facts, budget, unit, pay_share, wall) as paid:
         reservation = _reservation(paid.schema, chosen, settings, paid.rest, unit)

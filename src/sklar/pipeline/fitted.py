@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sklar.accounting.claim import Claim
+from sklar.errors import UsageError
 from sklar.model.table import TableModel
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.modelfile import Stored, read_model, write_model
@@ -15,6 +16,8 @@ from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sklar.model.intervals import Interval
 
 BATCH_ROWS = 65_536
 
@@ -78,7 +81,9 @@ class Model:
             seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
             given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
                 sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
-            iid: Independent rows. By default the tables of a sample vary less than those of independent rows would.
+            iid: Rows drawn without matching any totals. By default the tables of a sample vary less than those of
+                independent rows would. (A vine draws them from fresh weighted pools, so they are independent only up to
+                the pool; see docs/vine.md.)
         """
         from sklar.export.arrow import to_arrow
         from sklar.sample.draw import sample_with_worth
@@ -102,6 +107,29 @@ class Model:
 
         tables = stream_tables(self._stored.model, self.schema, n, seed=seed, batch_rows=batch_rows, given=given)
         return (batch for table in tables for batch in to_arrow(self.schema, table).combine_chunks().to_batches())
+
+    def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
+        """How many rows of the fitted table are as asked for, with error bars from the known noise.
+
+        Where a released table answers the query (a margin, or a measured pair, along its own groups) the coverage is
+        promised over the noise of the fit. Other queries are answered by the model, and the interval is labelled "noise
+        only, model error not included".
+
+        Args:
+            given: Conditions on columns, as in `sample`.
+            coverage: Wanted probability that the interval holds the true count.
+            seed: Seed of the simulation behind intervals of the second kind.
+        """
+        from sklar.model.intervals import count_interval
+        from sklar.model.vine_model import VineModel
+        from sklar.sample.conditions import allowed_codes, read_conditions
+        from sklar.sample.rng import generator
+
+        model = self._stored.model
+        if not isinstance(model, VineModel):
+            raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
+        conditions = read_conditions(self.schema, given)
+        return count_interval(model, allowed_codes(self.schema, conditions), generator(seed), coverage)
 
     def inspect(self) -> dict[str, Any]:
         """Claim, budget by step, margins and structure, as plain data."""

@@ -51,23 +51,23 @@ MINUTES_A_DAY = 1440
 
 def people_schema() -> Schema:
     """What anyone may know about the table without having seen it."""
-    known = {"source": "public"}
+    known = "public"
     return Schema(
         {
             "person": Id(prefix="P"),
-            "age": Integer(18, 100, **known),
-            "sex": Category(("F", "M"), **known),
-            "region": Category(REGIONS, **known),
-            "education": Ordinal(EDUCATION, nullable=True, **known),
-            "occupation": Category(OCCUPATIONS, **known),
-            "hours": Integer(0, 80, **known),
-            "income": Integer(0, 400_000, **known),
-            "smoker": Boolean(nullable=True, **known),
-            "bmi": Real(12, 60, decimals=1, bins=480, nullable=True, **known),
-            "admitted": Datetime(f"{FIRST_DAY}T00:00", f"{LAST_DAY}T23:59", resolution="minute", **known),
-            "diagnosis": Category(tuple(DIAGNOSES), **known),
-            "nights": Integer(0, 120, **known),
-            "cost": Real(0, 250_000, decimals=2, **known),
+            "age": Integer(18, 100, source=known),
+            "sex": Category(("F", "M"), source=known),
+            "region": Category(REGIONS, source=known),
+            "education": Ordinal(EDUCATION, nullable=True, source=known),
+            "occupation": Category(OCCUPATIONS, source=known),
+            "hours": Integer(0, 80, source=known),
+            "income": Integer(0, 400_000, source=known),
+            "smoker": Boolean(nullable=True, source=known),
+            "bmi": Real(12, 60, decimals=1, bins=480, nullable=True, source=known),
+            "admitted": Datetime(f"{FIRST_DAY}T00:00", f"{LAST_DAY}T23:59", resolution="minute", source=known),
+            "diagnosis": Category(tuple(DIAGNOSES), source=known),
+            "nights": Integer(0, 120, source=known),
+            "cost": Real(0, 250_000, decimals=2, source=known),
         },
         constraints=[Never(values={"sex": "M", "diagnosis": "pregnancy and birth"})],
     )
@@ -209,7 +209,7 @@ def _cost(diagnosis: Integers, nights: Integers, age: Integers, rng: np.random.G
     base = np.array([facts[3] for facts in DIAGNOSES.values()])[diagnosis]
     spread = 0.45 * np.maximum(rng.standard_t(4, len(age)), -2.5)
     cost = np.exp(base - 1.1 + 0.35 * np.log1p(nights) + 0.003 * age + spread) + 310.0 * nights
-    return np.round(np.clip(cost, 0, 250_000), 2)
+    return np.asarray(np.round(np.clip(cost, 0, 250_000), 2), dtype=np.float64)
 
 
 def _admitted(diagnosis: Integers, rng: np.random.Generator) -> Integers:
@@ -226,7 +226,7 @@ def _admitted(diagnosis: Integers, rng: np.random.Generator) -> Integers:
     return first + day * MINUTES_A_DAY + minute.astype(np.int64)
 
 
-def _pick(odds: Floats, rng: np.random.Generator) -> Integers:
+def _pick(odds: npt.NDArray[Any], rng: np.random.Generator) -> Integers:
     """One choice a row with probabilities proportional to exp(odds) (largest Gumbel-perturbed log odds)."""
     return np.argmax(odds + rng.gumbel(size=odds.shape), axis=1).astype(np.int64)
 

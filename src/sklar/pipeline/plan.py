@@ -66,6 +66,7 @@ def plan(
     settings = chosen.read_options(dict(options or {}))
     chosen.check(schema, settings)
     unit = Unit(neighbours=neighbours or chosen.neighbours, rows_per_person=rows_per_person)
+    chosen.require_relation(unit.neighbours)
     lines = chosen.plan(schema, settings) if chosen.plan else None
     allowance = calibrate(Budget(epsilon=epsilon, rho=rho, delta=delta), unit, lines)
     outline = chosen.outline(schema, settings, allowance, unit, rows)

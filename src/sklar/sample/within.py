@@ -49,8 +49,8 @@ def covered(grid: Grid, limit: Restriction) -> Floats:
     if low == high:
         part[low] = _length(inside[0], limit.high, grid.integer)
         return part
-    part[low] = _length(inside[0], grid.starts[low + 1], grid.integer) - grid.integer
-    part[high] = _length(grid.starts[high], limit.high, grid.integer)
+    part[low] = _length(inside[0], grid.starts[low + 1].item(), grid.integer) - grid.integer
+    part[high] = _length(grid.starts[high].item(), limit.high, grid.integer)
     return part
 
 
