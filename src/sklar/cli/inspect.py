@@ -35,7 +35,8 @@ def command(
     show.paragraph(facts["claim"])
     show.line()
     show.line(f"About {facts['rows_estimate']:,} rows. What was measured:")
-    show.table(["step", "label", "tables", "values", "noise", "std"], [_step(step) for step in facts["steps"]])
+    headings = ["step", "label", "tables", "values", "noise", "std", "budget"]
+    show.table(headings, [_step(step) for step in facts["steps"]])
     show.line("Margins:")
     show.table(["column", "kind", "cells", "null", "distribution"], [_margin(margin) for margin in facts["margins"]])
     if facts.get("structure"):
@@ -45,7 +46,9 @@ def command(
 
 def _step(step: dict[str, Any]) -> list[object]:
     noise: dict[str, Any] = step["noise"] or {"kind": "choice", "std": None}
-    return [step["step"], step["label"], step["releases"], step["values"], noise["kind"], show.number(noise["std"])]
+    share = "-" if step["share"] is None else f"{step['share']:.1%}"
+    words = [step["step"], step["label"], step["releases"], step["values"], noise["kind"], show.number(noise["std"])]
+    return [*words, share]
 
 
 def _margin(margin: dict[str, Any]) -> list[object]:
@@ -59,11 +62,26 @@ def _margin(margin: dict[str, Any]) -> list[object]:
     return [margin["column"], margin["kind"], margin["cells"], null, words]
 
 
-def _structure(structure: Any) -> None:
-    """Whatever a model tells about itself: lines of plain data."""
-    items = structure.items() if isinstance(structure, dict) else enumerate(structure, 1)
-    for key, value in items:
-        show.line(f"  {key}: {value if not isinstance(value, list) else '; '.join(map(str, value))}")
+def _structure(structure: dict[str, Any]) -> None:
+    """The vine where there is one, and whatever else a model tells about itself as lines of plain data."""
+    rest = dict(structure)
+    trees, drawing = rest.pop("trees", []), rest.pop("drawing", "")
+    errors, calibration = rest.pop("expected_margin_error", {}), rest.pop("calibration", {})
+    if drawing:
+        show.line("Tree one:")
+        show.line(drawing)
+    if trees:
+        show.table(["tree", "edge", "given", "family", "tau"], [_edge(t, e) for t in trees for e in t["edges"]])
+    for key, value in {**rest, **{f"calibration {key}": value for key, value in calibration.items()}}.items():
+        show.line(f"{key.replace('_', ' ')}: {_short(value)}")
+    if errors:
+        show.line("Expected error of each margin from the noise alone (total variation):")
+        show.line(", ".join(f"{name} {error:.3f}" for name, error in errors.items()))
+
+
+def _edge(tree: dict[str, Any], edge: dict[str, Any]) -> list[object]:
+    given = ", ".join(edge["given"]) or "-"
+    return [tree["tree"], f"{edge['first']} - {edge['second']}", given, edge["family"], f"{edge['tau']:+.2f}"]
 
 
 def _short(value: Any) -> str:

@@ -23,7 +23,7 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
         "claim_record": stored.claim.to_dict(),
         "rows_estimate": stored.model.rows_estimate,
         "fit": stored.fit,
-        "steps": [_step(step) for step in stored.recorded],
+        "steps": [{**_step(step), "share": _share(stored, step.label)} for step in stored.recorded],
         "margins": [
             _margin(name, stored.schema[name], margin)
             for name, margin in zip(stored.schema.modelled, stored.model.margins, strict=True)
@@ -45,6 +45,14 @@ def _step(step: Recorded) -> dict[str, Any]:
         "values": sum(_size(release) for release in step.releases),
         "noise": noise,
     }
+
+
+def _share(stored: Stored, label: str) -> float | None:
+    """Part of the fit's allowance that a step was charged, by its label."""
+    allowance = stored.fit.get("allowance", {})
+    measure, amount = allowance.get("measure"), allowance.get("amount")
+    charged = [step[measure] for step in stored.fit.get("steps", []) if step["label"] == label and step.get(measure)]
+    return charged[-1] / amount if charged and amount else None
 
 
 def _size(release: Release) -> int:
