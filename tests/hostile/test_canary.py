@@ -111,9 +111,10 @@ def test_nothing_private_in_what_a_fit_writes(tmp_path: Path, method: str) -> No
     for name, text in left.items():
         assert CANARY not in text, name
         assert not re.search(rf"(?<![\d.]){LONE}(?!\d)", text) or name == "synthetic.csv", name
-    # The exact number of rows is private under add-remove; a noisy one may hit it by chance, so look for it as a fact.
-    for name in ("m.sklar/fit.json", "m.sklar/claim.json", "m.sklar/model.json", "people.ledger"):
-        assert str(ROWS) not in left[name], name
+    # The exact number of rows is private under add-remove. Noisy numbers, hashes and seeds may show its digits by
+    # chance, so it is looked for as a number of its own where no noisy count is stored.
+    for name in ("m.sklar/fit.json", "m.sklar/claim.json", "people.ledger"):
+        assert not re.search(rf"(?<![\w.,]){ROWS}(?![\w.])", left[name]), name
     assert not list(scratch.iterdir())
 
 
