@@ -27,7 +27,7 @@ from sklar.rows import open_rows
 
 DELTA = 2.0**-30
 BINS = 18
-ADULT = Path("/work/shared/data/adult.csv")
+ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
 RANGES = {
     "age": (16, 100),
     "education-num": (0, 17),
