@@ -65,14 +65,16 @@ def fitted(table=None, facts=FACTS, method="dpc-gauss", **options):
 @pytest.mark.parametrize("options", [{}, {"method": "dpc-laplace", "delta": 0.0}, {"neighbours": "add-remove"}])
 def test_decoded_rows_are_valid_and_have_the_margins_and_pairs(options):
     real, model = people(5_000), fitted(**options)
-    assert abs(model._stored.model.rows_estimate - 5_000) < 200
+    assert abs(model._stored.model.rows_estimate - 5_000) < 60
     made = model.sample(20_000, seed=1).to_pandas()
     assert set(made["area"]) <= set("nesw") | {model.schema["area"].other if hasattr(model, "schema") else "other"}
     for column in ("area", "smoker"):
         gap = real[column].value_counts(normalize=True).sub(made[column].value_counts(normalize=True), fill_value=0)
-        assert gap.abs().max() < 0.08
+        assert gap.abs().max() < 0.03
     smokers = made.groupby("area")["smoker"].mean()
-    assert smokers["w"] - smokers["n"] > 0.25  # 0.8 and 0.2 in truth
+    # 0.8 and 0.2 in truth. The noise is below one row; the bound is wide for the simulated rounds of the fit, which
+    # put the rate of the rare area anywhere between 0.6 and 0.85.
+    assert smokers["w"] - smokers["n"] > 0.25
 
 
 def test_the_binary_table_has_the_margins_but_not_one_value_a_column():
