@@ -78,6 +78,13 @@ class Claim:
     numerics: str = NUMERICS
     version: str
 
+    @property
+    def label(self) -> str:
+        """The claim in a few words, for outputs too small for all of it."""
+        if not self.guarantee:
+            return f"NO DP GUARANTEE (method {self.method})"
+        return f"differentially private, epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g} (method {self.method})"
+
     def to_dict(self) -> dict[str, Any]:
         """The machine-readable record."""
         return asdict(self)

@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """Fit a private model of a table.
 
-    The model may be published under its claim.
+    The model may be published under its claim. Methods without a guarantee need --no-guarantee, and say so.
 
     \b
     Example:

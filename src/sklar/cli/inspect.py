@@ -34,9 +34,12 @@ def command(
         return
     show.paragraph(facts["claim"])
     show.line()
-    show.line(f"About {facts['rows_estimate']:,} rows. What was measured:")
-    headings = ["step", "label", "tables", "values", "noise", "std", "budget"]
-    show.table(headings, [_step(step) for step in facts["steps"]])
+    if facts["claim_record"]["guarantee"]:
+        show.line(f"About {facts['rows_estimate']:,} rows. What was measured:")
+        headings = ["step", "label", "tables", "values", "noise", "std", "budget"]
+        show.table(headings, [_step(step) for step in facts["steps"]])
+    else:
+        show.line(f"NO DP GUARANTEE. Learned without noise from {facts['rows_estimate']:,} rows.")
     show.line("Margins:")
     show.table(["column", "kind", "cells", "null", "distribution"], [_margin(margin) for margin in facts["margins"]])
     if facts.get("structure"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from sklar.cli import show
@@ -20,22 +19,11 @@ def command(json: Json = False) -> None:
     Example:
       sklar methods
     """
-    from sklar.methods.registry import DEFAULT_METHOD, METHODS
+    from sklar.pipeline.methods import disclosed_methods, private_methods
 
-    facts: list[dict[str, Any]] = [
-        {
-            "name": method.name,
-            "default": method.name == DEFAULT_METHOD,
-            "summary": method.summary,
-            "guarantee": "differential privacy",
-            "neighbours": method.neighbours,
-            "pure_epsilon": not method.needs_delta,
-            "options": {f.name: _default(f) for f in dataclasses.fields(method.options)},
-        }
-        for method in METHODS.values()
-    ]
+    private, disclosed = private_methods(), disclosed_methods()
     if json:
-        show.as_json(facts)
+        show.as_json([*private, *disclosed])
         return
     rows = [
         (
@@ -43,12 +31,14 @@ def command(json: Json = False) -> None:
             x["summary"],
             "yes" if x["pure_epsilon"] else "no",
             x["neighbours"],
-            ", ".join(f"{key}={value}" for key, value in x["options"].items()),
+            _options(x),
         )
-        for x in facts
+        for x in private
     ]
     show.table(["method", "what it is", "delta 0", "neighbours", "options (-O)"], rows)
+    show.line("NO DP GUARANTEE (these learn from the rows themselves, and need --no-guarantee):")
+    show.table(["method", "what it is", "options (-O)"], [(x["name"], x["summary"], _options(x)) for x in disclosed])
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default if field.default is not dataclasses.MISSING else None
+def _options(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in facts["options"].items())

@@ -53,7 +53,11 @@ def command(
         count = sample_to_file(
             fitted, output, rows, seed=seed, given=conditions, iid=iid, safe=safe_csv, written=written
         )
+    claim = fitted.claim
     if json:
-        show.as_json({"output": output, "rows": count})
-    elif output != STANDARD_OUTPUT:
+        show.as_json({"output": output, "rows": count, "guarantee": claim.label})
+        return
+    if not claim.guarantee:
+        show.note(f"{claim.label}: these rows may reveal facts about single people.")
+    if output != STANDARD_OUTPUT:
         show.line(f"{count:,} rows are in {output}.")

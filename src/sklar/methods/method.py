@@ -81,9 +81,14 @@ class Method:
 
     def read_options(self, given: Mapping[str, Any]) -> Any:
         """The options record; unknown names and wrong values are refused by name."""
-        known = [field.name for field in dataclasses.fields(self.options)]
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            listed = ", ".join(known) or "none"
-            raise UsageError(f"method '{self.name}' has no option '{unknown[0]}'; its options are: {listed}")
-        return self.options(**given)
+        return read_options(self.name, self.options, given)
+
+
+def read_options(method: str, options: type, given: Mapping[str, Any]) -> Any:
+    """A method's record of options from what the user gave; unknown names are refused by name."""
+    known = [field.name for field in dataclasses.fields(options)]
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        listed = ", ".join(known) or "none"
+        raise UsageError(f"method '{method}' has no option '{unknown[0]}'; its options are: {listed}")
+    return options(**given)

@@ -23,6 +23,7 @@ from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.pipeline.claims import make_claim
+from sklar.pipeline.disclosed_fit import find_disclosed, fit_disclosed
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.modelfile import Stored
 from sklar.pipeline.paid import OpenWall, Paid, paid_first
@@ -72,7 +73,7 @@ def fit(
         no_guarantee: Must be True for methods that promise nothing, and only for those.
         resume: Take up an unfinished fit of the same settings, if the ledger has one.
         reader: How to read the source: delimiter, encoding, null_values, sql, progress.
-        seed: Refused: seeded noise would void the guarantee. Seed the samples instead.
+        seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
         pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
         options: Options of the method.
 
@@ -112,6 +113,13 @@ def fitting(
     Save the model inside the block: if that fails, say for a full disk, the same fit can be resumed at no further cost.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    disclosed = find_disclosed(method)
+    if disclosed is not None:
+        yield fit_disclosed(
+            data, facts, disclosed, no_guarantee=no_guarantee, epsilon=epsilon, rho=rho, ledger=ledger,
+            neighbours=neighbours, target=target, seed=seed, reader=reader, options=options,
+        )  # fmt: skip
+        return
     _refuse_what_voids(seed, no_guarantee)
     chosen = find_method(method)
     settings = chosen.read_options({**(options or {}), **_target_option(chosen, target)})

@@ -90,8 +90,8 @@ class Model:
 
         rows = self.rows_estimate if n is None else n
         values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=iid)
-        table = to_arrow(self.schema, values)
-        return table.replace_schema_metadata({"sklar.effective_sample_size": f"{worth:.1f}"}) if given else table
+        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
+        return _labelled(to_arrow(self.schema, values), self.claim, notes)
 
     def stream(
         self,
@@ -106,7 +106,8 @@ class Model:
         from sklar.sample.stream import stream_tables
 
         tables = stream_tables(self._stored.model, self.schema, n, seed=seed, batch_rows=batch_rows, given=given)
-        return (batch for table in tables for batch in to_arrow(self.schema, table).combine_chunks().to_batches())
+        arrow = (_labelled(to_arrow(self.schema, table), self.claim, {}) for table in tables)
+        return (batch for table in arrow for batch in table.combine_chunks().to_batches())
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
         """How many rows of the fitted table are as asked for, with error bars from the known noise.
@@ -138,6 +139,12 @@ class Model:
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""
         write_model(self._stored, path)
+
+
+def _labelled(table: pa.Table, claim: Claim, notes: Mapping[str, str]) -> pa.Table:
+    """The table with notes in its metadata; rows of a model that promises nothing always say so."""
+    label = {} if claim.guarantee else {"sklar.guarantee": claim.label}
+    return table.replace_schema_metadata({**notes, **label}) if notes or label else table
 
 
 def load(path: str | PathLike[str]) -> Model:

@@ -1,0 +1,10 @@
+"""All methods without a guarantee, by name."""
+
+from __future__ import annotations
+
+from sklar.disclosed.method import DisclosedMethod
+from sklar.disclosed.plain_gaussian import PLAIN_GAUSSIAN
+
+DISCLOSED: dict[str, DisclosedMethod] = {
+    "plain-gaussian": PLAIN_GAUSSIAN,
+}

@@ -1,0 +1,45 @@
+"""What methods there are: those with a guarantee, and those without."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from sklar.methods.registry import DEFAULT_METHOD, METHODS
+
+
+def private_methods() -> list[dict[str, Any]]:
+    """The DP methods as plain data."""
+    return [
+        {
+            "name": method.name,
+            "default": method.name == DEFAULT_METHOD,
+            "summary": method.summary,
+            "guarantee": "differential privacy",
+            "neighbours": method.neighbours,
+            "pure_epsilon": not method.needs_delta,
+            "options": _options(method.options),
+        }
+        for method in METHODS.values()
+    ]
+
+
+def disclosed_methods() -> list[dict[str, Any]]:
+    """The methods without a guarantee as plain data."""
+    from sklar.disclosed.registry import DISCLOSED
+
+    return [
+        {
+            "name": method.name,
+            "default": False,
+            "summary": method.summary,
+            "guarantee": None,
+            "options": _options(method.options),
+        }
+        for method in DISCLOSED.values()
+    ]
+
+
+def _options(options: type) -> dict[str, Any]:
+    fields = dataclasses.fields(options)
+    return {field.name: None if field.default is dataclasses.MISSING else field.default for field in fields}
