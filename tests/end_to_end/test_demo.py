@@ -12,13 +12,15 @@ from sklar.pipeline.people import people_schema, people_table
 from sklar.schema import Schema
 
 FILES = {"README.txt", "people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt"}
+REPORT = "people.custodian.html"
 
 
 def test_the_demo_leaves_its_files_and_ends_with_the_claim_and_where_they_are(made: Path):
-    assert {path.name for path in made.iterdir()} == FILES
+    assert {path.name for path in made.iterdir()} == FILES | {REPORT}
+    assert (made / REPORT).stat().st_mode & 0o777 == 0o600
     told = (made.parent / "told").read_text()
     assert told.startswith((made / "claim.txt").read_text().strip())
-    assert all(str(made / name) in told for name in FILES - {"README.txt"})
+    assert all(str(made / name) in told for name in FILES - {"README.txt"} | {REPORT})
     assert "epsilon = 2" in told
 
 
@@ -47,7 +49,9 @@ def test_a_folder_with_other_files_is_refused_and_a_demo_is_overwritten(work: Pa
     refused = CliRunner().invoke(app, ["demo", str(tmp_path / "mine")])
     assert refused.exit_code == 1 and "not empty" in refused.stderr
     assert (tmp_path / "mine" / "people.csv").read_text() == "mine"
-    again = CliRunner().invoke(app, ["demo", str(work), "--rows", "500", "--method", "independent", "--json"])
+    again = CliRunner().invoke(
+        app, ["demo", str(work), "--rows", "500", "--method", "independent", "--no-report", "--json"]
+    )
     assert again.exit_code == 0, again.stderr
     assert {path.name for path in work.iterdir()} == FILES
 

@@ -9,6 +9,7 @@ import typer
 from sklar.cli import show
 from sklar.cli.guard import guarded
 from sklar.cli.options import Json, MethodName
+from sklar.cli.progress import step_bar
 
 NAME = "demo"
 
@@ -21,11 +22,12 @@ def command(
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget.")] = 1.0,
     rows: Annotated[int, typer.Option("--rows", help="Rows of the made-up table.")] = 20_000,
     method: MethodName = None,
+    report: Annotated[bool, typer.Option(help="Evaluate the synthetic table, too, which takes longest.")] = True,
     json: Json = False,
 ) -> None:
     """Make a private synthetic table of a made-up one, in seconds.
 
-    Leaves the pretended private table, its schema, ledger, model, synthetic table and claim in a folder.
+    Leaves the pretended private table, its schema, ledger, model, synthetic table, claim and report in a folder.
 
     \b
     Example:
@@ -34,7 +36,8 @@ def command(
     """
     from sklar.pipeline.demo import demo
 
-    made = demo(directory, epsilon=epsilon, rows=rows, method=method)
+    with step_bar("evaluating") as steps:
+        made = demo(directory, epsilon=epsilon, rows=rows, method=method, report=report, progress=steps)
     if json:
         show.as_json({"claim": made.claim, "rows": made.rows, "files": [str(path) for path in made.files]})
         return

@@ -1,8 +1,9 @@
-"""The whole way on a made-up table: write it, describe it, open a ledger, fit, sample, and tell the claim."""
+"""The whole way on a made-up table: write it, describe it, open a ledger, fit, sample, tell the claim, evaluate."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +20,13 @@ people.ledger   what was spent on it, and how much may be
 people.sklar    the fitted model: may be published, under the claim
 synthetic.csv   the synthetic table: may be published, under the claim
 claim.txt       what is promised
+
+people.custodian.html   the report: compares both tables, so with real people it would be for the custodian only
 """
 FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt")
+REPORT = "people.custodian.html"
+TARGET = "smoker"
+"""What the report trains classifiers for."""
 DELTA = 1e-9
 CAP = 3
 """The ledger of the demo admits a few fits of this size."""
@@ -37,7 +43,13 @@ class Demo:
 
 
 def demo(
-    directory: str | os.PathLike[str], epsilon: float = 1.0, rows: int = 20_000, method: str | None = None
+    directory: str | os.PathLike[str],
+    epsilon: float = 1.0,
+    rows: int = 20_000,
+    method: str | None = None,
+    *,
+    report: bool = True,
+    progress: Callable[[str, float], None] | None = None,
 ) -> Demo:
     """Make a private synthetic table of a made-up one, and leave all files of the way in a folder.
 
@@ -46,6 +58,8 @@ def demo(
         epsilon: Privacy budget of the fit.
         rows: Rows of the made-up table.
         method: The method; the default one if None.
+        report: Whether to evaluate the synthetic table, too, which takes longest.
+        progress: Told what is being evaluated, and the fraction that is done.
     """
     from sklar.accounting.budget import Budget
     from sklar.accounting.ledger import create_ledger
@@ -53,6 +67,7 @@ def demo(
     from sklar.methods.registry import find_method
     from sklar.pipeline.fit import fit
     from sklar.pipeline.sample import sample_to_file
+    from sklar.pipeline.synth import report_on
     from sklar.sample.draw import whole_number
 
     rows = whole_number(rows, "the number of rows")
@@ -66,7 +81,10 @@ def demo(
     model.save(model_file)
     written = sample_to_file(model, synthetic, seed=1)
     _write_text(claim, f"{model.claim}\n")
-    return Demo(folder=folder, files=tuple(folder / name for name in FILES), claim=str(model.claim), rows=written)
+    if report:
+        report_on(table, synthetic, model, folder / REPORT, target=TARGET, progress=progress)
+    files = (*FILES, REPORT) if report else FILES
+    return Demo(folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim), rows=written)
 
 
 def _fresh_folder(folder: Path) -> Path:

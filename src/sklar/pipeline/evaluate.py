@@ -102,12 +102,15 @@ def evaluate(
         holdout: Real rows that the synthesizer did not see: test rows, and a fresh sample for the floors. Without it,
             folds and halves of the real table serve.
         name: What to call the synthetic table.
-        learners: Any of boosting, forest, linear, svc, tree, or "all"; by default the quick ones: boosting, linear,
-        tree. folds: Folds of the real table when there is no hold-out. weights: alpha, beta and gamma of G_eps+.
-        targets: Columns that G_eps+ predicts; by default the target, or all columns without one. claim: What the
-        method promises, shown in the report. seed: Fixes subsamples, splits and folds. reader: How to read the
-        tables: delimiter, encoding, null_values. progress: Told what is being computed, and the fraction that is
-        done.
+        learners: Any of boosting, forest, linear, svc, tree, or "all"; by default boosting, linear and tree.
+        folds: Folds of the real table when there is no hold-out.
+        weights: alpha, beta and gamma of G_eps+.
+        targets: Columns that G_eps+ predicts; by default the target, or all columns without one.
+        claim: What the method promises, shown in the report.
+        seed: Fixes subsamples, splits and folds.
+        reader: How to read the tables: delimiter, encoding, null_values.
+        synthetic_reader: How to read the synthetic table, if otherwise.
+        progress: Told what is being computed, and the fraction that is done.
 
     Tables above two million rows are thinned at random. The costly metrics use at most so many rows of each table:
     Spearman 200,000; phi_k 100,000 and 40 columns; learning 60,000 (training 20,000, support vectors 2,000); Kendall
