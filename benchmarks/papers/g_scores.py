@@ -1,0 +1,25 @@
+"""G_eps and G_eps+ of two data frames, without the rest of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+import sklar
+from sklar.disclosed.metrics.g_epsilon import LEARNERS, GEpsilon, g_epsilon
+from sklar.disclosed.metrics.grid import coarse_grid
+from sklar.disclosed.metrics.phik import phik_matrix
+from sklar.disclosed.metrics.reading import read_table
+from sklar.disclosed.metrics.tvd import margin_distance
+
+
+def g_scores(
+    real: pd.DataFrame, other: pd.DataFrame, schema: sklar.Schema, target: str, learners: Sequence[str] = LEARNERS
+) -> GEpsilon:
+    """Both scores and their parts, with the paper's weights of one."""
+    one, two = (read_table(frame, schema, np.random.default_rng(0), role="real") for frame in (real, other))
+    nu = margin_distance(one, two, coarse_grid(schema), 1, np.random.default_rng(0)).value
+    matrices = (phik_matrix(one), phik_matrix(two))
+    return g_epsilon(matrices, nu, one, two, [target], np.random.default_rng(0), learners=learners)
