@@ -39,8 +39,8 @@ def main() -> None:
             parts = (found.mu, found.delta, found.nu, found.g_epsilon, found.score.value)
             print(f"{method:12s} {epsilon:8g} " + " ".join(f"{part:7.4f}" for part in parts), flush=True)
     print(
-        "The paper prints no numbers for this chart, so there is nothing to set beside ours. Its PrivBayes has degree 3,\n"
-        "and its COPULA-SHIRLEY spends epsilon once per column; the epsilon of the other methods is for the whole table."
+        "The paper prints no numbers for this chart, so there is nothing to set beside ours. Its PrivBayes has\n"
+        "degree 3, and its COPULA-SHIRLEY spends epsilon once per column; that of our methods is for the whole table."
     )
 
 
