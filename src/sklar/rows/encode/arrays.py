@@ -39,10 +39,16 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
 def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
     import pyarrow as pa
 
+    from sklar.rows.kernels.tallies import recode
+
     missing = encode(pa.nulls(1))
     codes = np.concatenate([plain_codes(array.dictionary, encode), missing])
-    indices = array.indices.cast(pa.int64(), safe=False).fill_null(len(codes) - 1)
-    return codes[indices.to_numpy(zero_copy_only=False)]
+    indices = array.indices
+    if indices.null_count:
+        indices = indices.cast(pa.int64(), safe=False).fill_null(len(codes) - 1)
+    out = np.empty(len(indices), dtype=codes.dtype)
+    recode(indices.to_numpy(zero_copy_only=False), codes, out)
+    return out
 
 
 def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:

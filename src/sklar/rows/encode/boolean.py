@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
-from sklar.rows.encode.text import Text, text_of
+from sklar.rows.encode.text import Text, text_of, valid_of
 from sklar.schema import Boolean
 
 TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
@@ -23,6 +23,9 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
     words = word_list(_spellings(null_values, missing))
 
     def encode(array: Any) -> Codes:
+        flags = _flags(array)
+        if flags is not None:
+            return flags if not array.null_count else np.where(valid_of(array), flags, missing).astype(np.uint8)
         numbers = integers_of(array) or floats_of(array)
         if numbers is not None:
             values, valid = numbers
@@ -31,6 +34,17 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
         return codes_of_words(_stripped(text_of(array)), words, missing, missing)
 
     return encode
+
+
+def _flags(array: Any) -> Codes | None:
+    """The bits of an Arrow array of booleans as zeros and ones; None for any other array."""
+    import pyarrow as pa
+
+    if isinstance(array, Text) or not pa.types.is_boolean(array.type):
+        return None
+    first, bits = array.offset % 8, np.frombuffer(array.buffers()[1], dtype=np.uint8)
+    bits = bits[array.offset // 8 : (array.offset + len(array) + 7) // 8]
+    return np.unpackbits(bits, count=first + len(array), bitorder="little")[first:]
 
 
 def _spellings(null_values: tuple[str, ...], missing: int) -> dict[str, int]:

@@ -70,7 +70,11 @@ def _typed_ticks(array: Any, tick_micros: int) -> Moments | None:
 def _rescaled(values: npt.NDArray[np.int64], unit: int, tick: int) -> npt.NDArray[np.int64]:
     """Units to ticks, rounded down; both lengths divide each other, and what would overflow is far out of any range."""
     if tick >= unit:
-        return values // (tick // unit)
+        from sklar.rows.kernels.cells import floor_quotients
+
+        ticks = np.empty(len(values), dtype=np.int64)
+        floor_quotients(values, np.int64(tick // unit), ticks)
+        return ticks
     factor = unit // tick
     top = (2**63 - 1) // factor
     return np.clip(values, -top, top) * factor

@@ -40,28 +40,35 @@ def finder(starts: npt.NDArray[Any]) -> Finder:
     return Finder(starts=np.ascontiguousarray(starts), first=first.astype(np.int32), low=low, inverse=inverse)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, inline="always", error_model="numpy")
 def cell_of(x, starts, first, low, inverse):
     """Cell of one number that is not NaN; numbers outside the range belong to the first or last cell."""
-    last = len(starts) - 1
-    if x <= starts[0]:
-        return 0
-    if x >= starts[last]:
-        return last
-    bucket = min(max(int((float(x) - low) * inverse), 0), len(first) - 1)
-    # Most buckets hold one cell start at most: one comparison, without a branch to guess, then finds the cell.
-    cell = np.uintp(first[np.uintp(bucket)])
-    cell += np.uintp(starts[cell + np.uintp(1)] <= x)
-    if starts[cell] <= x and x < starts[cell + np.uintp(1)]:
-        return np.int64(cell)
-    left, right = 0, last
+    last, one = np.uintp(len(starts) - 1), np.uintp(1)
+    if last < 2:
+        return _searched(x, starts)
+    x = min(max(x, starts[0]), starts[last])
+    place = min(max((np.float64(x) - low) * inverse, 0.0), np.float64(len(first) - 1))
+    # Most buckets hold two cell starts at most: two comparisons, without a branch to guess, then find the cell. The
+    # hints end three cells before the last, so that neither comparison leaves the array.
+    cell = np.uintp(first[np.uintp(np.int64(place))])
+    cell += np.uintp(starts[cell + one] <= x)
+    cell += np.uintp(starts[cell + one] <= x)
+    if starts[cell] > x or (cell < last and starts[cell + one] <= x):
+        return _searched(x, starts)
+    return np.int64(cell)
+
+
+@njit(nogil=True, cache=True, inline="never", error_model="numpy")
+def _searched(x, starts):
+    """The same by halving; out of the way, so that the loop around the quick way stays small."""
+    left, right = 0, len(starts)
     while right - left > 1:
         middle = (left + right) >> 1
         if starts[np.uintp(middle)] <= x:
             left = middle
         else:
             right = middle
-    return left
+    return np.int64(left)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -81,3 +88,16 @@ def unit_cells(values, valid, lower, upper, missing, out):
     for i in range(len(values)):
         x = min(max(values[i], lower), upper)
         out[i] = x - lower if valid[i] else missing
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def floor_quotients(values, divisor, out):
+    """values // divisor, rounded down, by a product with the inverse and exact corrections: division is slow."""
+    inverse = 1.0 / np.float64(divisor)
+    for i in range(len(values)):
+        x = values[i]
+        quotient = np.int64(np.floor(np.float64(x) * inverse))
+        rest = x - quotient * divisor
+        if rest < 0 or rest >= divisor:  # beyond 2^52 the product may be off by more than rounding
+            quotient = x // divisor
+        out[i] = quotient

@@ -46,6 +46,12 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
                 width = shape[first + 1]
                 for i in range(high - low):
                     counts[np.int64(left[i]) * width + np.int64(right[i])] += 1
+            elif k == 1 and len(counts) <= LOCAL_CELLS:
+                _tally_small(stack[axes[first], low:high], local, counts)
+            elif k == 1:
+                codes = stack[axes[first], low:high]
+                for i in range(high - low):
+                    counts[np.uintp(codes[i])] += 1
             else:
                 for i in range(low, high):
                     cell = 0
@@ -67,6 +73,26 @@ def _tally_small_pair(left, right, width, local, counts):
         local[3, np.uint32(left[i + 3]) * step + np.uint32(right[i + 3])] += np.uint32(1)
     for i in range(whole, rows):
         local[0, np.uint32(left[i]) * step + np.uint32(right[i])] += np.uint32(1)
+    for c in range(cells):
+        counts[c] += np.int64(local[0, c]) + np.int64(local[1, c]) + np.int64(local[2, c]) + np.int64(local[3, c])
+        local[0, c] = 0
+        local[1, c] = 0
+        local[2, c] = 0
+        local[3, c] = 0
+
+
+@njit(nogil=True, cache=True)
+def _tally_small(codes, local, counts):
+    """The same for a table of one column."""
+    cells, rows = len(counts), len(codes)
+    whole = rows - rows % 4
+    for i in range(0, whole, 4):
+        local[0, np.uintp(codes[i])] += np.uint32(1)
+        local[1, np.uintp(codes[i + 1])] += np.uint32(1)
+        local[2, np.uintp(codes[i + 2])] += np.uint32(1)
+        local[3, np.uintp(codes[i + 3])] += np.uint32(1)
+    for i in range(whole, rows):
+        local[0, np.uintp(codes[i])] += np.uint32(1)
     for c in range(cells):
         counts[c] += np.int64(local[0, c]) + np.int64(local[1, c]) + np.int64(local[2, c]) + np.int64(local[3, c])
         local[0, c] = 0
