@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sklar.errors import SklarError
+    from sklar.pipeline.compare import compare
+    from sklar.pipeline.compare_result import Compared
     from sklar.pipeline.draft import draft_schema
     from sklar.pipeline.evaluate import Evaluation, evaluate
     from sklar.pipeline.fit import fit
@@ -35,6 +37,7 @@ _HOMES: dict[str, str] = {
     "AtMost": "sklar.schema",
     "Boolean": "sklar.schema",
     "Category": "sklar.schema",
+    "Compared": "sklar.pipeline.compare_result",
     "Datetime": "sklar.schema",
     "Evaluation": "sklar.pipeline.evaluate",
     "Function": "sklar.schema",
@@ -47,6 +50,7 @@ _HOMES: dict[str, str] = {
     "Real": "sklar.schema",
     "Schema": "sklar.schema",
     "SklarError": "sklar.errors",
+    "compare": "sklar.pipeline.compare",
     "draft_schema": "sklar.pipeline.draft",
     "evaluate": "sklar.pipeline.evaluate",
     "fit": "sklar.pipeline.fit",
@@ -57,6 +61,7 @@ __all__ = [
     "AtMost",
     "Boolean",
     "Category",
+    "Compared",
     "Datetime",
     "Evaluation",
     "Function",
@@ -69,6 +74,7 @@ __all__ = [
     "Real",
     "Schema",
     "SklarError",
+    "compare",
     "draft_schema",
     "evaluate",
     "fit",

@@ -76,5 +76,13 @@ class MissingExtraError(SklarError):
     """An optional library is needed for this; the message names the extra to install."""
 
 
+class PeerError(SklarError):
+    """A peer of a comparison came to no usable table; ``stopped`` names the limit it met, if any."""
+
+    def __init__(self, reason: str, stopped: str | None = None):
+        super().__init__(reason)
+        self.stopped = stopped
+
+
 class NoSignalWarning(UserWarning):
     """The noise is so large that the released margins say next to nothing about the rows."""

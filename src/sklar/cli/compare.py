@@ -1,0 +1,144 @@
+"""sklar compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sklar.cli import show
+from sklar.cli.guard import guarded
+from sklar.cli.options import (
+    DataFile,
+    Delimiter,
+    Delta,
+    Encoding,
+    Json,
+    NullValues,
+    SchemaFile,
+    Sql,
+    reader_options,
+    require_data,
+)
+from sklar.cli.progress import step_bar
+
+if TYPE_CHECKING:
+    from sklar.pipeline.compare_result import Compared
+
+NAME = "compare"
+
+
+@guarded
+def command(
+    schema: SchemaFile,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="DIR", help="Folder for everything, for its owner only.")
+    ],
+    file: DataFile = None,
+    methods: Annotated[str, typer.Option("--methods", "-m", help="Names from `sklar methods`.")] = "vine,independent",
+    epsilons: Annotated[str, typer.Option("--epsilons", "-e", help="Privacy budgets.")] = "1",
+    delta: Delta = 1e-9,
+    folds: Annotated[int, typer.Option("--folds", "-k", help="Each is held out once.")] = 5,
+    target: Annotated[str | None, typer.Option("--target", help="Column to predict from the others.")] = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option("--peer", metavar="NAME=COMMAND", help="External command, see docs/compare.md; repeatable."),
+    ] = None,
+    metrics: Annotated[str | None, typer.Option("--metrics", help="As tvd2,ks, or all; default: quick ones.")] = None,
+    attacks: Annotated[str | None, typer.Option("--attacks", help="As membership,copies; default: none.")] = None,
+    learners: Annotated[str | None, typer.Option("--learners", help="boosting,forest,linear,svc,tree.")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="Default: as many as there are to learn from.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one a core.")] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds that any cell may take.")] = None,
+    peer_timeout: Annotated[float, typer.Option("--peer-timeout", help="Seconds that a peer may take.")] = 3600.0,
+    peer_memory: Annotated[float | None, typer.Option("--peer-memory", help="Gigabytes a peer may take.")] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try failed cells again.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Fixes folds and samples, never noise.")] = 0,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+    sql: Sql = None,
+    json: Json = False,
+) -> None:
+    """Compare methods, and any other tool, on one table.
+
+    Computed from real rows without noise, and no ledger is charged: nothing of it may be published, and a choice made
+    by it is not covered by a claim. Compare on a public or stand-in table. An interrupted run continues with the same
+    command.
+
+    \b
+    Example:
+      sklar compare public.csv -s people.toml -m vine,independent -e 0.5,1,3 --target income -o comparison
+      sklar compare public.csv -s people.toml -e 1 --peer mst='benchmarks/peers/dpmm/run mst' -o comparison
+    """
+    from sklar.pipeline.compare import REPORT, compare
+
+    require_data(file, sql)
+    budgets = numbers(epsilons)
+    with step_bar("comparing") as progress:
+        found = compare(
+            file, schema, _words(methods) or [], budgets, folds, target=target, peers=read_peers(peer),
+            metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
+            output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
+            retry=retry, reader=reader_options(delimiter, encoding, null_value, sql), progress=progress,
+        )  # fmt: skip
+    if json:
+        show.as_json(found.to_dict())
+        return
+    _tell(found)
+    show.line(f"Written, for their owner only: {output}/results.parquet, results.csv and {REPORT}")
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"write numbers as 0.5,1,3; found {text!r}", param_hint="--epsilons") from None
+
+
+def read_peers(texts: list[str] | None) -> dict[str, str]:
+    """Commands by name."""
+    out: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, words = text.partition("=")
+        if not equals or not words.strip():
+            raise typer.BadParameter(f"write a peer as NAME='command'; found {text!r}", param_hint="--peer")
+        if name.strip() in out:
+            raise typer.BadParameter(f"there are two peers '{name.strip()}'", param_hint="--peer")
+        out[name.strip()] = words
+    return out
+
+
+def _words(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _tell(found: Compared) -> None:
+    from sklar.pipeline.compare_ranks import RULE
+
+    show.line(found.notice)
+    show.paragraph(found.advice)
+    for epsilon in found.budgets:
+        show.line()
+        if epsilon is not None:
+            show.line(f"Epsilon {epsilon:g}: mean over {found.settings.folds} folds, rank in brackets")
+        columns = {m.name: {s.system: s for s in found.standings(epsilon, m)} for m in found.measures}
+        names = [system.name for system in found.systems]
+        rows = [[name, *(_standing(column.get(name)) for column in columns.values())] for name in names]
+        show.table(["system", *columns], rows)
+    show.line()
+    show.paragraph(RULE)
+    for row in found.failures:
+        at = "" if row.cell.epsilon is None else f" at epsilon {row.cell.epsilon:g}"
+        show.note(f"{row.cell.system.name}{at}, fold {row.cell.fold}: {row.result.get('reason')}")
+    show.line()
+
+
+def _standing(standing: object) -> str:
+    mean, rank = getattr(standing, "mean", None), getattr(standing, "rank", None)
+    if mean is None:
+        return "-"
+    return f"{mean:.4f} ({rank})" if rank is not None else f"{mean:.4f}"
