@@ -1,0 +1,148 @@
+"""Fitting a vine copula to pseudo-observations: one function for all systems without a guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.errors import UsageError
+from sklar.model.disclosed_vine import DisclosedVine, from_vinecop
+
+if TYPE_CHECKING:
+    import pyvinecopulib as pv
+
+Floats = NDArray[np.float64]
+CRITERIA = {"spearman": "rho", "rho": "rho", "kendall": "tau", "tau": "tau", "hoeffd": "hoeffd", "mcor": "mcor"}
+"""Names of tree criteria, and what pyvinecopulib calls them."""
+FAMILY_SETS = {
+    "parametric": (
+        "indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe", "bb1", "bb6", "bb7", "bb8", "tawn",
+    ),
+    "gaussian": ("gaussian",),
+    "elliptical": ("indep", "gaussian", "student"),
+    "one-parameter": ("indep", "gaussian", "clayton", "gumbel", "frank", "joe"),
+    "itau": ("indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe"),
+    "nonparametric": ("indep", "tll"),
+    "all": (
+        "indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe", "bb1", "bb6", "bb7", "bb8", "tawn", "tll",
+    ),
+}  # fmt: skip
+SELECTIONS = ("aic", "bic", "loglik")
+
+
+def fit_rvine(
+    u: Floats,
+    *,
+    lower: Floats | None = None,
+    discrete: Sequence[bool] | None = None,
+    families: str = "parametric",
+    criterion: str = "spearman",
+    selection: str = "aic",
+    truncation: int | str | None = None,
+    structure: str = "dissmann",
+    order: Sequence[int] | None = None,
+    threads: int = 2,
+) -> DisclosedVine:
+    """A vine copula of rows of pseudo-observations.
+
+    Args:
+        u: Pseudo-observations, rows x columns, inside (0, 1); F(x) in discrete columns.
+        lower: F(x-) of the same shape; only its discrete columns are looked at. Needed if any column is discrete.
+        discrete: Which columns have atoms and are fitted by discrete pair copulas; none by default.
+        families: A key of FAMILY_SETS, or a family's own name.
+        criterion: What the spanning trees maximize: "spearman", "tau", "hoeffd" or "mcor".
+        selection: Families are chosen by "aic", "bic" or "loglik".
+        truncation: Number of trees; None for all, "auto" for pyvinecopulib's choice by mBICv.
+        structure: "dissmann" (spanning trees), "star" (first tree a star on the last of `order`, then spanning
+            trees), or "cvine" (the last of `order` is the root of tree one, the one before it of tree two...).
+        order: Columns 0..d-1 for "star" and "cvine".
+        threads: Threads to fit with.
+
+    Returns:
+        The vine as plain arrays that can be saved.
+    """
+    checked = _checked(u)
+    kinds = np.zeros(checked.shape[1], bool) if discrete is None else np.asarray(discrete, dtype=bool)
+    data = _with_limits(checked, lower, kinds)
+    controls = _controls(families, criterion, selection, truncation, threads)
+    vine = _select(data, kinds, controls, structure, order)
+    return from_vinecop(vine, kinds, float(vine.loglik(data)), len(checked))
+
+
+def family_names(families: str) -> tuple[str, ...]:
+    """Families of a set, or the one family of this name beside independence."""
+    if families in FAMILY_SETS:
+        return FAMILY_SETS[families]
+    if families in FAMILY_SETS["all"]:
+        return ("indep", families)
+    known = ", ".join((*FAMILY_SETS, *FAMILY_SETS["all"]))
+    raise UsageError(f"families must be one of {known}; found '{families}'")
+
+
+def _checked(u: Floats) -> Floats:
+    values = np.asarray(u, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 1:
+        raise UsageError("a vine is fitted to a table of pseudo-observations with two rows or more")
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1:
+        raise UsageError("pseudo-observations lie between 0 and 1")
+    return np.clip(values, 1e-10, 1 - 1e-10)
+
+
+def _with_limits(u: Floats, lower: Floats | None, kinds: NDArray[np.bool_]) -> Floats:
+    """The layout of pyvinecopulib: F(x) of all columns, then F(x-) of the discrete ones."""
+    if not kinds.any():
+        return np.asfortranarray(u)
+    if lower is None:
+        raise UsageError("discrete columns need their lower limits F(x-)")
+    return np.asfortranarray(np.column_stack([u, np.clip(np.asarray(lower)[:, kinds], 1e-10, 1 - 1e-10)]))
+
+
+def _controls(
+    families: str, criterion: str, selection: str, truncation: int | str | None, threads: int
+) -> pv.FitControlsVinecop:
+    import pyvinecopulib as pv
+
+    if criterion not in CRITERIA:
+        raise UsageError(f"the tree criterion must be one of {', '.join(CRITERIA)}; found '{criterion}'")
+    if selection not in SELECTIONS:
+        raise UsageError(f"families are chosen by one of {', '.join(SELECTIONS)}; found '{selection}'")
+    if isinstance(truncation, str) and truncation != "auto":
+        raise UsageError(f"truncation must be a whole number, None or 'auto'; found '{truncation}'")
+    settings: dict[str, Any] = {
+        "family_set": [getattr(pv.BicopFamily, name) for name in family_names(families)],
+        "tree_criterion": CRITERIA[criterion],
+        "selection_criterion": selection,
+        "num_threads": threads,
+    }
+    if truncation == "auto":
+        settings["select_trunc_lvl"] = True
+    elif truncation is not None:
+        settings["trunc_lvl"] = int(truncation)
+    return pv.FitControlsVinecop(**settings)
+
+
+def _select(
+    data: Floats,
+    kinds: NDArray[np.bool_],
+    controls: pv.FitControlsVinecop,
+    structure: str,
+    order: Sequence[int] | None,
+) -> pv.Vinecop:
+    import pyvinecopulib as pv
+
+    types = ["d" if kind else "c" for kind in kinds]
+    if structure == "dissmann":
+        return pv.Vinecop.from_data(data, controls, var_types=types)
+    if order is None or sorted(order) != list(range(len(kinds))):
+        raise UsageError(f"structure '{structure}' needs the order of all columns, each once")
+    labels = [column + 1 for column in order]
+    if structure == "cvine":
+        return pv.Vinecop.from_data(data, controls, structure=pv.CVineStructure(labels), var_types=types)
+    if structure != "star":
+        raise UsageError(f"structure must be 'dissmann', 'star' or 'cvine'; found '{structure}'")
+    vine = pv.Vinecop.from_structure(structure=pv.CVineStructure(labels, 1), var_types=types)
+    vine.select(data, controls)
+    return vine
