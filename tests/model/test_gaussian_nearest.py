@@ -73,7 +73,7 @@ def test_any_input_gives_a_correlation_matrix(name):
 def test_when_newton_gives_up_projections_take_over(monkeypatch):
     a = symmetric(10, 11)
     usual = nearest_correlation(a)
-    monkeypatch.setattr(nearest, "_newton", lambda target, tolerance: None)
+    monkeypatch.setattr(nearest, "_newton", lambda *given: None)
     np.testing.assert_allclose(nearest_correlation(a), usual, atol=1e-4)
 
 
@@ -87,3 +87,33 @@ def test_free_entries_do_not_pull_the_rest():
     left = nearest_correlation(a, free=free, rounds=40)
     others = ~free
     assert np.abs(left - true)[others].max() < 0.3 * np.abs(held - true)[others].max()
+
+
+def test_weights_make_the_scaled_problem():
+    a, weights = symmetric(12, 13), np.random.default_rng(14).uniform(0.05, 1.0, 12)
+    goal = weights / weights.mean()
+    scale = np.sqrt(goal)
+    slow = alternating_projections(a * scale[:, None] * scale, goal=goal, tolerance=1e-13, steps=20_000)
+    found = nearest_correlation(a, weights=weights, floor=1e-12)
+    is_near = found * scale[:, None] * scale
+    np.testing.assert_allclose(is_near, slow, atol=2e-5)
+    np.testing.assert_allclose(nearest_correlation(a, weights=np.full(12, 0.3)), nearest_correlation(a), atol=1e-6)
+
+
+def test_lines_of_little_weight_do_not_bend_the_others():
+    """Nonsense about two lines: without weights it spreads, with them it stays where it is."""
+    true = np.corrcoef(np.random.default_rng(15).normal(size=(8, 20)))
+    a = np.eye(10)
+    a[:8, :8] = true
+    a[:8, 8:] = np.where(np.random.default_rng(16).random((8, 2)) < 0.5, -0.999, 0.999)
+    a[8:, :8] = a[:8, 8:].T
+    weights = np.append(np.ones(8), [1e-4, 1e-4])
+    assert np.abs(nearest_correlation(a)[:8, :8] - true).max() > 0.2
+    found = nearest_correlation(a, weights=weights)
+    is_correlation(found)
+    assert np.abs(found[:8, :8] - true).max() < 0.01
+
+
+@pytest.mark.parametrize("weights", [np.zeros(6), np.array([np.nan, 1, 1, 0, 1e-300, 1e300])])
+def test_any_weights_give_a_correlation_matrix(weights):
+    is_correlation(nearest_correlation(symmetric(6, 17), weights=weights))

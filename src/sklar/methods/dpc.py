@@ -24,9 +24,11 @@ from sklar.errors import UsageError
 from sklar.methods.dpcopula import require_listed
 from sklar.methods.dpcopula_margins import public_bins
 from sklar.methods.method import Method, Outline
+from sklar.model.gaussian_decoding import Decoding
 from sklar.model.gaussian_onehot import OneHotModel
-from sklar.model.gaussian_onehot_fit import Decoding, Layout, fit_onehot, lay_out_scores
+from sklar.model.gaussian_onehot_fit import fit_onehot
 from sklar.model.gaussian_pairs import batches_of, combined_margins, consistent_tables, shrunk_excess
+from sklar.model.gaussian_scores import Layout, lay_out_scores, score_values
 from sklar.model.margin import Margin
 from sklar.model.margin_bins import lay_out_column
 from sklar.model.margin_fit import spread
@@ -57,7 +59,7 @@ class Options:
     accounting: Accounting = "exact"
     budget: tuple[float, float] | None = None
     shrink: float = 1.0
-    rounds: int = 2
+    rounds: int = 3
 
     def __post_init__(self) -> None:
         require_listed("accounting", self.accounting, get_args(Accounting))
@@ -148,17 +150,13 @@ def joint_probabilities(
             left, right = (np.stack([shares[j] for j in side]) for side in (batch.first, batch.second))
             tables = shrunk_excess(tables, left, right, pairs.noise.std / rows, shrink)
         a, b = tables.shape[1:]
-        rows_at, cols_at = (_score_values(size) for size in (a, b))
+        rows_at, cols_at = (score_values(size) for size in (a, b))
         if not len(rows_at) or not len(cols_at):
             continue
         first = layout.starts[batch.first][:, None] + np.arange(len(rows_at))
         second = layout.starts[batch.second][:, None] + np.arange(len(cols_at))
         joint[first[:, :, None], second[:, None, :]] = tables[:, rows_at][:, :, cols_at]
     return np.maximum(joint, 0.0) + np.maximum(joint, 0.0).T
-
-
-def _score_values(size: int) -> NDArray[np.int64]:
-    return np.arange(1, 2) if size == 2 else np.arange(size if size > 2 else 0)
 
 
 def _margin(schema: Schema, name: str, bins: NDArray[np.int32], share: NDArray[np.float64]) -> Margin:

@@ -51,6 +51,13 @@ def _slope(h: Floats, k: Floats, r: Floats, s: Floats) -> Floats:
     return np.nan_to_num(np.where(h == 0, np.copysign(np.inf, k), slope), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
+def bivariate_normal_density(h: ArrayLike, k: ArrayLike, corr: ArrayLike) -> Floats:
+    """Density of standard normals with the given correlation, |corr| < 1: the derivative of Phi2(h, k; r) by r."""
+    h, k, r = (np.asarray(x, dtype=np.float64) for x in (h, k, corr))
+    rest = (1.0 - r) * (1.0 + r)
+    return np.exp(-(h * h + k * k - 2 * h * k * r) / (2 * rest)) / (2 * np.pi * np.sqrt(rest))
+
+
 def frechet_bounds(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
     """Least and largest joint probability of two events of probabilities p and q."""
     p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)

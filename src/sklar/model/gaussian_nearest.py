@@ -16,15 +16,25 @@ Mask = NDArray[np.bool_]
 
 FLOOR = 1e-6
 """Eigenvalues of a result are at least about this, so that it has a Cholesky factor in single precision."""
+LEAST_WEIGHT = 1e-4
 _MOST_NEWTON = 40
 _MOST_CG = 60
 _MOST_PROJECTIONS = 300
 
 
 def nearest_correlation(
-    matrix: ArrayLike, *, floor: float = FLOOR, tolerance: float = 1e-7, free: Mask | None = None, rounds: int = 4
+    matrix: ArrayLike,
+    *,
+    floor: float = FLOOR,
+    tolerance: float = 1e-7,
+    free: Mask | None = None,
+    rounds: int = 4,
+    weights: Floats | None = None,
 ) -> Floats:
-    """A positive definite correlation matrix as near as possible (Frobenius norm) to a symmetric matrix.
+    """A positive definite correlation matrix as near as possible to a symmetric matrix.
+
+    Near in the Frobenius norm or, with weights, in sqrt(sum_ij w_i w_j (X_ij - G_ij)^2): with s = sqrt(w) the matrix
+    s_i s_j X_ij is the one nearest to s_i s_j G_ij among those with the diagonal w, the same problem.
 
     Never fails: entries that are not finite count as 0, entries beyond 1 as 1, and the lower and upper triangle are
     averaged. A matrix that is a correlation matrix already, with eigenvalues above the floor, comes back unchanged.
@@ -36,17 +46,27 @@ def nearest_correlation(
         free: Entries (symmetric mask) about which nothing is known. They start from their value in `matrix` and are
             then filled in from the last result, `rounds` times, so that they do not pull the rest.
         rounds: Number of fillings.
+        weights: How much each line matters; positive. Lines of less than 10^-4 of the largest weight count as that.
     """
     target = cleaned(matrix)
     if len(target) < 2 or definite(target, floor):
         return target
-    found = _lifted(_nearest(target, tolerance), floor)
+    goal = _goal(len(target), weights)
+    found = _lifted(_nearest(target, goal, tolerance), floor)
     unknown = np.zeros(target.shape, dtype=bool) if free is None else free & ~np.eye(len(target), dtype=bool)
     for _ in range(rounds if unknown.any() else 0):
         target = np.where(unknown, found, target)
         np.fill_diagonal(target, 1.0)
-        found = _lifted(_nearest(target, tolerance), floor)
+        found = _lifted(_nearest(target, goal, tolerance), floor)
     return found
+
+
+def _goal(size: int, weights: Floats | None) -> Floats:
+    """The diagonal of the scaled problem: the weights, with an average of 1."""
+    if weights is None:
+        return np.ones(size)
+    kept = np.maximum(np.nan_to_num(weights), LEAST_WEIGHT * max(float(np.nan_to_num(weights).max()), 1e-300))
+    return kept / kept.mean()
 
 
 def clipped_correlation(matrix: ArrayLike, *, floor: float = FLOOR) -> Floats:
@@ -74,27 +94,36 @@ def definite(matrix: Floats, floor: float) -> bool:
     return True
 
 
-def alternating_projections(matrix: ArrayLike, *, tolerance: float = 1e-9, steps: int = _MOST_PROJECTIONS) -> Floats:
-    """Higham's method: project on positive semidefinite matrices (with Dykstra's correction), then set the diagonal."""
-    found = cleaned(matrix)
+def alternating_projections(
+    matrix: ArrayLike, *, goal: Floats | None = None, tolerance: float = 1e-9, steps: int = _MOST_PROJECTIONS
+) -> Floats:
+    """Higham's method: project on positive semidefinite matrices (with Dykstra's correction), then set the diagonal.
+
+    With `goal` as that diagonal the matrix is taken as it is; else it is cleaned, and the diagonal is 1.
+    """
+    found = cleaned(matrix) if goal is None else np.array(matrix, dtype=np.float64)
+    diagonal = found.diagonal().copy() if goal is None else goal
     correction = np.zeros_like(found)
     for _ in range(steps):
         shifted = found - correction
         projected = _positive_part(shifted)
         correction = projected - shifted
         last, found = found, projected.copy()
-        np.fill_diagonal(found, 1.0)
+        np.fill_diagonal(found, diagonal)
         if np.linalg.norm(found - last) <= tolerance * np.linalg.norm(found):
             break
     return found
 
 
-def _nearest(target: Floats, tolerance: float) -> Floats:
+def _nearest(target: Floats, goal: Floats, tolerance: float) -> Floats:
+    scale = np.sqrt(goal)
+    scaled = target * scale[:, None] * scale
     try:
-        found = _newton(target, tolerance)
+        found = _newton(scaled, goal, tolerance)
     except np.linalg.LinAlgError:
         found = None
-    return alternating_projections(target) if found is None else found
+    found = alternating_projections(scaled, goal=goal) if found is None else found
+    return found / scale[:, None] / scale
 
 
 def _lifted(matrix: Floats, floor: float) -> Floats:
@@ -113,19 +142,20 @@ def _lifted(matrix: Floats, floor: float) -> Floats:
 class _Point:
     """The dual problem at y: eigenvalues and eigenvectors of G + Diag(y), the objective and its gradient."""
 
+    goal: Floats
     values: Floats
     vectors: Floats
     objective: float
     gradient: Floats
 
 
-def _newton(target: Floats, tolerance: float) -> Floats | None:
-    """Minimize 1/2 |(G + Diag(y))_+|^2 - sum y, whose gradient is diag((G + Diag(y))_+) - 1; None if it stalls."""
-    y = 1.0 - target.diagonal()
-    point = _dual(target, y)
+def _newton(target: Floats, goal: Floats, tolerance: float) -> Floats | None:
+    """Minimize 1/2 |(G + Diag(y))_+|^2 - b'y, whose gradient is diag((G + Diag(y))_+) - b; None if it stalls."""
+    y = goal - target.diagonal()
+    point = _dual(target, goal, y)
     for _ in range(_MOST_NEWTON):
         error = float(np.linalg.norm(point.gradient))
-        if error <= tolerance * np.sqrt(len(y)):
+        if error <= tolerance * float(np.linalg.norm(goal)):
             return _semidefinite(point)
         direction = _direction(point, min(0.1, error))
         slope = float(point.gradient @ direction)
@@ -133,7 +163,7 @@ def _newton(target: Floats, tolerance: float) -> Floats | None:
             direction, slope = -point.gradient, -(error**2)
         step, better = 1.0, None
         for _ in range(20):
-            trial = _dual(target, y + step * direction)
+            trial = _dual(target, goal, y + step * direction)
             if trial.objective <= point.objective + 1e-4 * step * slope + 1e-12 * abs(point.objective):
                 better = trial
                 break
@@ -144,20 +174,23 @@ def _newton(target: Floats, tolerance: float) -> Floats | None:
     return None
 
 
-def _dual(target: Floats, y: Floats) -> _Point:
+def _dual(target: Floats, goal: Floats, y: Floats) -> _Point:
     shifted = target.copy()
     np.fill_diagonal(shifted, target.diagonal() + y)
     values, vectors = _eigen(shifted)
     positive = np.maximum(values, 0.0)
-    gradient = (vectors * vectors) @ positive - 1.0
     return _Point(
-        values=values, vectors=vectors, objective=float(positive @ positive) / 2 - float(y.sum()), gradient=gradient
+        goal=goal,
+        values=values,
+        vectors=vectors,
+        objective=float(positive @ positive) / 2 - float(goal @ y),
+        gradient=(vectors * vectors) @ positive - goal,
     )
 
 
 def _semidefinite(point: _Point) -> Floats:
     found = (point.vectors * np.maximum(point.values, 0.0)) @ point.vectors.T
-    scale = 1.0 / np.sqrt(np.maximum(found.diagonal(), 1e-12))
+    scale = np.sqrt(point.goal / np.maximum(found.diagonal(), 1e-12 * point.goal))
     return found * scale[:, None] * scale
 
 
