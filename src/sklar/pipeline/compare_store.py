@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 HEAD, LOCK, SCHEMA = "compare.json", ".lock", "schema.toml"
 README = "PRIVATE.txt"
+FOLDERS = ("cells", "folds", "logs", "work")
+OWN = frozenset({*FOLDERS, LOCK, SCHEMA, README})
+"""What a comparison that came to nothing may have left."""
 WARNING = (
     "This folder holds real rows and results computed from them without noise. It is for the custodian only: nothing "
     "in it is private, and nothing in it may be published. Delete it when the comparison has been read.\n"
@@ -58,12 +61,12 @@ class Store:
                 raise OutputError(f"cannot use {self.folder}: it is not a folder.")
             fresh = not self.folder.exists()
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            others = {path.name for path in self.folder.iterdir()} - {LOCK, README}
-            if others and HEAD not in others and SCHEMA not in others:
+            others = {path.name for path in self.folder.iterdir()}
+            if others - OWN and HEAD not in others:
                 raise OutputError(f"cannot use {self.folder}: it is not empty and holds no comparison.")
             if not fresh:
                 self.folder.chmod(0o700)
-            for name in ("cells", "folds", "logs", "work"):
+            for name in FOLDERS:
                 (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot use the folder {self.folder}: {reason(error)}.") from None
