@@ -47,7 +47,7 @@ def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
     clock = time.monotonic()
     script = 'import subprocess, time; subprocess.Popen(["sleep", "77"]); time.sleep(77)'
     groups: list[int] = []
-    with pytest.raises(PeerError, match="did not end within 0.5 seconds") as caught:
+    with pytest.raises(PeerError, match=r"did not end within 0\.5 seconds") as caught:
         run_peer(
             f"{sys.executable} -S -c '{script}'", TOLD, tmp_path, tmp_path / "log", Limits(seconds=0.5), groups.append
         )
@@ -58,7 +58,7 @@ def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
 
 def test_memory_limit(tmp_path: Path) -> None:
     script = 'import time; x = b"x" * 300_000_000; time.sleep(77)'
-    with pytest.raises(PeerError, match="more than 0.1 GB") as caught:
+    with pytest.raises(PeerError, match=r"more than 0\.1 GB") as caught:
         run(script, tmp_path, Limits(seconds=60, memory=100_000_000))
     assert caught.value.stopped == "memory"
 
