@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,39 +64,61 @@ def empty_calibration() -> Calibration:
     return Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=np.inf)
 
 
-def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particles: np.ndarray) -> list[np.ndarray]:
-    """Group of every particle (rows of uniforms) under every partition."""
+def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
+    """Group of every particle (rows of uniforms) under every partition (row)."""
     cells: dict[int, np.ndarray] = {}
-    for part in partitions:
+    codes = np.empty((len(partitions), len(particles)), dtype=np.uint16)
+    for row, part in zip(codes, partitions, strict=True):
         if part.column not in cells:
             cells[part.column] = cells_at(scales[part.column], particles[:, part.column])
-    return [part.lookup.astype(np.uint16)[cells[part.column]] for part in partitions]
+        np.take(part.lookup.astype(np.uint16), cells[part.column], out=row)
+    return codes
 
 
-def table_cells(parts: Sequence[int], partitions: Sequence[Partition], codes: Sequence[np.ndarray]) -> np.ndarray:
-    """Cell of every particle in a table, row-major over its axes."""
-    cell = codes[parts[0]]
-    for part in parts[1:]:
-        cell = cell * np.uint16(partitions[part].count) + codes[part]
-    return cell
+def table_axes(calibration: Calibration) -> tuple[np.ndarray, np.ndarray]:
+    """Partitions of each table (row) and their strides in its flat cells; missing axes have stride 0."""
+    most = max((len(table.parts) for table in calibration.tables), default=1)
+    parts = np.zeros((len(calibration.tables), most), dtype=np.int64)
+    strides = np.zeros_like(parts)
+    for k, table in enumerate(calibration.tables):
+        counts = [calibration.partitions[part].count for part in table.parts]
+        parts[k, : len(counts)] = table.parts
+        strides[k, : len(counts)] = [int(np.prod(counts[i + 1 :])) for i in range(len(counts))]
+    return parts, strides
 
 
 def cell_matrix(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
     """Cell of each particle (column) in each table (row)."""
-    codes = part_codes(calibration.partitions, scales, particles)
-    cells = np.empty((len(calibration.tables), len(particles)), dtype=np.uint16)
-    for k, table in enumerate(calibration.tables):
-        cells[k] = table_cells(table.parts, calibration.partitions, codes)
-    return cells
+    from sklar.model.calibration_kernels import all_cells
+
+    return all_cells(part_codes(calibration.partitions, scales, particles), *table_axes(calibration))
 
 
 def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
     """Log-weight of every particle, cut at the ceiling; before that the weights have mean one under the vine."""
-    total = np.full(len(particles), -calibration.level)
-    codes = part_codes(calibration.partitions, scales, particles)
-    for table in calibration.tables:
-        total += table.dual[table_cells(table.parts, calibration.partitions, codes)]
-    return np.minimum(total, np.log(calibration.ceiling))
+    return weigher(calibration, scales)(particles)
+
+
+def weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.ndarray], np.ndarray]:
+    """`log_weights` with everything prepared that does not depend on the particles."""
+    if not calibration.tables:
+        return lambda particles: np.zeros(len(particles))
+    from sklar.model.calibration_kernels import tilt_codes
+
+    duals = [table.dual for table in calibration.tables]
+    fixed = (*table_axes(calibration), table_offsets(duals), np.concatenate(duals))
+    most = np.log(calibration.ceiling)
+
+    def weigh(particles: np.ndarray) -> np.ndarray:
+        codes = part_codes(calibration.partitions, scales, particles)
+        return np.minimum(tilt_codes(codes, *fixed) - calibration.level, most)
+
+    return weigh
+
+
+def table_offsets(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """Where each table begins when all are laid end to end, and the total length."""
+    return np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
 
 
 def prior_strength(tables: Sequence[SoftTable], cells: np.ndarray) -> float:
@@ -147,7 +169,7 @@ def calibrate(
         return empty_calibration(), np.full(cells.shape[1], 1.0 / max(cells.shape[1], 1))
     from sklar.model.calibration_kernels import soft_fit, tilt
 
-    offsets = np.concatenate([[0], np.cumsum([len(table.observed) for table in tables])]).astype(np.int64)
+    offsets = table_offsets([table.observed for table in tables])
     observed = np.concatenate([table.observed for table in tables])
     variance = np.repeat([table.variance for table in tables], np.diff(offsets))
     dual = np.concatenate([table.dual for table in tables])

@@ -18,6 +18,50 @@ def tilt(cells: np.ndarray, offsets: np.ndarray, dual: np.ndarray) -> np.ndarray
     return total
 
 
+BLOCK = 2_048
+"""Particles whose codes stay in the cache while all tables are visited."""
+
+
+@njit(cache=True)
+def all_cells(codes: np.ndarray, parts: np.ndarray, strides: np.ndarray) -> np.ndarray:
+    """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
+    particles = codes.shape[1]
+    cells = np.empty((parts.shape[0], particles), dtype=np.uint16)
+    for start in range(0, particles, BLOCK):
+        stop = min(start + BLOCK, particles)
+        for k in range(parts.shape[0]):
+            for i in range(start, stop):
+                cell = np.int64(0)
+                for axis in range(parts.shape[1]):
+                    cell += strides[k, axis] * np.int64(codes[parts[k, axis], i])
+                cells[k, i] = cell
+    return cells
+
+
+@njit(cache=True, fastmath=True)
+def tilt_codes(
+    codes: np.ndarray, parts: np.ndarray, strides: np.ndarray, offsets: np.ndarray, dual: np.ndarray
+) -> np.ndarray:
+    """`tilt` without holding the cells of all tables."""
+    particles = codes.shape[1]
+    total = np.zeros(particles)
+    for start in range(0, particles, BLOCK):
+        stop = min(start + BLOCK, particles)
+        for k in range(parts.shape[0]):
+            first = offsets[k]
+            if parts.shape[1] == 2:
+                a, b, s, t = parts[k, 0], parts[k, 1], strides[k, 0], strides[k, 1]
+                for i in range(start, stop):
+                    total[i] += dual[first + s * np.int64(codes[a, i]) + t * np.int64(codes[b, i])]
+                continue
+            for i in range(start, stop):
+                cell = first
+                for axis in range(parts.shape[1]):
+                    cell += strides[k, axis] * np.int64(codes[parts[k, axis], i])
+                total[i] += dual[cell]
+    return total
+
+
 @njit(cache=True, error_model="numpy")
 def solve_cell(mass: float, observed: float, variance: float, dual: float) -> float:
     """The d with mass e^d + variance (dual + d) = observed.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.scale import interval_of
+from sklar.model.lookup import guide, guides, interval_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,19 +30,19 @@ class Checkerboard:
 
     def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
         """P(U2 <= u2 | U1 = u1)."""
-        return _forward(self.edges2, self.edges1, self.mass.T, u2, u1)
+        return tabulate(self).hfunc1(u1, u2)
 
     def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
         """P(U1 <= u1 | U2 = u2)."""
-        return _forward(self.edges1, self.edges2, self.mass, u1, u2)
+        return tabulate(self).hfunc2(u1, u2)
 
     def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
         """The u2 with hfunc1(u1, u2) = p."""
-        return _inverse(self.edges2, self.edges1, self.mass.T, p, u1)
+        return tabulate(self).hinv1(u1, p)
 
     def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
         """The u1 with hfunc2(u1, u2) = p."""
-        return _inverse(self.edges1, self.edges2, self.mass, p, u2)
+        return tabulate(self).hinv2(p, u2)
 
 
 def checkerboard(edges1: np.ndarray, edges2: np.ndarray, table: np.ndarray) -> Checkerboard:
@@ -63,24 +63,83 @@ def fit_margins(table: np.ndarray, mass1: np.ndarray, mass2: np.ndarray, sweeps:
     return scaled
 
 
-def _conditional(mass: np.ndarray) -> np.ndarray:
-    """CDF at the row edges given each column, with shape (columns, rows + 1)."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Conditional:
+    """The distributions of one axis given the other, as tables that are searched in constant time.
+
+    Attributes:
+        edges: cut points of the axis.
+        given: cut points of the axis conditioned on.
+        cdf: CDF at `edges` for each cell of `given` (row).
+        edges_guide: index into `edges`.
+        given_guide: index into `given`.
+        cdf_guide: index into each row of `cdf`.
+    """
+
+    edges: np.ndarray
+    given: np.ndarray
+    cdf: np.ndarray
+    edges_guide: np.ndarray
+    given_guide: np.ndarray
+    cdf_guide: np.ndarray
+
+    def forward(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """CDF at u given v."""
+        from sklar.model.checkerboard_kernels import forward
+
+        return forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, *_columns(u, v))
+
+    def inverse(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The u with forward(u, v) = p."""
+        from sklar.model.checkerboard_kernels import inverse
+
+        return inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, *_columns(p, v))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tabulated:
+    """The h-functions of a checkerboard with everything prepared that does not depend on the arguments."""
+
+    first: Conditional
+    second: Conditional
+
+    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
+        """P(U2 <= u2 | U1 = u1)."""
+        return self.second.forward(u2, u1)
+
+    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
+        """P(U1 <= u1 | U2 = u2)."""
+        return self.first.forward(u1, u2)
+
+    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """The u2 with hfunc1(u1, u2) = p."""
+        return self.second.inverse(p, u1)
+
+    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
+        """The u1 with hfunc2(u1, u2) = p."""
+        return self.first.inverse(p, u2)
+
+
+def tabulate(copula: Checkerboard) -> Tabulated:
+    """Prepare the h-functions, to be evaluated many times."""
+    return Tabulated(
+        first=_conditional(copula.edges1, copula.edges2, copula.mass),
+        second=_conditional(copula.edges2, copula.edges1, copula.mass.T),
+    )
+
+
+def _conditional(edges: np.ndarray, given: np.ndarray, mass: np.ndarray) -> Conditional:
     cdf = np.zeros((mass.shape[1], mass.shape[0] + 1))
     cdf[:, 1:] = np.cumsum(mass / mass.sum(axis=0), axis=0).T
     cdf[:, -1] = 1.0
-    return cdf
-
-
-def _forward(edges: np.ndarray, given: np.ndarray, mass: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    from sklar.model.checkerboard_kernels import forward
-
-    return forward(edges, given, _conditional(mass), *_columns(u, v))
-
-
-def _inverse(edges: np.ndarray, given: np.ndarray, mass: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-    from sklar.model.checkerboard_kernels import inverse
-
-    return inverse(edges, given, _conditional(mass), *_columns(p, v))
+    return Conditional(
+        edges=np.ascontiguousarray(edges, dtype=float),
+        given=np.ascontiguousarray(given, dtype=float),
+        cdf=cdf,
+        edges_guide=guide(edges),
+        given_guide=guide(given),
+        cdf_guide=guides(cdf),
+    )
 
 
 def _columns(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

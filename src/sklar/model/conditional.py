@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.model.scale import Scale, clip_open, code_edges
 from sklar.model.vine import Step, Vine
-from sklar.model.vine_sampling import Uniforms, draw_step, forward
+from sklar.model.vine_sampling import Tables, Uniforms, draw_step
 
 MOST_RUNS = 64
 
@@ -44,7 +44,7 @@ def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
 def conditional_level(step: Step, uniforms: Uniforms, u: np.ndarray) -> np.ndarray:
     """P(U <= u | columns drawn before) for the column of a step."""
     for edge in step.chain:
-        u = forward(edge, step.column, u, uniforms.get(edge.partner(step.column), edge.given))
+        u = uniforms.forward(edge, step.column, u)
     return u
 
 
@@ -71,7 +71,12 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
 
 
 def simulate_inside(
-    vine: Vine, steps: tuple[Step, ...], runs: Mapping[int, Runs], rows: int, rng: np.random.Generator
+    vine: Vine,
+    steps: tuple[Step, ...],
+    runs: Mapping[int, Runs],
+    rows: int,
+    rng: np.random.Generator,
+    tables: Tables | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Particles with the columns of `runs` inside their sets, and the importance weight of each.
 
@@ -79,7 +84,7 @@ def simulate_inside(
     conditional distribution (restricted, where asked), so the weight is the product of the probabilities of the sets
     given the columns drawn before.
     """
-    uniforms = Uniforms(vine)
+    uniforms = Uniforms(vine, tables)
     weights = np.ones(rows)
     for step in steps:
         level = clip_open(rng.random(rows))

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from sklar.model.paircopula import GaussianPair, IndependentPair, gaussian_density
-from sklar.model.scale import interval_of
+from sklar.model.lookup import interval_of
 from sklar.model.spanning import maximum_spanning_tree
 from sklar.model.vine import Candidate, Edge, Vine, candidates, sampling_order
 from sklar.model.vine_sampling import Uniforms, draw_levels, transform
@@ -99,13 +98,10 @@ class _Particles:
 
     def __init__(self, uniforms: Uniforms):
         self._uniforms = uniforms
-        self._scores: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._places: dict[tuple[int, int], np.ndarray] = {}
 
     def score(self, column: int, given: tuple[int, ...]) -> np.ndarray:
-        if (column, given) not in self._scores:
-            self._scores[column, given] = ndtri(self._uniforms.get(column, given))
-        return self._scores[column, given]
+        return self._uniforms.score(column, given)
 
     def place(self, column: int, edges: np.ndarray) -> np.ndarray:
         key = column, id(edges)  # the same array object is used in all tables of a column

@@ -12,7 +12,8 @@ Ints = NDArray[np.int32]
 MOST_STEPS = 40
 NEAR = 0.25
 """The slope of a share is read off this part of the rows, those with the closest decisions."""
-LARGEST_STEP = 1.0
+MANY = 2_000
+"""Rows that tell how far scores of one row differ."""
 ENOUGH = 0.1
 """Shares are met once they are off by this part of what chance alone puts between them and the model's."""
 
@@ -32,21 +33,23 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
     """
     rows = sample.shape[1]
     enough = ENOUGH * float(np.sqrt(target / rows).sum())
-    best, least, step, radius = start.copy(), np.inf, np.zeros(len(start)), LARGEST_STEP
+    apart = sample[:, :MANY] - sample[:, :MANY].mean(axis=0)
+    largest = max(float(np.sqrt((apart**2).mean())), 1e-9)  # offsets are as large as scores of one row differ
+    best, least, step, radius = start.copy(), np.inf, np.zeros(len(start)), largest
     offsets = start.copy()
     for _ in range(MOST_STEPS):
         first, second, gap = _leaders(sample, offsets)
         short = target - np.bincount(first, minlength=len(target)) / rows
         error = float(np.abs(short).sum())
         if error < least:
-            best, least, radius = offsets, error, min(2 * radius, LARGEST_STEP)
+            best, least, radius = offsets, error, min(2 * radius, largest)
             # The ridge moves a group that no row is near to, until one is.
             step = np.linalg.solve(_slopes(first, second, gap, len(target)) + np.diag(0.02 * target + 1 / rows), short)
         else:
             radius /= 4
-        if least <= enough or radius < 1e-4:
+        if least <= enough or radius < 1e-4 * largest:
             break
-        offsets = best + step * min(1.0, radius / max(float(np.abs(step).max()), 1e-12))
+        offsets = best + step * min(1.0, radius / max(float(np.abs(step).max()), 1e-300))
     return best - best.mean()
 
 
@@ -62,7 +65,7 @@ def _leaders(sample: Singles, offsets: Floats) -> tuple[Ints, Ints, Singles]:
 
 def _slopes(first: Ints, second: Ints, gap: Singles, size: int) -> Floats:
     """Derivatives of shares by offsets: a symmetric matrix whose lines sum to 0."""
-    band = max(float(np.quantile(gap, NEAR)), 1e-6)
+    band = max(float(np.quantile(gap, NEAR)), 1e-12)
     near = gap < band
     pairs = np.bincount(first[near] * size + second[near], minlength=size * size).reshape(size, size)
     border = (pairs + pairs.T) / (2 * band * len(gap))

@@ -12,6 +12,7 @@ from sklar.model.calibration import Calibration, log_weights
 from sklar.model.conditional import Runs, runs_of, simulate_inside
 from sklar.model.scale import Scale, codes_at
 from sklar.model.vine import Vine, sampling_order
+from sklar.model.vine_sampling import tabulated
 
 LEAST_EFFECTIVE = 30.0
 MOST_PARTICLES = 2_000_000
@@ -49,13 +50,13 @@ def draw_given(
         UnsupportedConditionError: the effective sample size stays below 30.
     """
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
-    steps = sampling_order(vine, first=runs)
+    steps, tables = sampling_order(vine, first=runs), tabulated(vine)
     size = int(np.clip(4 * rows, 5_000, 20_000))
     codes: list[np.ndarray] = []
     weights: list[np.ndarray] = []
     effective = 0.0
     for _ in range(max(min(MOST_PARTICLES, MOST_CODES // len(scales)) // size, 1)):
-        particles, weight = simulate_inside(vine, steps, runs, size, rng)
+        particles, weight = simulate_inside(vine, steps, runs, size, rng, tables)
         weight = weight * np.exp(log_weights(calibration, scales, particles))
         block, weight = _inside(scales, particles, weight, allowed)
         codes.append(block)

@@ -10,7 +10,8 @@ from sklar.model.checkerboard import Checkerboard, checkerboard, fit_margins, ke
 from sklar.model.denoise import shrink_singular_values
 from sklar.model.families import ParametricPair, cell_masses, fit_family
 from sklar.model.grouping import Groups
-from sklar.model.scale import TINY, interval_of
+from sklar.model.lookup import interval_of
+from sklar.model.scale import TINY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

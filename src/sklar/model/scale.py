@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklar.model.lookup import interval_of
+
 TINY = 1e-9
 """Uniforms are kept this far from 0 and 1, so that quantiles and normal scores stay finite."""
 
@@ -63,11 +65,6 @@ def lay_out(starts: np.ndarray, mass: np.ndarray, size: int, *, nominal: bool) -
 def clip_open(u: np.ndarray) -> np.ndarray:
     """Keep uniforms inside the open unit interval."""
     return np.clip(u, TINY, 1.0 - TINY)
-
-
-def interval_of(edges: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Index of the interval of `edges` that holds each u (intervals are closed on the left)."""
-    return np.clip(np.searchsorted(edges, u, side="right") - 1, 0, len(edges) - 2)
 
 
 def cells_at(scale: Scale, u: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from sklar.errors import UnsupportedConditionError
 from sklar.model.calibration import Calibration
 from sklar.model.given import draw_given, without_mass
+from sklar.model.independent_rows import accepted_rows
 from sklar.model.margin import Margin
 from sklar.model.pool import draw_pool, fill_rows, pool_size
 from sklar.model.rounding import proposals, round_rows, systematic
@@ -23,8 +24,6 @@ ROWS_AT_A_TIME = 40_000
 ROUNDING_PARTICLES = (5.0, 15.0)
 ROUNDING_PARTICLES_LARGE = 2.0
 LARGE_SAMPLE = 100_000
-MOST_PARTICLES_PER_ROW = 10.0
-"""Where weights are so uneven that this is too few, particles are repeated, with fresh places inside their cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,18 +84,16 @@ class VineModel:
         }
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Rows as base codes, shape (rows, columns), Fortran order, without rounding to the tables.
+        """Independent rows as base codes, shape (rows, columns), Fortran order.
 
-        Every 40,000 rows or fewer come from a pool of their own, drawn afresh, with 2.5 times as many effective
-        particles as rows. Each row follows the model. Rows are drawn from the pool without replacement as far as
-        weights permit, so counts vary somewhat less than those of independent rows, never more.
+        Rejection: a particle of the vine is kept with probability weight / ceiling, so that kept ones are independent
+        draws of the vine times the (cut) weights.
         """
         result = self._empty(rows)
-        per_row = min(2.5 / self.calibration.effective, MOST_PARTICLES_PER_ROW)
-        for part in self._pieces(result, per_row):
-            size = pool_size(self.calibration, len(part), per_row)
-            pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
-            fill_rows(part, self.scales, pool.particles, systematic(pool.weights, len(part), rng), rng)
+        filled = 0
+        for kept in accepted_rows(self.vine, self.scales, self.calibration, rows, rng):
+            result[filled : filled + len(kept)] = kept
+            filled += len(kept)
         return result
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -2,66 +2,123 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
 
-from sklar.model.paircopula import PairCopula
-from sklar.model.scale import clip_open
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from sklar.model.checkerboard import Checkerboard, Tabulated, tabulate
+from sklar.model.paircopula import GaussianPair, IndependentPair
+from sklar.model.scale import TINY, clip_open
 from sklar.model.vine import Edge, Step, Vine, sampling_order
 
 BLOCK = 20_000
 """Particles carried through the trees at a time: all their conditional uniforms are held together."""
+FARTHEST = float(ndtri(1.0 - TINY))
+"""Normal scores of uniforms that are kept inside the open unit interval."""
+
+Key = tuple[int, tuple[int, ...]]
+Tables = Mapping[int, Tabulated]
+
+
+def tabulated(vine: Vine) -> Tables:
+    """Prepared h-functions of the checkerboards of a vine, by the identity of the copula."""
+    copulas = [edge.copula for tree in vine.trees for edge in tree]
+    return {id(copula): tabulate(copula) for copula in copulas if isinstance(copula, Checkerboard)}
 
 
 class Uniforms:
-    """Uniforms of particles: u of a column given a set of columns, computed when asked for and then kept."""
+    """Uniforms of particles: u of a column given a set of columns, computed when asked for and then kept.
 
-    def __init__(self, vine: Vine):
-        self._by_column: dict[tuple[int, tuple[int, ...]], Edge] = {}
+    A uniform is kept as itself, as its normal score or as both: h-functions of Gaussian pairs are linear in scores, so
+    a chain of them needs no normal CDF between its links.
+    """
+
+    def __init__(self, vine: Vine, tables: Tables | None = None):
+        self._by_column: dict[Key, Edge] = {}
         for tree in vine.trees:
             for edge in tree:
                 for column in (edge.first, edge.second):
-                    given = tuple(sorted((*edge.given, edge.partner(column))))
-                    self._by_column[column, given] = edge
-        self._known: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
+                    self._by_column[_beyond(edge, column)] = edge
+        self._tables = tabulated(vine) if tables is None else tables
+        self._levels: dict[Key, np.ndarray] = {}
+        self._scores: dict[Key, np.ndarray] = {}
 
     def put(self, column: int, given: tuple[int, ...], u: np.ndarray) -> None:
         """Record u of `column` given `given` (increasing)."""
-        self._known[column, given] = u
+        self._levels[column, given] = u
+        self._scores.pop((column, given), None)
 
     def get(self, column: int, given: tuple[int, ...] = ()) -> np.ndarray:
         """u of `column` given `given`: h-functions applied up the trees."""
         key = column, given
-        if key not in self._known:
-            edge = self._by_column[key]
-            self._known[key] = forward(
-                edge, column, self.get(column, edge.given), self.get(edge.partner(column), edge.given)
-            )
-        return self._known[key]
+        if key not in self._levels:
+            if key not in self._scores:
+                self._compute(column, given)
+            if key not in self._levels:
+                self._levels[key] = clip_open(ndtr(self._scores[key]))
+        return self._levels[key]
 
-    def __len__(self) -> int:
-        return len(self._known)
+    def score(self, column: int, given: tuple[int, ...] = ()) -> np.ndarray:
+        """Normal score of u of `column` given `given`."""
+        key = column, given
+        if key not in self._scores:
+            if key not in self._levels:
+                self._compute(column, given)
+            if key not in self._scores:
+                self._scores[key] = ndtri(self._levels[key])
+        return self._scores[key]
+
+    def descend(self, edge: Edge, column: int) -> None:
+        """From u of `column` given all columns of an edge to the one without its partner (inverse h-function)."""
+        beyond, given = _beyond(edge, column), edge.given
+        if isinstance(edge.copula, IndependentPair):
+            self._share(beyond, (column, given))
+        elif isinstance(edge.copula, GaussianPair):
+            corr = edge.copula.corr
+            z = self.score(*beyond) * np.sqrt(1 - corr**2) + corr * self.score(edge.partner(column), given)
+            self._scores[column, given] = np.clip(z, -FARTHEST, FARTHEST)
+        else:
+            copula = self._tables[id(edge.copula)]
+            p, v = self.get(*beyond), self.get(edge.partner(column), given)
+            self.put(column, given, copula.hinv2(p, v) if column == edge.first else copula.hinv1(v, p))
+
+    def forward(self, edge: Edge, column: int, u: np.ndarray) -> np.ndarray:
+        """u of `column` given also its partner on the edge, from any u given the other columns of the edge."""
+        v = self.get(edge.partner(column), edge.given)
+        copula = self._tables.get(id(edge.copula), edge.copula)
+        return copula.hfunc2(u, v) if column == edge.first else copula.hfunc1(v, u)
+
+    def _compute(self, column: int, given: tuple[int, ...]) -> None:
+        edge = self._by_column[column, given]
+        if isinstance(edge.copula, IndependentPair):
+            self.get(column, edge.given)
+            self._share((column, edge.given), (column, given))
+        elif isinstance(edge.copula, GaussianPair):
+            corr = edge.copula.corr
+            z = self.score(column, edge.given) - corr * self.score(edge.partner(column), edge.given)
+            self._scores[column, given] = np.clip(z / np.sqrt(1 - corr**2), -FARTHEST, FARTHEST)
+        else:
+            self._levels[column, given] = self.forward(edge, column, self.get(column, edge.given))
+
+    def _share(self, source: Key, target: Key) -> None:
+        """What is known of one uniform holds for another that equals it."""
+        for known in (self._levels, self._scores):
+            known.pop(target, None)
+            if source in known:
+                known[target] = known[source]
 
 
-def forward(edge: Edge, column: int, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """u of `column` given also its partner on the edge, whose uniform is v."""
-    copula: PairCopula = edge.copula
-    return copula.hfunc2(u, v) if column == edge.first else copula.hfunc1(v, u)
-
-
-def backward(edge: Edge, column: int, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Inverse of `forward` in u."""
-    copula: PairCopula = edge.copula
-    return copula.hinv2(p, v) if column == edge.first else copula.hinv1(v, p)
+def _beyond(edge: Edge, column: int) -> Key:
+    """The uniform of `column` given all other columns of an edge."""
+    return column, tuple(sorted((*edge.given, edge.partner(column))))
 
 
 def draw_step(step: Step, uniforms: Uniforms, p: np.ndarray) -> None:
     """Draw one column from its conditional distribution at level p, recording every conditional uniform."""
-    u = p
+    uniforms.put(*(_beyond(step.chain[-1], step.column) if step.chain else (step.column, ())), p)
     for edge in reversed(step.chain):
-        partner = edge.partner(step.column)
-        uniforms.put(step.column, tuple(sorted((*edge.given, partner))), u)
-        u = backward(edge, step.column, u, uniforms.get(partner, edge.given))
-    uniforms.put(step.column, (), u)
+        uniforms.descend(edge, step.column)
 
 
 def draw_levels(columns: int, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
@@ -77,9 +134,9 @@ def draw_levels(columns: int, rows: int, rng: np.random.Generator, *, stratified
     return levels
 
 
-def transform(vine: Vine, steps: tuple[Step, ...], levels: np.ndarray) -> Uniforms:
+def transform(vine: Vine, steps: tuple[Step, ...], levels: np.ndarray, tables: Tables | None = None) -> Uniforms:
     """Turn uniform levels (one column per column of the vine) into particles of the vine."""
-    uniforms = Uniforms(vine)
+    uniforms = Uniforms(vine, tables)
     for step in steps:
         draw_step(step, uniforms, levels[:, step.column])
     return uniforms
@@ -88,10 +145,10 @@ def transform(vine: Vine, steps: tuple[Step, ...], levels: np.ndarray) -> Unifor
 def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
     """Draw particles from the vine: uniforms of shape (rows, columns), Fortran order, in bounded extra memory."""
     levels = draw_levels(vine.size, rows, rng, stratified=stratified)
-    steps = sampling_order(vine)
+    steps, tables = sampling_order(vine), tabulated(vine)
     for start in range(0, rows, BLOCK):
         block = slice(start, min(start + BLOCK, rows))
-        uniforms = transform(vine, steps, levels[block])
+        uniforms = transform(vine, steps, levels[block], tables)
         for column in range(vine.size):
             levels[block, column] = uniforms.get(column)
     return levels

@@ -1,0 +1,136 @@
+"""A table model made of margins and a vine learned without noise, cut at a truncation level."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.errors import UnsupportedConditionError, UsageError
+from sklar.model.disclosed_given import draw_inside
+from sklar.model.disclosed_vine import DisclosedVine
+from sklar.model.given import without_mass
+from sklar.model.margin import Margin
+from sklar.model.rounding import systematic
+from sklar.model.scale import Scale, codes_at
+
+Codes = NDArray[np.int32]
+ENTRIES = 1 << 23
+"""Numbers drawn at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VineTable:
+    """Margins joined by a vine that is sampled down to a truncation level.
+
+    Attributes:
+        margins: One per column, in schema order.
+        scales: The axis of each column.
+        vine: The vine as it was fitted, with all its trees.
+        level: Trees that samples make use of.
+        roots: Columns in the order in which they are roots of the trees (C-vines; else empty).
+        target: The response, or -1.
+        sensitive: Columns that truncation is to protect.
+        rows_estimate: Rows of the fitted table.
+    """
+
+    margins: tuple[Margin, ...]
+    scales: tuple[Scale, ...]
+    vine: DisclosedVine
+    level: int
+    roots: tuple[int, ...]
+    target: int
+    sensitive: tuple[int, ...]
+    rows_estimate: int
+
+    @property
+    def most(self) -> int:
+        """The highest level that the fit allows."""
+        return self.vine.levels
+
+    def truncate(self, level: int) -> VineTable:
+        """The same fit, sampled down to another level. The trees beyond stay in the record."""
+        return dataclasses.replace(self, level=checked_level(level, self.most))
+
+    def dropped(self) -> VineTable:
+        """The record without the trees beyond its level."""
+        return dataclasses.replace(self, vine=self.vine.truncate(self.level))
+
+    def describe(self, names: Sequence[str]) -> dict[str, Any]:
+        """The trees in use, the level and what it is to protect, as plain data."""
+        return {
+            "kind": "vine without noise",
+            "trees": self.vine.truncate(self.level).describe(names),
+            **describe_levels(self.level, self.most, names, self.roots, self.target, self.sensitive),
+            "log_likelihood": round(self.vine.loglik, 2),
+        }
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
+        vine = self.vine.truncate(self.level)
+        for part in _parts(rows, len(self.margins)):
+            u = vine.simulate(part.stop - part.start, rng)
+            for column, scale in enumerate(self.scales):
+                codes[part, column] = codes_at(scale, u[:, column])
+        return codes
+
+    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Rows whose counts match every margin to rounding; the order of the rows within a column is the vine's."""
+        codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
+        vine = self.vine.truncate(self.level)
+        for part in _parts(rows, len(self.margins)):
+            height = part.stop - part.start
+            u = vine.simulate(height, rng)
+            for column, scale in enumerate(self.scales):
+                order = np.argsort(u[:, column], kind="stable")
+                codes[part, column][order] = codes_at(scale, (np.arange(height) + rng.random(height)) / height)
+        return codes
+
+    def simulate_given(
+        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
+    ) -> tuple[Codes, float]:
+        """Rows with some columns inside given sets of base codes, and the effective sample size behind them.
+
+        Raises:
+            UnsupportedConditionError: The model gives the sets no, or too little, mass.
+        """
+        if not allowed:
+            return self.simulate(rows, rng), float(rows)
+        for column in without_mass(self.scales, allowed):
+            raise UnsupportedConditionError(
+                f"no row of the model has column '{self.margins[column].column}' inside the given set; "
+                "ask for values that the model gives some mass."
+            )
+        found = draw_inside(self.vine.truncate(self.level), self.scales, allowed, rows, rng)
+        chosen = systematic(found.weights, rows, rng)
+        return np.asfortranarray(found.codes[chosen]), min(found.effective, float(rows))
+
+
+def checked_level(level: int, most: int) -> int:
+    """The level, if the fit has it."""
+    if not 1 <= level <= most:
+        raise UsageError(f"this fit can be truncated at levels 1 to {most}; found {level}")
+    return level
+
+
+def describe_levels(
+    level: int, most: int, names: Sequence[str], roots: tuple[int, ...], target: int, sensitive: tuple[int, ...]
+) -> dict[str, Any]:
+    """What `inspect` tells about truncation."""
+    return {
+        "level": level,
+        "fitted_levels": most,
+        "roots": [names[column] for column in roots],
+        "target": names[target] if target >= 0 else None,
+        "sensitive": [names[column] for column in sensitive],
+    }
+
+
+def _parts(rows: int, columns: int) -> list[slice]:
+    height = max(1_000, ENTRIES // max(columns, 1))
+    return [slice(start, min(start + height, rows)) for start in range(0, rows, height)]

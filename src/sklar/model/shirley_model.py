@@ -1,0 +1,102 @@
+"""COPULA-SHIRLEY's model of a table: cumulative distributions of encoded columns, joined by a vine."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.margin import Margin
+from sklar.model.rejection import draw_inside
+from sklar.model.shirley_column import ShirleyColumn
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+BLOCK = 100_000
+"""Rows that are carried through the vine at a time."""
+MOST_EVEN = 1_000
+"""Vines over more variables are sampled with independent points only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShirleyModel:
+    """Encoded columns over a vine copula. Its vine was learned from rows without noise.
+
+    Attributes:
+        margins: One per modelled column, in schema order.
+        columns: How each column is decoded.
+        vine: The vine over the variables of all columns; None if there are fewer than two.
+        rows_estimate: Number of rows it was learned from.
+    """
+
+    margins: tuple[Margin, ...]
+    columns: tuple[ShirleyColumn, ...]
+    vine: Any
+    rows_estimate: int
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
+        for start in range(0, rows, BLOCK):
+            part = slice(start, min(start + BLOCK, rows))
+            uniforms = self.uniforms(part.stop - part.start, rng)
+            for position, column in enumerate(self.columns):
+                codes[part, position] = column.decode(uniforms)
+        return codes
+
+    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Rows that leave less to chance. Scrambled Sobol points go through the vine in place of independent uniforms,
+        so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones of the
+        same ranks, so that its counts match its margin to rounding."""
+        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
+        for start in range(0, rows, BLOCK):
+            part = slice(start, min(start + BLOCK, rows))
+            uniforms = self._even_uniforms(part.stop - part.start, rng)
+            for position, column in enumerate(self.columns):
+                if column.variables == 1:
+                    codes[part, position] = column.at(_spread(uniforms[:, column.first], rng))
+                else:
+                    codes[part, position] = column.decode(uniforms)
+        return codes
+
+    def simulate_given(
+        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
+    ) -> tuple[Codes, float]:
+        """Rows inside given sets of base codes, by rejection, and how many independent rows they are worth.
+
+        Raises:
+            UnsupportedConditionError: Fewer than 30 of four million rows are inside.
+        """
+        return draw_inside(self.simulate, rows, allowed, rng)
+
+    def uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
+        """Independent draws of the vine's variables."""
+        if self.vine is None:
+            return rng.random((rows, max(1, sum(column.variables for column in self.columns))))
+        return self.vine.simulate(rows, rng)
+
+    def _even_uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
+        """Draws of the vine's variables from points that fill the cube evenly, in random order."""
+        if self.vine is None or self.vine.size > MOST_EVEN:
+            return self.uniforms(rows, rng)
+        return self.vine.from_independent(rng.permutation(_scrambled(self.vine.size, rows, rng), axis=0))
+
+
+def _spread(u: Floats, rng: np.random.Generator) -> Floats:
+    out = np.empty(len(u))
+    out[np.argsort(u, kind="stable")] = (np.arange(len(u)) + rng.random(len(u))) / len(u)
+    return out
+
+
+def _scrambled(size: int, rows: int, rng: np.random.Generator) -> Floats:
+    """The first points of a Sobol sequence, scrambled so that each of them is uniform on the cube."""
+    from scipy.stats import qmc
+
+    # The argument was renamed in SciPy 1.15.
+    named = "rng" if "rng" in inspect.signature(qmc.Sobol).parameters else "seed"
+    settings: dict[str, Any] = {named: rng}
+    return qmc.Sobol(size, scramble=True, **settings).random_base2(max(rows - 1, 1).bit_length())[:rows]
