@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables, plan_noise
@@ -21,20 +20,14 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
+from sklar.methods.dpc_tables import Counted, Margins, fit_counted
 from sklar.methods.dpcopula import require_listed
 from sklar.methods.dpcopula_margins import public_bins
 from sklar.methods.method import Method, Outline
 from sklar.model.gaussian_decoding import Decoding
 from sklar.model.gaussian_onehot import OneHotModel
-from sklar.model.gaussian_onehot_fit import fit_onehot
-from sklar.model.gaussian_pairs import batches_of, combined_margins, consistent_tables, shrunk_excess
-from sklar.model.gaussian_scores import Layout, lay_out_scores, score_values
-from sklar.model.margin import Margin
-from sklar.model.margin_bins import lay_out_column
-from sklar.model.margin_fit import spread
 from sklar.release.door import Door
 from sklar.release.requests import PairTables, RecodedTable
-from sklar.release.values import NoisyPairs
 from sklar.schema.table import Schema
 
 Accounting = Literal["exact", "classic", "advanced", "basic"]
@@ -51,6 +44,8 @@ class Options:
         accounting: "exact": the least noise that the budget allows. "classic" (Gaussian), "advanced" (Laplace) and
             "basic" (Laplace) are the paper's formulas, with more noise than needed; they are evaluated at `budget`.
         budget: (epsilon, delta) for the paper's formulas.
+        margins: "pooled": probabilities of values are averaged over all tables that tell of them, and those of pairs
+            made to agree; "raw": each from its own noisy table alone, as in the paper.
         shrink: How strongly dependence that noise may have made is drawn to independence; 0 as in the paper.
         rounds: Rounds of moving correlations until decoded rows have the wanted pairs; 0 for none.
     """
@@ -58,11 +53,13 @@ class Options:
     bins: int = 32
     accounting: Accounting = "exact"
     budget: tuple[float, float] | None = None
+    margins: Margins = "pooled"
     shrink: float = 1.0
     rounds: int = 3
 
     def __post_init__(self) -> None:
         require_listed("accounting", self.accounting, get_args(Accounting))
+        require_listed("margins", self.margins, get_args(Margins))
         if isinstance(self.bins, bool) or not isinstance(self.bins, int) or not 2 <= self.bins <= 4096:
             raise UsageError(f"bins must be a whole number between 2 and 4096; {self.bins!r} was given")
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= 100:
@@ -119,48 +116,13 @@ def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generato
     names = tuple(door.schema.modelled)
     bins = tuple(public_bins(door.schema[name], options.bins) for name in names)
     ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, bins, strict=True)]
-    histograms = [noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS)]
-    pairs = NoisyPairs(columns=names, sizes=tuple(map(len, histograms)), counts=np.zeros(0, np.int64), noise=noise)
+    histograms = tuple(noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS))
+    counts = np.zeros(0, np.int64)
     if len(names) > 1:
-        pairs = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS)
+        counts = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
     rows = None if door.rows is None else float(max(door.rows, 1))
-    shares, found = combined_margins(histograms, pairs.sizes, pairs.counts, rows)
-    layout = lay_out_scores(pairs.sizes)
-    joint = joint_probabilities(layout, pairs, shares, found, options.shrink)
-    return fit_onehot(
-        layout,
-        np.array([shares[j][v] for j, v in zip(layout.owner, layout.value, strict=True)]),
-        joint,
-        tuple(_margin(door.schema, name, b, share) for name, b, share in zip(names, bins, shares, strict=True)),
-        tuple(np.flatnonzero(np.diff(b, prepend=-1)) for b in bins),
-        max(round(found), 1),
-        Decoding(rounds=options.rounds),
-        rng,
-    )
-
-
-def joint_probabilities(
-    layout: Layout, pairs: NoisyPairs, shares: list[NDArray[np.float64]], rows: float, shrink: float
-) -> NDArray[np.float64]:
-    """Joint probability of the values of each two scores of different columns."""
-    joint = np.zeros((len(layout.owner), len(layout.owner)))
-    for batch in batches_of(pairs.sizes, pairs.counts):
-        tables = consistent_tables(batch, shares, rows)
-        if shrink > 0:
-            left, right = (np.stack([shares[j] for j in side]) for side in (batch.first, batch.second))
-            tables = shrunk_excess(tables, left, right, pairs.noise.std / rows, shrink)
-        a, b = tables.shape[1:]
-        rows_at, cols_at = (score_values(size) for size in (a, b))
-        if not len(rows_at) or not len(cols_at):
-            continue
-        first = layout.starts[batch.first][:, None] + np.arange(len(rows_at))
-        second = layout.starts[batch.second][:, None] + np.arange(len(cols_at))
-        joint[first[:, :, None], second[:, None, :]] = tables[:, rows_at][:, :, cols_at]
-    return np.maximum(joint, 0.0) + np.maximum(joint, 0.0).T
-
-
-def _margin(schema: Schema, name: str, bins: NDArray[np.int32], share: NDArray[np.float64]) -> Margin:
-    return spread(name, lay_out_column(schema[name]), bins.astype(np.int64), share)
+    counted = Counted(schema=door.schema, bins=bins, histograms=histograms, counts=counts, std=noise.std, rows=rows)
+    return fit_counted(counted, options.margins, options.shrink, Decoding(rounds=options.rounds), rng)
 
 
 def fit_gauss(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:

@@ -35,8 +35,9 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
     enough = ENOUGH * float(np.sqrt(target / rows).sum())
     apart = sample[:, :MANY] - sample[:, :MANY].mean(axis=0)
     largest = max(float(np.sqrt((apart**2).mean())), 1e-9)  # offsets are as large as scores of one row differ
-    best, least, step, radius = start.copy(), np.inf, np.zeros(len(start)), largest
-    offsets = start.copy()
+    # A start for scores that differ by about 1 is of no use where they hardly differ.
+    offsets = min((start, largest * start), key=lambda given: float(np.abs(_short(sample, given, target)).sum()))
+    best, least, step, radius = offsets, np.inf, np.zeros(len(start)), largest
     for _ in range(MOST_STEPS):
         first, second, gap = _leaders(sample, offsets)
         short = target - np.bincount(first, minlength=len(target)) / rows
@@ -51,6 +52,11 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
             break
         offsets = best + step * min(1.0, radius / max(float(np.abs(step).max()), 1e-300))
     return best - best.mean()
+
+
+def _short(sample: Singles, offsets: Floats, target: Floats) -> Floats:
+    first, _, _ = _leaders(sample[:, :MANY], offsets)
+    return target - np.bincount(first, minlength=len(target)) / len(first)
 
 
 def _leaders(sample: Singles, offsets: Floats) -> tuple[Ints, Ints, Singles]:
