@@ -5,10 +5,18 @@ from __future__ import annotations
 from sklar.disclosed.cop import COP, COP_IDENTITY, COP_ONES
 from sklar.disclosed.method import DisclosedMethod
 from sklar.disclosed.plain_gaussian import PLAIN_GAUSSIAN
+from sklar.disclosed.shirley.fit import SHIRLEY
+from sklar.disclosed.vines.rvine import PLAIN_VINE, RVINE, RVINE_STAR1
+from sklar.disclosed.vines.tvine import TVINE
 
 DISCLOSED: dict[str, DisclosedMethod] = {
     "plain-gaussian": PLAIN_GAUSSIAN,
+    "plain-vine": PLAIN_VINE,
     "cop": COP,
     "cop-id": COP_IDENTITY,
     "cop-1": COP_ONES,
+    "shirley": SHIRLEY,
+    "tvine": TVINE,
+    "rvine": RVINE,
+    "rvine-star1": RVINE_STAR1,
 }

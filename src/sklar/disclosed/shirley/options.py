@@ -1,0 +1,160 @@
+"""Options of COPULA-SHIRLEY, and the checks that need no rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sklar.errors import UsageError
+from sklar.schema.table import Schema
+
+Encoder = Literal["ordinal", "one-hot", "woe", "glmm"]
+Mechanism = Literal["laplace", "geometric", "gaussian"]
+Ties = Literal["edge", "spread"]
+SUPERVISED = ("woe", "glmm")
+CRITERIA = ("spearman", "kendall", "hoeffd", "mcor")
+SELECTIONS = ("aic", "bic", "loglik")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Settings of COPULA-SHIRLEY; the defaults are the paper's unless said.
+
+    Attributes:
+        epsilon: Scale of the noise on histograms, spent once per column; None switches the noise off. No guarantee.
+        mechanism: laplace, geometric or gaussian noise.
+        noise_delta: Delta of the Gaussian mechanism.
+        encoder: How categories become numbers: ordinal, one-hot, woe or glmm. By default woe if a reference is named,
+            else ordinal.
+        reference: Column with two values (for glmm also an ordinal one) that woe and glmm order categories by.
+        target: The same as `reference`.
+        encoder_share: Share of the rows that supervised encoders are fitted on; the rest of the fit never sees them.
+        split: Share of the remaining rows that the vine is fitted on, while the histograms count the others. None is
+            0.5; without noise there is nothing to gain from a split, and None means that both use all rows.
+        truncation: Number of trees of the vine; None for all, "auto" to stop after a tree of independent pairs.
+        criterion: What the trees maximize: spearman, kendall, hoeffd or mcor (maximal correlation).
+        selection: How the family of a pair is chosen: aic, bic or loglik.
+        families: A set ("all", "parametric", "itau", "one-parameter", "elliptical", "gaussian", "nonparametric") or the
+            name of one family.
+        ties: Where rows of one value are put on the uniform scale: "edge", the value F(x) as published, or "spread",
+            evenly over the step of F at x.
+        match_ranks: Whether pair copulas of the first tree are adjusted to the rank correlation of the rows (not in
+            the paper).
+    """
+
+    epsilon: float | None = None
+    mechanism: Mechanism = "laplace"
+    noise_delta: float = 0.001
+    encoder: Encoder | None = None
+    reference: str | None = None
+    target: str | None = None
+    encoder_share: float = 0.2
+    split: float | None = None
+    truncation: int | Literal["auto"] | None = 2
+    criterion: str = "spearman"
+    selection: str = "aic"
+    families: str = "all"
+    ties: Ties = "edge"
+    match_ranks: bool = True
+
+    def __post_init__(self) -> None:
+        _one_of("mechanism", self.mechanism, get_args(Mechanism))
+        _one_of("encoder", self.encoder, (None, *get_args(Encoder)))
+        _one_of("ties", self.ties, get_args(Ties))
+        _one_of("criterion", self.criterion, CRITERIA)
+        _one_of("selection", self.selection, SELECTIONS)
+        if self.epsilon is not None and not (_number(self.epsilon) and 0 < self.epsilon < float("inf")):
+            raise UsageError(f"epsilon must be positive and finite, or None for no noise; found {self.epsilon!r}")
+        for name in ("noise_delta", "encoder_share"):
+            _inside_unit(name, getattr(self, name))
+        if self.split is not None:
+            _inside_unit("split", self.split)
+        _whole_or_word(self.truncation)
+        if self.reference is not None and self.target is not None and self.reference != self.target:
+            raise UsageError("reference and target are two names of one option of 'shirley'; give one of them")
+
+    @property
+    def referred(self) -> str | None:
+        """The reference column."""
+        return self.reference if self.reference is not None else self.target
+
+    @property
+    def encoding(self) -> Encoder:
+        """The encoder that is used."""
+        if self.encoder is not None:
+            return self.encoder
+        return "ordinal" if self.referred is None else "woe"
+
+    @property
+    def share_of_vine(self) -> float | None:
+        """Share of rows that only the vine sees; None if vine and histograms share all rows."""
+        if self.split is None and self.epsilon is not None:
+            return 0.5
+        return self.split
+
+
+def check(schema: Schema, options: Options) -> None:
+    """Refuse options that do not fit the schema."""
+    if options.referred is not None:
+        _check_column(schema, options.referred)
+    if options.encoding in SUPERVISED:
+        _check_reference(schema, options)
+    columns = len(schema.modelled)
+    level = options.truncation
+    if isinstance(level, int) and options.encoding != "one-hot" and columns > 2 and level > columns - 1:
+        raise UsageError(
+            f"truncation must be between 1 and {columns - 1}, the number of trees over {columns} columns; found {level}"
+        )
+
+
+def _check_column(schema: Schema, name: str) -> None:
+    if name not in schema.names:
+        raise UsageError(f"the reference '{name}' is not a column; the columns are: {', '.join(schema.modelled)}")
+    if name not in schema.modelled:
+        raise UsageError(f"the reference '{name}' is not modelled (id or ignore); name a column with values")
+
+
+def _check_reference(schema: Schema, options: Options) -> None:
+    name = options.referred
+    if name is None:
+        raise UsageError(
+            f"encoder '{options.encoding}' orders categories by a reference column; name one with reference=, or use "
+            "encoder='ordinal'"
+        )
+    column = schema[name]
+    levels = column.value_cells
+    if column.numeric and levels != 2:
+        raise UsageError(f"the reference '{name}' holds numbers; encoder '{options.encoding}' needs a categorical one")
+    if levels < 2:
+        raise UsageError(f"the reference '{name}' lists one value; it needs two to tell categories apart")
+    if levels > 2 and options.encoding == "woe":
+        raise UsageError(
+            f"weight of evidence needs a reference with two values; '{name}' has {levels}. Name another, or use "
+            f"encoder='glmm' with an ordinal one"
+        )
+    if levels > 2 and not column.ordered:
+        raise UsageError(
+            f"encoder 'glmm' needs a reference with two values or with ordered ones; '{name}' has {levels} categories "
+            "without order"
+        )
+
+
+def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    if value not in known:
+        raise UsageError(f"option '{name}' of 'shirley' is one of {', '.join(map(str, known))}; found {value!r}")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _inside_unit(name: str, value: Any) -> None:
+    if not (_number(value) and 0 < value < 1):
+        raise UsageError(f"option '{name}' of 'shirley' lies between 0 and 1, both excluded; found {value!r}")
+
+
+def _whole_or_word(value: Any) -> None:
+    if value is None or value == "auto":
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"truncation is a whole number of at least 1, None for all trees, or 'auto'; found {value!r}")
