@@ -82,7 +82,7 @@ def test_every_pair_and_triple_of_every_width_over_several_batches() -> None:
     for threads in (1, 2, 5):
         assert same(exact_counts(opened(codes, threads=threads), asked), expected)
     rescanned = opened(codes, cache_bytes=0)
-    assert same(exact_counts(rescanned, asked), expected) and rescanned.passes > 1
+    assert same(exact_counts(rescanned, asked), expected) and rescanned.passes == 1
 
 
 def test_one_call_is_one_pass() -> None:

@@ -98,7 +98,7 @@ def test_files(form: str, cache: int, arrow: pa.Table, schema: Schema, expected:
     assert codes_of(rows) == expected
     assert codes_of(rows) == expected
     assert rows.exact_rows == 3001
-    assert rows.passes == (1 if cache else rows.passes) and (cache or rows.passes >= 3)
+    assert rows.passes == (1 if cache else rows.passes) and (cache or rows.passes >= 2)
 
 
 def test_folder_of_mixed_files(arrow: pa.Table, schema: Schema, expected: Any, tmp_path: Path) -> None:
@@ -260,4 +260,4 @@ def test_progress_is_told_in_fractions(arrow: pa.Table, schema: Schema, tmp_path
     for form in ("t.csv", "t.parquet", "t.feather"):
         seen: list[float] = []
         codes_of(open_rows(_written(tmp_path, form, arrow), schema, progress=seen.append))
-        assert seen == sorted(seen) and seen[-1] == 1 and seen[0] > 0
+        assert seen == sorted(seen) and seen[-1] == 1 and seen.count(0.0) == 1

@@ -28,7 +28,7 @@ from sklar.private.scores import exact_scores, score_sensitivity, score_tables
 from sklar.release.features import Feature, TauVector
 from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
-from sklar.rows import EncodedRows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
+from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
 from sklar.rows.plan import plan_counts
 from sklar.schema.table import Schema
 
@@ -38,7 +38,7 @@ TableSpec = tuple[tuple[str, ...], tuple[npt.NDArray[np.int32], ...] | None]
 class PrivateDoor:
     """A Door over encoded rows. It holds the rows; what it returns carries noise that was paid for."""
 
-    def __init__(self, rows: EncodedRows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder):
+    def __init__(self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder):
         self._rows = rows
         self._recorder = recorder
         self.schema = schema

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from sklar.accounting.unit import Unit
 from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder, read_recorded
 from sklar.release.record import Recorded
-from sklar.rows import EncodedRows, open_rows
+from sklar.rows import Rows, open_rows
 from sklar.schema.table import Schema
 
 
@@ -68,7 +68,17 @@ def open_session(
 
     On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
-    rows: EncodedRows = open_rows(data, schema, **reader)
+    with (
+        closing(open_rows(data, schema, **reader)) as rows,
+        _session(rows, schema, ledger, reservation, resume=resume, again=again) as session,
+    ):
+        yield session
+
+
+@contextmanager
+def _session(
+    rows: Rows, schema: Schema, ledger: Ledger, reservation: Reservation, *, resume: bool, again: bool
+) -> Generator[Session]:
     # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
     # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
     rows.keep_codes()

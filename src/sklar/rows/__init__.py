@@ -3,6 +3,7 @@
 from sklar.rows.batch import CodeBatch
 from sklar.rows.binary import exact_ones
 from sklar.rows.count import exact_counts
+from sklar.rows.job import Counts, GroupJob, Job, Rows
 from sklar.rows.label_counts import exact_label_counts
 from sklar.rows.pairs import exact_pair_counts, require_pair_room
 from sklar.rows.plan import TableSpec
@@ -10,7 +11,11 @@ from sklar.rows.table import EncodedRows, open_rows
 
 __all__ = [
     "CodeBatch",
+    "Counts",
     "EncodedRows",
+    "GroupJob",
+    "Job",
+    "Rows",
     "TableSpec",
     "exact_counts",
     "exact_label_counts",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sklar.errors import UsageError
 from sklar.rows.batch import CodeBatch, PackedBits
+from sklar.rows.job import Rows
 from sklar.rows.plan import Feature, Plan, plan_counts
 from sklar.rows.table import EncodedRows
 
@@ -83,16 +84,31 @@ def binary_work(plan: Plan) -> BinaryWork | None:
     return _work(plan, pairs, singles, tuple(sorted(known)))
 
 
-def exact_ones(rows: EncodedRows, columns: Sequence[str]) -> Counts:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnesJob:
+    """In how many rows each two of the plan's features both have code 1; only entries [i, j] with i <= j are right."""
+
+    plan: Plan
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return ((len(self.plan.features), len(self.plan.features)),)
+
+    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+        work = _work(self.plan, (), (), tuple(range(len(self.plan.features))))
+        with ThreadPoolExecutor(rows.threads) as pool:
+            for batch in rows.batches(self.plan.columns):
+                work.add(batch, pool, rows.threads)
+        return (work.ones[: len(work.features), : len(work.features)],)
+
+
+def exact_ones(rows: Rows, columns: Sequence[str]) -> Counts:
     """In how many rows columns i and j, of two codes each, both have code 1: all pairs as one symmetric matrix."""
     plan = plan_counts(rows.schema, [((name,), None) for name in columns])
     if any(feature.groups != 2 for feature in plan.features):
         raise UsageError("only columns of exactly two codes can be counted by their bits")
-    work = _work(plan, (), (), tuple(range(len(plan.features))))
-    with ThreadPoolExecutor(rows.threads) as pool:
-        for batch in rows.batches(plan.columns):
-            work.add(batch, pool, rows.threads)
-    upper = np.triu(work.ones[: len(work.features), : len(work.features)])
+    (ones,) = rows.summed(OnesJob(plan=plan))
+    upper = np.triu(ones)
     chosen = np.array(plan.answers, dtype=np.int64)
     return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
 

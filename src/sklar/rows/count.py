@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.binary import BinaryWork, binary_work
+from sklar.rows.job import Rows
 from sklar.rows.plan import MAX_BYTES, Plan, TableSpec, plan_counts
 from sklar.rows.table import EncodedRows
 from sklar.rows.tally import TallyWork, tally_works
@@ -18,7 +20,22 @@ DERIVED_CELLS = 1 << 20
 """A table may be summed out of a bigger one of up to this size instead of being counted."""
 
 
-def exact_counts(rows: EncodedRows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Counts, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountJob:
+    """The counts of all tables of a plan."""
+
+    plan: Plan
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.plan.shape(table) for table in range(len(self.plan.tables)))
+
+    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+        found = _count_plan(rows, self.plan)
+        return tuple(found[table] for table in range(len(self.plan.tables)))
+
+
+def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Counts, ...]:
     """Count all tables in one pass.
 
     Args:
@@ -30,7 +47,7 @@ def exact_counts(rows: EncodedRows, specs: Sequence[TableSpec], *, max_bytes: in
         One int64 array a table; axis j has as many entries as column j has codes, or its lookup groups.
     """
     plan = plan_counts(rows.schema, specs, max_bytes)
-    found = _count_plan(rows, plan)
+    found = rows.summed(CountJob(plan=plan))
     given: set[int] = set()
     answers: list[Counts] = []
     for answer in plan.answers:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sklar.rows.encode.label_texts import label_texts
 from sklar.rows.encode.text import text_of
-from sklar.rows.table import EncodedRows
+from sklar.rows.job import Rows
 
 LONGEST_LABEL = 200
 """Bytes of UTF-8; a longer text is no label, whoever's it is."""
@@ -30,7 +30,7 @@ Buckets = npt.NDArray[np.uint32]
 Parts = npt.NDArray[np.uint16]
 
 
-def exact_label_counts(rows: EncodedRows, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
+def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """For each column its labels with at least `floor` rows, and how many rows have them.
 
     Null, the empty text, texts that stand for null, texts beyond LONGEST_LABEL bytes and bytes that are not UTF-8 are
@@ -51,7 +51,7 @@ def _bucket_bits(columns: int) -> int:
     return min(24, int(math.log2(BUCKET_BYTES // 4 // columns)))
 
 
-def _bucket_counts(rows: EncodedRows, columns: tuple[str, ...], bits: int) -> dict[str, Buckets]:
+def _bucket_counts(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str, Buckets]:
     from sklar.rows.kernels.buckets import tally_buckets
 
     counts = {name: np.zeros(1 << bits, dtype=np.uint32) for name in columns}
@@ -60,7 +60,7 @@ def _bucket_counts(rows: EncodedRows, columns: tuple[str, ...], bits: int) -> di
     return counts
 
 
-def _hashed(rows: EncodedRows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[str, Any, npt.NDArray[np.int32]]]:
+def _hashed(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[str, Any, npt.NDArray[np.int32]]]:
     """One pass: column, texts and their buckets, batch by batch."""
     from sklar.rows.kernels.buckets import text_buckets
 
@@ -84,7 +84,7 @@ def _parts(buckets: Buckets, floor: int) -> Parts:
     return parts
 
 
-def _part_counts(rows: EncodedRows, parts: Mapping[str, Parts], bits: int, part: int) -> dict[str, dict[bytes, int]]:
+def _part_counts(rows: Rows, parts: Mapping[str, Parts], bits: int, part: int) -> dict[str, dict[bytes, int]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

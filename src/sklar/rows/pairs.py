@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sklar.errors import TableTooLargeError
 from sklar.rows.binary import exact_ones
 from sklar.rows.count import exact_counts
+from sklar.rows.job import Rows
 from sklar.rows.plan import MAX_BYTES, Lookup, TableSpec
-from sklar.rows.table import EncodedRows
 
 Counts = npt.NDArray[np.int64]
 
@@ -35,7 +35,7 @@ def pair_cell_count(sizes: Sequence[int]) -> int:
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
-def exact_pair_counts(rows: EncodedRows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Counts:
+def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Counts:
     """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
         return _two_by_two(exact_ones(rows, columns), rows.exact_rows)

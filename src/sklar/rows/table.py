@@ -14,8 +14,13 @@ import numpy.typing as npt
 
 from sklar.errors import SourceError
 from sklar.rows.batch import CodeBatch, Codes, PackedBits, packed
+from sklar.rows.blob import column_bytes
 from sklar.rows.encode import encoder_of
+from sklar.rows.job import GroupJob, Job, added
+from sklar.rows.keeping import KeptCodes
 from sklar.rows.sources import Progress, Source, open_source
+from sklar.rows.sources.ahead import read_ahead
+from sklar.rows.spill import private_folder
 from sklar.schema import Column, Schema
 
 FILE_CACHE_BYTES = 384 << 20
@@ -34,6 +39,7 @@ def open_rows(
     sql: str | None = None,
     progress: Progress | None = None,
     cache_bytes: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
     threads: int | None = None,
 ) -> EncodedRows:
     """Open private rows as base codes.
@@ -43,16 +49,22 @@ def open_rows(
         schema: The public facts.
         delimiter: As in `open_source`, like `encoding`, `null_values`, `sql` and `progress`.
         cache_bytes: Codes are kept in memory up to this size, else the source is read again for each pass.
+        cache: A private folder: codes that outgrow the memory are kept there, in a file without a name that vanishes
+            with the process, instead of reading the source again.
         threads: Number of threads, by default one for each usable core.
     """
+    if cache is not None:
+        private_folder(cache)  # refused before any work is done
     source = open_source(
         data, schema=schema, delimiter=delimiter, encoding=encoding, null_values=null_values, sql=sql, progress=progress
     )
     if cache_bytes is None:
         cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
-    return EncodedRows(
-        source, schema, null_values=tuple(null_values or ()), cache_bytes=cache_bytes, threads=threads or usable_cores()
-    )
+    kept = KeptCodes([schema[name].size for name in schema.modelled], cache_bytes, cache)
+    rows = EncodedRows(source, schema, null_values=tuple(null_values or ()), kept=kept, threads=threads)
+    if cache is None and not source.one_shot:
+        rows.keep_nothing_beyond(cache_bytes)
+    return rows
 
 
 def usable_cores() -> int:
@@ -61,16 +73,41 @@ def usable_cores() -> int:
 
 
 class EncodedRows:
-    """Private rows as base codes. Made by `open_rows`."""
+    """Private rows as base codes. Made by `open_rows`.
 
-    def __init__(self, source: Source, schema: Schema, *, null_values: tuple[str, ...], cache_bytes: int, threads: int):
-        self.schema, self.threads = schema, threads
-        self._source, self._cache_bytes = source, cache_bytes
-        self._null_values = null_values
+    Args:
+        source: The rows.
+        schema: The public facts.
+        null_values: Texts that stand for null, besides the empty one.
+        kept: Where codes are kept for later passes; None to read the source for every pass.
+        threads: Number of threads, by default one for each usable core.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        *,
+        null_values: tuple[str, ...] = (),
+        kept: KeptCodes | None = None,
+        threads: int | None = None,
+    ):
+        self.schema, self.threads = schema, threads or usable_cores()
+        self._source, self._kept, self._null_values = source, kept, null_values
         self._encoders: dict[Column, Callable[[Any], Codes | PackedBits]] = {}
-        self._cache: list[CodeBatch] | None = None
-        self._rescan = False
+        self._whole = False
         self._exact_rows: int | None = source.known_rows
+
+    def __enter__(self) -> EncodedRows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the codes; those on disk vanish."""
+        if self._kept is not None:
+            self._kept.close()
 
     @property
     def passes(self) -> int:
@@ -105,13 +142,11 @@ class EncodedRows:
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the codes of the given columns."""
         self.keep_codes()
-        if self._cache is None:
+        if self._kept is None:
             yield from self._encoded(columns)
             return
         place = {name: at for at, name in enumerate(self.schema.modelled)}
-        places = [place[name] for name in columns]
-        for batch in self._cache:
-            yield CodeBatch(rows=batch.rows, columns=tuple(batch.columns[at] for at in places))
+        yield from self._kept.batches([place[name] for name in columns])
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[npt.NDArray[np.int32]]:
         """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
@@ -122,43 +157,68 @@ class EncodedRows:
                     matrix[:, place] = batch.part(place, slice(start, min(start + rows, batch.rows)))
                 yield matrix
 
+    def summed(self, job: Job) -> tuple[npt.NDArray[np.int64], ...]:
+        """The answers of a job for all rows."""
+        return job(self)
+
+    def summed_groups(self, job: GroupJob) -> tuple[npt.NDArray[np.int64], ...]:
+        """The answers of a job that needs rows with equal codes together; a pass for each part that fits memory."""
+        from sklar.rows.grouping import grouped_codes
+
+        return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns)))
+
     def keep_codes(self) -> None:
         """Encode all columns in one pass and keep their codes, if they fit; a source that is no table is refused here.
 
         All columns at once, since kept columns must come from the same order of rows.
         """
-        if self._cache is not None or self._rescan:
+        if self._kept is None or self._whole:
             return
-        kept: list[CodeBatch] = []
-        used = 0
+        rows = 0
         for batch in self._encoded(self.schema.modelled):
-            used += batch.nbytes
-            if used > self._cache_bytes:
-                self._give_up_cache()
+            if not self._kept.add(batch):
+                self._give_up()
                 return
-            kept.append(batch)
-        self._cache = kept
-        self._exact_rows = sum(batch.rows for batch in kept)
+            rows += batch.rows
+        self._whole, self._exact_rows = True, rows
 
-    def _give_up_cache(self) -> None:
+    def keep_nothing_beyond(self, cache_bytes: int) -> None:
+        """Do not even begin to keep codes that are known not to fit."""
+        rows = self._exact_rows
+        if rows and sum(column_bytes(rows, self.schema[name].size) for name in self.schema.modelled) > cache_bytes:
+            self._kept = None
+
+    def _give_up(self) -> None:
+        self._kept = None
         if self._source.one_shot:
             raise SourceError(
                 "the codes of this stream do not fit the memory set aside for them, and it can be read once only; "
-                "write it to a Parquet file first, or raise cache_bytes"
+                "write it to a Parquet file first, name a cache folder, or raise cache_bytes"
             )
-        self._rescan = True
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the source. While a batch is being encoded, the next one is already being read."""
+        """One pass over the source. While a batch is being encoded, the next ones are already being read."""
         encoders = [self._encoder(name) for name in columns]
+        batches = self._source.column_batches(columns)
+        rows = 0
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[tuple[int, list[Future[Any]]]] = deque()
-            for batch in self._source.column_batches(columns):
+            for batch in read_ahead(batches) if self._source.reads_ahead else batches:
+                rows += batch.num_rows
                 waiting.append((batch.num_rows, _encode(batch.columns, encoders, pool, self.threads)))
                 if len(waiting) > 1:
                     yield _finished(*waiting.popleft())
             while waiting:
                 yield _finished(*waiting.popleft())
+        self._require_same_rows(rows)
+
+    def _require_same_rows(self, rows: int) -> None:
+        """A whole pass that finds more or fewer rows than the one before read another table."""
+        if self._exact_rows not in (None, rows):
+            raise SourceError(
+                f"{self._source.what} gave other rows than before; run again on rows that stay the same between passes"
+            )
+        self._exact_rows = rows
 
     def _encoder(self, name: str) -> Callable[[Any], Codes | PackedBits]:
         """Prepared once for all columns that are described alike."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklar.accounting.unit import Unit
 from sklar.private.features import blocks, coefficients, sphere, tau
 from sklar.release.features import BlockMeans, Coefficients, Feature, PairSums, StarSums, TauVector
-from sklar.rows import EncodedRows
+from sklar.rows import Counts, EncodedRows, Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class SumRule:
     """
 
     exact_sums: Callable[[Any, npt.NDArray[np.integer[Any]]], npt.NDArray[np.int64]] | None = None
-    exact_whole: Callable[[Any, EncodedRows], npt.NDArray[np.int64]] | None = None
+    exact_whole: Callable[[Any, Rows], npt.NDArray[np.int64]] | None = None
     bounds: Callable[[Any, Unit], tuple[float, float]]
 
 
@@ -41,13 +41,30 @@ FEATURES: dict[type, SumRule] = {
 }
 
 
-def exact_feature(feature: Feature, rows: EncodedRows) -> npt.NDArray[np.int64]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SumJob:
+    """The sums of a feature over a part of the rows."""
+
+    feature: Any
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return ((self.feature.size,),)
+
+    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+        exact_sums = FEATURES[type(self.feature)].exact_sums
+        assert exact_sums is not None
+        total = np.zeros(self.feature.size, np.int64)
+        for codes in rows.code_matrix_batches(self.feature.columns):
+            total += exact_sums(self.feature, codes)
+        return (total,)
+
+
+def exact_feature(feature: Feature, rows: Rows) -> npt.NDArray[np.int64]:
     """The exact vector of a feature, in units of its resolution."""
     rule = FEATURES[type(feature)]
     if rule.exact_sums is None:
         assert rule.exact_whole is not None
         return rule.exact_whole(feature, rows)
-    total = np.zeros(feature.size, np.int64)
-    for codes in rows.code_matrix_batches(feature.columns):
-        total += rule.exact_sums(feature, codes)
+    (total,) = rows.summed(SumJob(feature=feature))
     return total

@@ -21,6 +21,7 @@ replaced.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from sklar.accounting.unit import Unit
 from sklar.release.copula_features import BLOCK_BITS, BlockMeans
 from sklar.release.scores import Scores
-from sklar.rows import EncodedRows
+from sklar.rows import Counts, Rows
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -40,12 +41,43 @@ def block_bounds(feature: BlockMeans, unit: Unit) -> tuple[float, float]:
     return feature.norms(unit)
 
 
-def exact_block_sums(feature: BlockMeans, rows: EncodedRows) -> Ints:
+def exact_block_sums(feature: BlockMeans, rows: Rows) -> Ints:
     """Sum over blocks of their rounded correlations, in units of 2^-20."""
-    codes = np.concatenate([np.zeros((0, len(feature.columns)), np.int32), *rows.code_matrix_batches(feature.columns)])
-    block = blocks_of(row_words(codes, feature.seed), feature.blocks, feature.seed)
-    place = {name: i for i, name in enumerate(feature.columns)}
-    return rounded_correlations(_scores(feature.scores, codes, place), block, feature.blocks).sum(axis=0)
+    return correlations_of(*rows.summed_groups(MomentJob(feature=feature))).sum(axis=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MomentJob:
+    """Rows, sums of scores and sums of their products in each block: they add up over parts with whole sets of equals.
+
+    A row's number among its equals is the same in any part that holds all of them, and so is its block.
+    """
+
+    feature: BlockMeans
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.feature.columns)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        blocks, m = self.feature.blocks, self.feature.scores.count
+        return (blocks,), (m, blocks), (m * (m + 1) // 2, blocks)
+
+    def __call__(self, codes: npt.NDArray[np.int32]) -> tuple[Counts, ...]:
+        feature = self.feature
+        block = blocks_of(row_words(codes, feature.seed), feature.blocks, feature.seed)
+        place = {name: i for i, name in enumerate(feature.columns)}
+        return block_moments(_scores(feature.scores, codes, place), block, feature.blocks)
+
+
+def block_moments(scores: Ints, block: Ints, blocks: int) -> tuple[Ints, Ints, Ints]:
+    """(rows, sums, sums of products of each pair j <= k) in each block, as exact integers."""
+    m = scores.shape[1]
+    sums = np.array([_totals(block, scores[:, j], blocks) for j in range(m)], dtype=np.int64).reshape(m, blocks)
+    pairs = combinations_with_replacement(range(m), 2)
+    products = [_totals(block, scores[:, j] * scores[:, k], blocks) for j, k in pairs]
+    return np.bincount(block, minlength=blocks), sums, np.array(products, dtype=np.int64).reshape(-1, blocks)
 
 
 def row_words(codes: npt.NDArray[np.int32], seed: int) -> Words:
@@ -70,16 +102,19 @@ def blocks_of(words: Words, blocks: int, seed: int) -> Ints:
 
 
 def rounded_correlations(scores: Ints, block: Ints, blocks: int) -> Ints:
+    """Correlations of each block from the scores and blocks of all rows."""
+    return correlations_of(*block_moments(scores, block, blocks))
+
+
+def correlations_of(count: Ints, sums: Ints, products: Ints) -> Ints:
     """Correlations of each block (one line) for each pair, in units of 2^-20, rounded toward zero."""
-    m = scores.shape[1]
-    count = np.bincount(block, minlength=blocks)
+    m, blocks = sums.shape
     # Beyond this many rows in a block, n times a sum of squared scores leaves 64 bits: Python's integers take over.
     wide: type = np.int64 if count.max(initial=0) < 900_000 else object
-    count, sums = count.astype(wide), [_totals(block, scores[:, j], blocks).astype(wide) for j in range(m)]
+    count, sums, products = count.astype(wide), sums.astype(wide), products.astype(wide)
     moments: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
-    for j, k in combinations_with_replacement(range(m), 2):
-        products = _totals(block, scores[:, j] * scores[:, k], blocks).astype(wide)
-        moments[j, k] = (count * products - sums[j] * sums[k]).astype(np.float64)
+    for (j, k), product in zip(combinations_with_replacement(range(m), 2), products, strict=True):
+        moments[j, k] = (count * product - sums[j] * sums[k]).astype(np.float64)
     out = np.zeros((blocks, m * (m - 1) // 2), dtype=np.int64)
     pairs = [(j, k) for j in range(m) for k in range(j + 1, m)]
     for place, (j, k) in enumerate(pairs):

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
 from sklar.release.features import TauVector
-from sklar.rows import EncodedRows, TableSpec, exact_counts
+from sklar.rows import Rows, TableSpec, exact_counts
 
 Ints = npt.NDArray[np.int64]
 PASS_BYTES = 512 << 20
@@ -44,7 +44,7 @@ def tau_bounds(feature: TauVector, unit: Unit) -> tuple[float, float]:
     return feature.norms(unit)
 
 
-def exact_orders(feature: TauVector, rows: EncodedRows) -> Ints:
+def exact_orders(feature: TauVector, rows: Rows) -> Ints:
     """Concordant minus discordant pairs of rows, for every pair of columns."""
     found: list[int] = []
     for specs in _passes(feature):

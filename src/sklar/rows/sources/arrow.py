@@ -16,8 +16,8 @@ class ArrowTable(Source):
     what = "the Arrow table"
 
     def __init__(self, table: Any, options: ReadOptions):
-        super().__init__()
-        self._table, self._progress = table, options.progress
+        super().__init__(options.progress)
+        self._table = table
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class ArrowStream(Source):
     what = "the Arrow stream"
 
     def __init__(self, stream: Any, options: ReadOptions):
-        super().__init__()
+        super().__init__(options.progress)
         self._reader = _reader_of(stream)
 
     @property
@@ -61,7 +61,7 @@ class RepeatableStream(Source):
     what = "the relation"
 
     def __init__(self, stream: Any, options: ReadOptions):
-        super().__init__()
+        super().__init__(options.progress)
         self._stream = stream
         self._names = tuple(_reader_of(stream).schema.names)
 
@@ -79,7 +79,7 @@ class ArrowDataset(Source):
     what = "the Arrow dataset"
 
     def __init__(self, dataset: Any, options: ReadOptions):
-        super().__init__()
+        super().__init__(options.progress)
         self._dataset = dataset
 
     @property

@@ -24,7 +24,11 @@ class FileStamp:
 
     def require_unchanged(self) -> None:
         """Refuse a file that is no longer the one that was opened."""
-        if _stamp(self.path) != self._stamp:
+        try:
+            same = _stamp(self.path) == self._stamp
+        except SourceError:
+            same = False
+        if not same:
             raise SourceError(f"{self.path} changed while it was being read; run again on a file that stays the same")
 
 

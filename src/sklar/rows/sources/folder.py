@@ -9,7 +9,7 @@ from typing import Any
 
 from sklar.errors import SourceError
 from sklar.rows.sources.files import suffix_of
-from sklar.rows.sources.source import ReadOptions, Source, require_columns
+from sklar.rows.sources.source import Progress, ReadOptions, Source, require_columns
 
 OpenFile = Callable[[str, ReadOptions], Source]
 
@@ -17,18 +17,18 @@ OpenFile = Callable[[str, ReadOptions], Source]
 class Folder(Source):
     """All data files below a folder; names that start with a dot or an underscore are left out."""
 
+    reads_ahead = True
     what = "the folder"
 
     def __init__(self, path: str, options: ReadOptions, open_file: OpenFile, endings: set[str]):
-        super().__init__()
-        paths = [p for p in _files_below(path) if suffix_of(p) in endings]
-        if not paths:
+        self._path, self._endings = path, endings
+        self._files = _files_below(path, endings)
+        if not self._files:
             raise SourceError(f"the folder {path} holds no file with a known ending ({', '.join(sorted(endings))})")
-        quiet = replace(options, progress=None)
-        self._parts = [open_file(p, quiet) for p in paths]
-        self._progress = options.progress
-        for part, name in zip(self._parts, paths, strict=True):
-            require_columns(options.schema, part.column_names, os.path.basename(name))
+        self._share = _Share(options.progress)
+        inside = replace(options, progress=self._share if options.progress else None)
+        self._parts = [_opened(file, path, inside, open_file) for file in self._files]
+        super().__init__(options.progress, [stamp for part in self._parts for stamp in part.stamps])
         if options.schema is None and len({part.column_names for part in self._parts}) > 1:
             raise SourceError(f"the files in the folder {path} do not all have the same columns")
 
@@ -36,16 +36,60 @@ class Folder(Source):
     def column_names(self) -> tuple[str, ...]:
         return self._parts[0].column_names
 
+    @property
+    def known_rows(self) -> int | None:
+        known = [part.known_rows for part in self._parts]
+        return None if None in known else sum(rows for rows in known if rows is not None)
+
+    def require_unchanged(self) -> None:
+        """Refuse a folder whose files changed, came or went."""
+        super().require_unchanged()
+        if _files_below(self._path, self._endings) != self._files:
+            raise SourceError(f"files came to or left {self._path} while it was being read; run again when it is still")
+
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        for number, part in enumerate(self._parts, 1):
+        sizes = [sum(stamp.size for stamp in part.stamps) for part in self._parts]
+        done, total = 0, max(sum(sizes), 1)
+        for part, size in zip(self._parts, sizes, strict=True):
+            self._share.set(done / total, size / total)
             yield from part.column_batches(columns)
-            if self._progress:
-                self._progress(number / len(self._parts))
+            done += size
+        if self._progress:
+            self._progress(1.0)
 
 
-def _files_below(path: str) -> list[str]:
+class _Share:
+    """Progress of one file as its share, by bytes, of the progress of the folder."""
+
+    def __init__(self, progress: Progress | None):
+        self._progress, self._start, self._width = progress, 0.0, 1.0
+
+    def set(self, start: float, width: float) -> None:
+        """Which part of the whole comes next."""
+        self._start, self._width = start, width
+
+    def __call__(self, fraction: float) -> None:
+        if self._progress and fraction:  # the start of a file is not the start of a pass
+            self._progress(min(self._start + fraction * self._width, 1.0))
+
+
+def _opened(file: str, folder: str, options: ReadOptions, open_file: OpenFile) -> Source:
+    """One of the files; what is wrong with it is told with its name."""
+    name = os.path.relpath(file, folder)
+    try:
+        part = open_file(file, options)
+        part.what = f"{part.what} {name}"
+        require_columns(options.schema, part.column_names, part.what)
+    except SourceError as error:
+        fault = str(error)
+    else:
+        return part
+    raise SourceError(fault if name in fault else f"{name}: {fault}")
+
+
+def _files_below(path: str, endings: set[str]) -> list[str]:
     found: list[str] = []
     for folder, folders, files in os.walk(path):
         folders[:] = [name for name in folders if name[0] not in "._"]
-        found += [os.path.join(folder, name) for name in files if name[0] not in "._"]
+        found += [os.path.join(folder, name) for name in files if name[0] not in "._" and suffix_of(name) in endings]
     return sorted(found)

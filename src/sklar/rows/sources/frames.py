@@ -16,8 +16,8 @@ class PandasFrame(Source):
     what = "the data frame"
 
     def __init__(self, frame: Any, options: ReadOptions):
-        super().__init__()
-        self._frame, self._progress = frame, options.progress
+        super().__init__(options.progress)
+        self._frame = frame
         self._names = tuple(str(name) for name in frame.columns)
 
     @property
@@ -48,8 +48,8 @@ class PolarsFrame(Source):
     what = "the data frame"
 
     def __init__(self, frame: Any, options: ReadOptions):
-        super().__init__()
-        self._frame, self._progress = frame, options.progress
+        super().__init__(options.progress)
+        self._frame = frame
         self._lazy = not hasattr(frame, "iter_slices")
         self.in_memory = not self._lazy
         self._names = tuple(frame.collect_schema().names())

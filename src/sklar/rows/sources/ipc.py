@@ -15,11 +15,12 @@ MAGIC = b"ARROW1"
 class IpcFile(Source):
     """One Arrow IPC file, record batch by record batch."""
 
+    reads_ahead = True
     what = "the Arrow file"
 
     def __init__(self, path: str, options: ReadOptions):
-        super().__init__()
-        self._stamp, self._progress = FileStamp(path), options.progress
+        self._stamp = FileStamp(path)
+        super().__init__(options.progress, [self._stamp])
         reader = shielded("the file is not a readable Arrow or Feather file", self._open, None)
         self._names = tuple(reader.schema.names)
 
@@ -28,7 +29,6 @@ class IpcFile(Source):
         return self._names
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        self._stamp.require_unchanged()
         place = {name: at for at, name in enumerate(self._names)}
         places = [place[name] for name in columns]
         reader = self._open(sorted(places))

@@ -15,11 +15,12 @@ BUFFER_BYTES = 1 << 18
 class ParquetFile(Source):
     """One Parquet file."""
 
+    reads_ahead = True
     what = "the Parquet file"
 
     def __init__(self, path: str, options: ReadOptions):
-        super().__init__()
-        self._stamp, self._progress = FileStamp(path), options.progress
+        self._stamp = FileStamp(path)
+        super().__init__(options.progress, [self._stamp])
         with self._open() as file:
             self._names, self._rows = tuple(file.schema_arrow.names), file.metadata.num_rows
 
@@ -32,7 +33,6 @@ class ParquetFile(Source):
         return self._rows
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        self._stamp.require_unchanged()
         with self._open() as file:
             done = 0
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns), use_threads=True):

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from sklar.errors import SourceError
 from sklar.rows.encode.text import Text
 from sklar.rows.shield import shielded_iterator
+from sklar.rows.sources.files import FileStamp
 from sklar.schema import Schema
 
 BATCH_ROWS = 1 << 17
 """Rows of a batch where the source lets us choose."""
 Progress = Callable[[float], None]
-"""Told the fraction of the present pass that is done; never a count of rows."""
+"""Told the fraction of the present pass that is done, 0.0 when one begins; never a count of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +54,20 @@ class Source(ABC):
     Attributes:
         one_shot: It can be passed over once only, so its codes must be kept.
         in_memory: The rows are in memory anyway, so that a bigger cache of codes is in proportion.
+        reads_ahead: It may be read in a thread of its own while earlier rows are worked on.
+        stamps: The files behind it, none of which may change between passes or during one.
         passes: Number of passes begun.
     """
 
     one_shot: ClassVar[bool] = False
     in_memory: bool = False
-    what: ClassVar[str] = "the data"
+    reads_ahead: ClassVar[bool] = False
+    what: str = "the data"
 
-    def __init__(self) -> None:
+    def __init__(self, progress: Progress | None = None, stamps: Sequence[FileStamp] = ()) -> None:
         self.passes = 0
+        self.stamps = tuple(stamps)
+        self._progress = progress
 
     @property
     @abstractmethod
@@ -92,7 +98,24 @@ class Source(ABC):
                 "this stream of rows was already read and cannot be read again; pass a table, a frame or a file"
             )
         self.passes += 1
-        return shielded_iterator(f"{self.what} could not be read to its end", self.scan(columns))
+        return self._watched(columns)
+
+    def require_unchanged(self) -> None:
+        """Refuse files that are no longer those that were opened."""
+        for stamp in self.stamps:
+            stamp.require_unchanged()
+
+    def _watched(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass; files that change before it ends are the first suspects when it fails."""
+        self.require_unchanged()
+        if self._progress:
+            self._progress(0.0)
+        try:
+            yield from shielded_iterator(f"{self.what} could not be read to its end", self.scan(columns))
+        except SourceError:
+            self.require_unchanged()
+            raise
+        self.require_unchanged()
 
 
 def require_columns(schema: Schema | None, names: Sequence[str], what: str) -> None:

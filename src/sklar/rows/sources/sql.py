@@ -22,9 +22,9 @@ class SqlQuery(Source):
     what = "the result of the SQL query"
 
     def __init__(self, data: Any, options: ReadOptions):
-        super().__init__()
         self._sql = options.sql or ""
-        self._stamp = FileStamp(os.fspath(data)) if isinstance(data, str | os.PathLike) else None
+        is_path = isinstance(data, str | os.PathLike)
+        super().__init__(options.progress, [FileStamp(os.fspath(data))] if is_path else ())
         self._connection = _connect(data)
         _require_select(self._connection, self._sql)
         described = shielded(
@@ -37,8 +37,6 @@ class SqlQuery(Source):
         return self._names
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        if self._stamp:
-            self._stamp.require_unchanged()
         chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         result = shielded(FAILED, self._run, f"SELECT {chosen} FROM ({self._sql})")
         yield from result.to_arrow_reader(BATCH_ROWS)

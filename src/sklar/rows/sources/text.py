@@ -24,11 +24,12 @@ QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or doub
 class TextFile(Source):
     """One delimited text file with a header."""
 
+    reads_ahead = True
     what = "the text file"
 
     def __init__(self, path: str, options: ReadOptions):
-        super().__init__()
         self._stamp, self._options = FileStamp(path), options
+        super().__init__(options.progress, [self._stamp])
         tabbed = suffix_of(path) in (".tsv", ".tab")
         stated = "\t" if tabbed and options.delimiter is None else options.delimiter
         if stated is not None and (len(stated) != 1 or not stated.isascii() or stated in '"\r\n\0'):
@@ -42,7 +43,6 @@ class TextFile(Source):
         return self._header.names
 
     def scan(self, columns: Sequence[str]) -> Iterator[ColumnBatch]:
-        self._stamp.require_unchanged()
         with Utf8Bytes(self._stamp, self._options.encoding, self._options.progress) as stream:
             _, rest = _first_line(stream)
             yield from self._split(stream, rest, columns)
