@@ -1,0 +1,141 @@
+"""TVineSynth (Griesbauer et al. 2025): a C-vine ordered around sensitive columns, and truncated to protect them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.disclosed.method import DisclosedMethod
+from sklar.disclosed.metrics.table import ExactTable
+from sklar.disclosed.vines.checks import (
+    require_affordable,
+    require_column,
+    require_level,
+    require_sensitive,
+    require_settings,
+    require_varying,
+)
+from sklar.disclosed.vines.columns import vine_columns
+from sklar.disclosed.vines.fit import fit_rvine
+from sklar.disclosed.vines.ordering import ASSOCIATIONS, FEW_TREES, MANY_COLUMNS, Ordering, associations, order_columns
+from sklar.errors import UsageError
+from sklar.model.disclosed_table import VineTable
+from sklar.schema.table import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How the vine is ordered, fitted and truncated.
+
+    Attributes:
+        target: The response: root of the first tree.
+        sensitive: Columns whose dependence on others truncation is to remove.
+        threshold: Above which absolute association with a sensitive column another one joins its block; one number, or
+            one for each sensitive column by name.
+        association: "kendall" (as in the paper), "spearman", "pearson" or "phik".
+        level: Trees to fit and keep. By default all up to t_max are kept, and levels are chosen later.
+        families: Pair copulas to choose from.
+        selection: "aic" or "bic".
+        threads: Threads to fit with.
+    """
+
+    target: str | None = None
+    sensitive: Sequence[str] | str = ()
+    threshold: float | Mapping[str, float] = 0.6
+    association: str = "kendall"
+    level: int | None = None
+    families: str = "parametric"
+    selection: str = "aic"
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        given = self.sensitive
+        names = [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else given
+        object.__setattr__(self, "sensitive", tuple(names))
+
+    def thresholds(self) -> dict[str, float]:
+        """The threshold of each sensitive column."""
+        if isinstance(self.threshold, Mapping):
+            missing = [name for name in self.sensitive if name not in self.threshold]
+            if missing:
+                raise UsageError(f"threshold names no value for the sensitive column '{missing[0]}'")
+            return {name: float(self.threshold[name]) for name in self.sensitive}
+        return dict.fromkeys(self.sensitive, float(self.threshold))
+
+
+def check(schema: Schema, options: Options) -> None:
+    """Refuse options that do not fit the schema."""
+    require_column(schema, options.target, "response")
+    require_sensitive(schema, options.sensitive, options.target)
+    require_settings(options.families, options.selection)
+    if options.association not in ASSOCIATIONS:
+        raise UsageError(f"association must be one of {', '.join(ASSOCIATIONS)}; found '{options.association}'")
+    if not all(0 <= value < 1 for value in options.thresholds().values()):
+        raise UsageError("a threshold of association lies between 0 and 1")
+    covariates = len(schema.modelled) - 1
+    most = covariates + 1 - len(options.sensitive)
+    require_level(options.level, most)
+    require_affordable(covariates + 1, options.level, min(most, FEW_TREES) if covariates > MANY_COLUMNS else most)
+
+
+def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTable:
+    """One fit down to t_max; all lower levels are truncations of it."""
+    assert options.target is not None
+    names = table.names
+    for name, role in ((options.target, "response"), *((name, "sensitive") for name in options.sensitive)):
+        require_varying(table, name, role)
+    found = find_order(table, options)
+    columns = vine_columns(table, names, options.target)
+    order = [names.index(name) for name in (*found.names, options.target)]
+    level = found.most if options.level is None else options.level
+    vine = fit_rvine(
+        columns.u,
+        lower=columns.lower,
+        discrete=columns.discrete.tolist(),
+        families=options.families,
+        selection=options.selection,
+        truncation=level,
+        structure="cvine",
+        order=order,
+        threads=options.threads,
+    )
+    return VineTable(
+        margins=columns.margins,
+        scales=columns.scales,
+        vine=vine,
+        level=level,
+        roots=tuple(reversed(order)),
+        target=names.index(options.target),
+        sensitive=tuple(names.index(name) for name in options.sensitive),
+        rows_estimate=table.total,
+    )
+
+
+def find_order(table: ExactTable, options: Options) -> Ordering:
+    """Algorithm 1 on the rows; a threshold that puts every column into the block is refused."""
+    covariates = [name for name in table.names if name != options.target]
+    strength = associations(table, covariates, options.sensitive, options.association)
+    found = order_columns(covariates, options.sensitive, strength, options.thresholds())
+    if found.close and found.sensitive + found.close == len(covariates):
+        raise UsageError(
+            f"the threshold of association puts all {found.close} other columns into the block of the sensitive ones, "
+            "so no level of truncation separates them; raise the threshold"
+        )
+    return found
+
+
+TVINE = DisclosedMethod(
+    name="tvine",
+    summary="TVineSynth: a C-vine around the response, truncated to protect named sensitive columns",
+    options=Options,
+    fit=fit,
+    takes_target=True,
+    check=check,
+    caveats=(
+        "Truncation limits attribute inference on the named sensitive columns; it is no bound on what an attacker can "
+        "learn, and other columns are not protected.",
+        "Unless a level was given, the file keeps all fitted trees, whatever level samples are drawn from.",
+    ),
+)
