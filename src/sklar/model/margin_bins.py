@@ -19,7 +19,7 @@ FEW_CELLS = 128
 HEAVY_RANGE = 500
 """Integer columns with more unit cells than this are also searched for heavy single values."""
 MOST_ATOMS = 24
-MOST_FINE_BINS = 160
+MOST_FINE_BINS = 256
 MOST_PARTS = 64
 
 
@@ -103,9 +103,7 @@ def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) ->
     starts = cell_starts(layout, layout.coarse, atoms)
     chained = starts < layout.values
     alone = np.isin(starts, atoms) | ~chained
-    parts = np.where(alone, 1, np.clip(np.round(mass / max(part_mass, 1e-300)), 1, MOST_PARTS))
-    if parts.sum() > MOST_FINE_BINS:
-        parts = np.maximum(1, np.floor(parts * MOST_FINE_BINS / parts.sum()))
+    parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
     ends = np.append(starts[1:], layout.size)
     fine, first = np.empty(layout.values, dtype=np.int64), 0
     for start, end, count in zip(starts[chained], ends[chained], parts[chained].astype(int), strict=True):
@@ -113,6 +111,16 @@ def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) ->
         fine[start:end] = first + cut
         first += int(cut[-1]) + 1
     return _with_atoms(layout, fine, np.zeros(0, dtype=np.int64))
+
+
+def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
+    """In how many parts to cut each cell: all of about the same mass, `part_mass` or as much more as `most` asks for."""
+    part_mass = max(part_mass, float(mass.sum()) / max(2 * most, 1), 1e-300)
+    while True:
+        parts = np.clip(np.round(mass / part_mass), 1, MOST_PARTS)
+        if parts.sum() <= max(most, len(parts)):
+            return parts
+        part_mass *= 1.05
 
 
 def cell_starts(layout: Layout, labels: Ints, atoms: Ints) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,15 +25,22 @@ class Pool:
         particles: uniforms of each particle (row) in each column.
         table_cells: cell of each particle (column) in each released table (row).
         weights: weight of each particle.
+        tilt: the calibration of these particles.
     """
 
     particles: np.ndarray
     table_cells: np.ndarray
     weights: np.ndarray
+    tilt: Calibration
 
 
 def draw_pool(
-    vine: Vine, scales: Sequence[Scale], calibration: Calibration, size: int, rng: np.random.Generator
+    vine: Vine,
+    scales: Sequence[Scale],
+    calibration: Calibration,
+    size: int,
+    rng: np.random.Generator,
+    sweeps: int = POLISHING_SWEEPS,
 ) -> Pool:
     """Fresh particles of the vine with the weights that calibrate these very particles.
 
@@ -41,15 +48,24 @@ def draw_pool(
     """
     particles = simulate_vine(vine, size, rng, stratified=True)
     cells = cell_matrix(calibration, scales, particles)
-    _, weights = calibrate(
+    fitted, weights = calibrate(
         calibration.partitions,
         calibration.tables,
         cells,
-        sweeps=POLISHING_SWEEPS,
+        sweeps=sweeps,
         tolerance=POLISHING_TOLERANCE,
         most=calibration.level + np.log(calibration.ceiling),
     )
-    return Pool(particles=particles, table_cells=cells, weights=weights)
+    return Pool(particles=particles, table_cells=cells, weights=weights, tilt=fitted)
+
+
+def averaged(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
+    """The mean tilt of `earlier` pools, moved on by one more: Monte Carlo noise of single pools averages out."""
+    tables = tuple(
+        replace(old, dual=old.dual + (new.dual - old.dual) / (earlier + 1))
+        for old, new in zip(calibration.tables, pool.tilt.tables, strict=True)
+    )
+    return replace(calibration, tables=tables)
 
 
 def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:

@@ -14,7 +14,7 @@ from sklar.model.calibration import Calibration
 from sklar.model.given import draw_given, without_mass
 from sklar.model.independent_rows import accepted_rows
 from sklar.model.margin import Margin
-from sklar.model.pool import draw_pool, fill_rows, pool_size
+from sklar.model.pool import POLISHING_SWEEPS, averaged, draw_pool, fill_rows, pool_size
 from sklar.model.rounding import proposals, round_rows, systematic
 from sklar.model.scale import Scale
 from sklar.model.vine import Vine
@@ -24,6 +24,7 @@ ROWS_AT_A_TIME = 40_000
 ROUNDING_PARTICLES = (5.0, 15.0)
 ROUNDING_PARTICLES_LARGE = 2.0
 LARGE_SAMPLE = 100_000
+LATER_SWEEPS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,17 +98,22 @@ class VineModel:
         return result
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Rows whose counts lie nearer to the model than those of independent rows would."""
+        """Rows whose counts lie nearer to the model than those of independent rows would.
+
+        Large samples come from several pools; each starts from the mean tilt of those before, so that few sweeps do.
+        """
         result = self._empty(rows)
         per_row = float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
         per_row = per_row if rows <= LARGE_SAMPLE else ROUNDING_PARTICLES_LARGE
         counts = [len(table.observed) for table in self.calibration.tables]
-        for part in self._pieces(result, per_row):
-            size = pool_size(self.calibration, len(part), per_row)
-            pool = draw_pool(self.vine, self.scales, self.calibration, size, rng)
-            effort = proposals(len(part), rows)
-            chosen = round_rows(pool.table_cells, counts, pool.weights, len(part), effort, rng)
+        tilt = self.calibration
+        for number, part in enumerate(self._pieces(result, per_row)):
+            size = pool_size(tilt, len(part), per_row)
+            sweeps = POLISHING_SWEEPS if rows <= LARGE_SAMPLE or number == 0 else LATER_SWEEPS
+            pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
+            chosen = round_rows(pool.table_cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
             fill_rows(part, self.scales, pool.particles, chosen, rng)
+            tilt = averaged(tilt, pool, number)
         return result
 
     def simulate_given(
