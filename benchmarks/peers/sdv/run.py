@@ -1,0 +1,42 @@
+"""SDV's Gaussian copula, CTGAN or TVAE on the values themselves: run.py gaussian|ctgan|tvae TRAIN SCHEMA ROWS OUTPUT.
+
+No differential privacy: give it no epsilon, as --peer sdv='benchmarks/peers/run sdv gaussian {train} {schema} {rows}
+{output}', and it is run once. CTGAN and TVAE need torch (requirements-torch.txt).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from public_grid import read_task
+
+PROMISE = "NO DP GUARANTEE: learns from the rows without noise"
+KINDS = {"category": "categorical", "ordinal": "categorical", "boolean": "boolean", "datetime": "datetime"}
+
+
+def main() -> None:
+    """Fit and write."""
+    import sdv.single_table as models
+    from sdv.metadata import Metadata
+
+    kind, train, schema, rows, output = sys.argv[1:]
+    task = read_task([train, schema, "", "0", rows, output])
+    facts = {c.name: {"sdtype": KINDS.get(c.kind, "numerical")} for c in task.columns}
+    for column in task.columns:
+        if column.kind == "datetime":
+            facts[column.name]["datetime_format"] = "%Y-%m-%d %H:%M:%S"
+            task.values[column.name] = task.values[column.name].astype("datetime64[us]")
+    metadata = Metadata.load_from_dict({"tables": {"table": {"columns": facts}}})
+    options = {} if kind == "gaussian" else {"epochs": int(os.environ.get("SDV_EPOCHS", "300"))}
+    made = {"gaussian": "GaussianCopulaSynthesizer", "ctgan": "CTGANSynthesizer", "tvae": "TVAESynthesizer"}[kind]
+    model = getattr(models, made)(metadata, **options)
+    model.fit(task.values)
+    task.write_values(model.sample(task.rows), PROMISE)
+
+
+if __name__ == "__main__":
+    main()
