@@ -49,7 +49,9 @@ def reversals(runs: pd.DataFrame) -> list[str]:
             error = float(np.hypot(by_epsilon["sem"][low], by_epsilon["sem"][high]))
             if worse > 2 * error:
                 values = f"{by_epsilon['mean'][low]:.4f} -> {by_epsilon['mean'][high]:.4f}"
-                found.append(f"{metric} from epsilon {low:g} to {high:g}: {values} ({worse / max(error, 1e-12):.1f} se)")
+                found.append(
+                    f"{metric} from epsilon {low:g} to {high:g}: {values} ({worse / max(error, 1e-12):.1f} se)"
+                )
     return found
 
 
@@ -60,7 +62,10 @@ def tell(table: str, runs: pd.DataFrame, floor: float) -> None:
     print("\n".join(f"WORSE {line}" for line in reversals(runs)) or "never worse beyond two standard errors")
     if NEAR in set(runs["epsilon"]):
         ratio = float(runs[runs["epsilon"] == NEAR]["tvd2"].mean()) / floor
-        print(f"tvd2 at epsilon 100 / bootstrap {floor:.4f}: {ratio:.2f} {'ok' if ratio <= GOAL else 'MISSED'}", flush=True)
+        print(
+            f"tvd2 at epsilon 100 / bootstrap {floor:.4f}: {ratio:.2f} {'ok' if ratio <= GOAL else 'MISSED'}",
+            flush=True,
+        )
 
 
 def main() -> None:

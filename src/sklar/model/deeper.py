@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.paircopula import GaussianPair, IndependentPair, gaussian_density
 from sklar.model.lookup import interval_of
+from sklar.model.paircopula import GaussianPair, IndependentPair, gaussian_density
 from sklar.model.spanning import maximum_spanning_tree
 from sklar.model.vine import Candidate, Edge, Vine, candidates, sampling_order
 from sklar.model.vine_sampling import Uniforms, draw_levels, transform

@@ -14,15 +14,16 @@ from sklar.model.calibration import Calibration
 from sklar.model.given import draw_given, without_mass
 from sklar.model.independent_rows import accepted_rows
 from sklar.model.margin import Margin
-from sklar.model.pool import POLISHING_SWEEPS, averaged, draw_pool, fill_rows, pool_size
+from sklar.model.pool import POLISHING_SWEEPS, Pool, averaged, draw_pool, fill_rows, pool_size
 from sklar.model.rounding import proposals, round_rows, systematic
+from sklar.model.rounding_triples import triple_cells
 from sklar.model.scale import Scale
 from sklar.model.vine import Vine
 from sklar.model.vine_description import describe_trees, draw_first_tree
 
 ROWS_AT_A_TIME = 40_000
-ROUNDING_PARTICLES = (5.0, 15.0)
-ROUNDING_PARTICLES_LARGE = 2.0
+ROUNDING_PARTICLES = (8.0, 15.0)
+LARGE_PARTICLES = 2.0
 LARGE_SAMPLE = 100_000
 LATER_SWEEPS = 10
 
@@ -103,18 +104,26 @@ class VineModel:
         Large samples come from several pools; each starts from the mean tilt of those before, so that few sweeps do.
         """
         result = self._empty(rows)
-        per_row = float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
-        per_row = per_row if rows <= LARGE_SAMPLE else ROUNDING_PARTICLES_LARGE
-        counts = [len(table.observed) for table in self.calibration.tables]
+        large = rows > LARGE_SAMPLE
+        per_row = LARGE_PARTICLES if large else float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
         tilt = self.calibration
         for number, part in enumerate(self._pieces(result, per_row)):
             size = pool_size(tilt, len(part), per_row)
-            sweeps = POLISHING_SWEEPS if rows <= LARGE_SAMPLE or number == 0 else LATER_SWEEPS
+            sweeps = LATER_SWEEPS if large and number else POLISHING_SWEEPS
             pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
-            chosen = round_rows(pool.table_cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
+            cells, counts = self._rounded_tables(pool, large, rng)
+            chosen = round_rows(cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
             fill_rows(part, self.scales, pool.particles, chosen, rng)
             tilt = averaged(tilt, pool, number)
         return result
+
+    def _rounded_tables(self, pool: Pool, large: bool, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
+        """Cells of the pool in the tables that rounding follows; where sampling noise is small, triples do not pay."""
+        counts = [len(table.observed) for table in self.calibration.tables]
+        if large or not counts:
+            return pool.table_cells, counts
+        cells, more = triple_cells(self.calibration, self.scales, pool.particles, rng)
+        return np.concatenate([pool.table_cells, cells]), counts + more
 
     def simulate_given(
         self, rows: int, allowed: Mapping[int, np.ndarray], rng: np.random.Generator
