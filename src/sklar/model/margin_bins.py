@@ -114,7 +114,7 @@ def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) ->
 
 
 def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
-    """In how many parts to cut each cell: all of about the same mass, `part_mass` or as much more as `most` asks for."""
+    """In how many parts to cut each cell: of about the same mass, `part_mass` or as much more as `most` asks for."""
     part_mass = max(part_mass, float(mass.sum()) / max(2 * most, 1), 1e-300)
     while True:
         parts = np.clip(np.round(mass / part_mass), 1, MOST_PARTS)

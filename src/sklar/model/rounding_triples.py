@@ -1,4 +1,4 @@
-"""Tables of three columns for controlled rounding: nobody measured them, but the weighted pool says what they should be."""
+"""Tables of three columns for controlled rounding: not measured, but the weighted pool tells what they should be."""
 
 from __future__ import annotations
 
