@@ -162,26 +162,26 @@ def _scored(bank: Bank, cell: Cell, made: Made, train: ExactTable, holdout: Exac
     )  # fmt: skip
     scores = measure(tables, settings.metrics)
     values = {name: _plain(score.value) for name, score in scores.items()}
-    attacked = _attacked(bank, cell, made)
+    attacked, spared = _attacked(bank, cell, made)
     return {
         "status": "ok", "reason": None, "stopped": None, "promise": made.promise, "notes": list(made.notes),
         "rows": made.table.rows, "seconds": made.seconds, "score_seconds": time.monotonic() - clock,
         "peak_bytes": made.peak, "attacks": {name: _without_value(facts) for name, facts in attacked.items()},
         "metrics": {**values, **{name: _plain(facts["value"]) for name, facts in attacked.items()}},
         "extras": {name: _plain(value) for name, value in tables.found.items()},
-        "missing": {name: score.reason for name, score in scores.items() if score.value is None},
+        "missing": {**{name: score.reason for name, score in scores.items() if score.value is None}, **spared},
     }  # fmt: skip
 
 
-def _attacked(bank: Bank, cell: Cell, made: Made) -> dict[str, dict[str, Any]]:
-    """The numbers of all attacks, as `attack.number`."""
+def _attacked(bank: Bank, cell: Cell, made: Made) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """The numbers of all attacks, as `attack.number`, and why some are missing."""
     if not bank.settings.attacks:
-        return {}
+        return {}, {}
     from sklar.pipeline.compare_attacks import attack_numbers
 
     train, holdout = bank.tables(cell.fold)
-    seed = _number(bank.settings, cell) % 2**31
-    return attack_numbers(bank.settings.attacks, train, made.table, holdout, bank.schema, seed)
+    # The same targets for all systems of a fold.
+    return attack_numbers(bank.settings.attacks, train, made.table, holdout, substream(bank.settings.seed, cell.fold))
 
 
 def _without_value(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,9 @@ def _failures(found: Compared) -> tuple[FailureFact, ...]:
 
 
 def _notes(found: Compared) -> tuple[str, ...]:
-    """What seems wrong with tables that were used all the same, once for each system."""
+    """What seems wrong with tables that were used all the same, and what could not be measured; each once."""
     said = {f"{row.cell.system.name}: {note}." for row in found.rows for note in row.result.get("notes") or ()}
-    return tuple(sorted(said))
+    missing: dict[str, str] = {
+        name: why for row in found.rows for name, why in (row.result.get("missing") or {}).items()
+    }
+    return (*sorted(said), *(f"Not measured for all: {name}, because {why}" for name, why in missing.items()))
