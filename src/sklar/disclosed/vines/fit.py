@@ -31,6 +31,9 @@ FAMILY_SETS = {
     ),
 }  # fmt: skip
 SELECTIONS = ("aic", "bic", "loglik")
+STRUCTURES = ("dissmann", "star", "cvine")
+GRID_ROWS = 10 * 32**2
+"""Beyond this many rows pair copulas are fitted to counts of 32 x 32 cells."""
 
 
 def fit_rvine(
@@ -45,8 +48,13 @@ def fit_rvine(
     structure: str = "dissmann",
     order: Sequence[int] | None = None,
     threads: int = 2,
+    engine: str = "fast",
 ) -> DisclosedVine:
     """A vine copula of rows of pseudo-observations.
+
+    The fast engine finds each pair copula from counts of cells, polished on the rows where these are few; beyond
+    10 x 32^2 rows it works on counts alone, so that time hardly grows with rows. Nonparametric families, "mcor" and
+    an automatic truncation are left to pyvinecopulib's own.
 
     Args:
         u: Pseudo-observations, rows x columns, inside (0, 1); F(x) in discrete columns.
@@ -59,17 +67,78 @@ def fit_rvine(
         structure: "dissmann" (spanning trees), "star" (first tree a star on the last of `order`, then spanning
             trees), or "cvine" (the last of `order` is the root of tree one, the one before it of tree two...).
         order: Columns 0..d-1 for "star" and "cvine".
-        threads: Threads to fit with.
+        threads: Threads of pyvinecopulib's engine.
+        engine: "fast", or "pyvinecopulib" for its own row-wise fit.
 
     Returns:
         The vine as plain arrays that can be saved.
     """
     checked = _checked(u)
     kinds = np.zeros(checked.shape[1], bool) if discrete is None else np.asarray(discrete, dtype=bool)
+    _check_settings(criterion, selection, truncation, structure, order, len(kinds))
     data = _with_limits(checked, lower, kinds)
+    if engine == "fast" and criterion != "mcor" and truncation != "auto" and "tll" not in family_names(families):
+        return _grow(checked, lower, kinds, families, criterion, selection, truncation, structure, order)
     controls = _controls(families, criterion, selection, truncation, threads)
     vine = _select(data, kinds, controls, structure, order)
     return from_vinecop(vine, kinds, float(vine.loglik(data)), len(checked))
+
+
+def _grow(
+    u: Floats,
+    lower: Floats | None,
+    kinds: NDArray[np.bool_],
+    families: str,
+    criterion: str,
+    selection: str,
+    truncation: Any,
+    structure: str,
+    order: Sequence[int] | None,
+) -> DisclosedVine:
+    """The fast engine."""
+    from pyvinecopulib.utils import wdm
+
+    from sklar.disclosed.vines.assemble import assemble
+    from sklar.disclosed.vines.nodes import Node
+    from sklar.disclosed.vines.trees import Settings, grow, spanning_pairs, star_pairs
+
+    size = u.shape[1]
+    settings = Settings(families=family_names(families), selection=selection, grid=len(u) > GRID_ROWS)
+    nodes = [
+        Node(u=np.ascontiguousarray(u[:, j]), lower=None if lower is None or not kinds[j] else _column(lower, j))
+        for j in range(size)
+    ]
+    if structure == "cvine":
+        choose = star_pairs([] if order is None else list(order))
+    else:
+        center = None if structure == "dissmann" or order is None else list(order)
+        choose = spanning_pairs(size, lambda a, b: wdm(a, b, CRITERIA[criterion]), center)
+    trees = size - 1 if truncation is None else min(int(truncation), size - 1)
+    return assemble(grow(nodes, settings, trees, choose), size, kinds, len(u))
+
+
+def _column(values: Floats, column: int) -> Floats:
+    return np.clip(np.ascontiguousarray(np.asarray(values)[:, column]), 1e-10, 1 - 1e-10)
+
+
+def _check_settings(
+    criterion: str,
+    selection: str,
+    truncation: int | str | None,
+    structure: str,
+    order: Sequence[int] | None,
+    size: int,
+) -> None:
+    if criterion not in CRITERIA:
+        raise UsageError(f"the tree criterion must be one of {', '.join(CRITERIA)}; found '{criterion}'")
+    if selection not in SELECTIONS:
+        raise UsageError(f"families are chosen by one of {', '.join(SELECTIONS)}; found '{selection}'")
+    if isinstance(truncation, str) and truncation != "auto":
+        raise UsageError(f"truncation must be a whole number, None or 'auto'; found '{truncation}'")
+    if structure not in STRUCTURES:
+        raise UsageError(f"structure must be one of {', '.join(STRUCTURES)}; found '{structure}'")
+    if structure != "dissmann" and (order is None or sorted(order) != list(range(size))):
+        raise UsageError(f"structure '{structure}' needs the order of all columns, each once")
 
 
 def family_names(families: str) -> tuple[str, ...]:
@@ -105,12 +174,6 @@ def _controls(
 ) -> pv.FitControlsVinecop:
     import pyvinecopulib as pv
 
-    if criterion not in CRITERIA:
-        raise UsageError(f"the tree criterion must be one of {', '.join(CRITERIA)}; found '{criterion}'")
-    if selection not in SELECTIONS:
-        raise UsageError(f"families are chosen by one of {', '.join(SELECTIONS)}; found '{selection}'")
-    if isinstance(truncation, str) and truncation != "auto":
-        raise UsageError(f"truncation must be a whole number, None or 'auto'; found '{truncation}'")
     settings: dict[str, Any] = {
         "family_set": [getattr(pv.BicopFamily, name) for name in family_names(families)],
         "tree_criterion": CRITERIA[criterion],
@@ -136,13 +199,9 @@ def _select(
     types = ["d" if kind else "c" for kind in kinds]
     if structure == "dissmann":
         return pv.Vinecop.from_data(data, controls, var_types=types)
-    if order is None or sorted(order) != list(range(len(kinds))):
-        raise UsageError(f"structure '{structure}' needs the order of all columns, each once")
-    labels = [column + 1 for column in order]
+    labels = [column + 1 for column in order or ()]
     if structure == "cvine":
         return pv.Vinecop.from_data(data, controls, structure=pv.CVineStructure(labels), var_types=types)
-    if structure != "star":
-        raise UsageError(f"structure must be 'dissmann', 'star' or 'cvine'; found '{structure}'")
     vine = pv.Vinecop.from_structure(structure=pv.CVineStructure(labels, 1), var_types=types)
     vine.select(data, controls)
     return vine

@@ -1,0 +1,157 @@
+"""Members of the parametric families: a grid over their parameters, free coordinates for a search, and their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyvinecopulib as pv
+
+Floats = NDArray[np.float64]
+TAUS = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.46, 0.52, 0.58, 0.64, 0.7, 0.76, 0.82, 0.88, 0.93)
+CELLS = 32
+LEAST_MASS = 1e-13
+Maps = tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What the search needs to know of a family, in the frame where dependence is positive.
+
+    Attributes:
+        grid: Parameters to begin with.
+        free: Each parameter's map to an unbounded coordinate and back.
+        turns: Whether rotations give other members; if not, negative dependence is a negative first parameter.
+        upper: Largest values of the parameters that are tried.
+        lower: Least ones.
+    """
+
+    grid: tuple[tuple[float, ...], ...]
+    free: tuple[Maps, ...]
+    turns: bool
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+def _above(least: float) -> Maps:
+    return (lambda p: np.log(np.maximum(p - least, 1e-9))), (lambda x: least + np.exp(np.minimum(x, 10.0)))
+
+
+def _between() -> Maps:
+    return (lambda p: np.log(p / np.maximum(1 - p, 1e-9))), (lambda x: 1 / (1 + np.exp(-x)))
+
+
+_CORR: Maps = (lambda p: np.arctanh(np.clip(p, -0.9999, 0.9999))), np.tanh
+_CORRS = tuple(float(np.sin(np.pi / 2 * tau)) for tau in TAUS)
+_PLAIN: Maps = (lambda p: p), (lambda x: x)
+
+
+def _tau(grid: Callable[[float], float]) -> tuple[tuple[float, ...], ...]:
+    return tuple((grid(tau),) for tau in TAUS)
+
+
+def _box(*axes: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    return tuple(product(*axes))
+
+
+KINDS: dict[str, Kind] = {
+    "gaussian": Kind(grid=tuple((r,) for r in _CORRS), free=(_CORR,), turns=False, lower=(-0.9995,), upper=(0.9995,)),
+    "student": Kind(grid=_box((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)), turns=False,
+                    lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
+    "clayton": Kind(grid=_tau(lambda t: 2 * t / (1 - t)), free=(_above(0.0),), turns=True, lower=(1e-6,),
+                    upper=(28.0,)),
+    "gumbel": Kind(grid=_tau(lambda t: 1 / (1 - t)), free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(50.0,)),
+    "frank": Kind(grid=tuple((x,) for x in (0.18, 0.45, 0.75, 1.1, 1.5, 1.9, 2.4, 3.0, 3.6, 4.3, 5.1, 6.1, 7.4, 9.0,
+                                            11.0, 14.0, 19.0, 29.0)),
+                  free=(_PLAIN,), turns=False, lower=(-34.9,), upper=(34.9,)),
+    "joe": Kind(grid=tuple((x,) for x in (1.03, 1.08, 1.15, 1.23, 1.32, 1.42, 1.55, 1.7, 1.9, 2.15, 2.45, 2.85, 3.4,
+                                          4.2, 5.3, 7.0, 10.0, 16.0, 26.0)),
+                free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(29.9,)),
+    "bb1": Kind(grid=_box((0.08, 0.25, 0.5, 0.9, 1.5, 2.4, 4.0, 6.0), (1.04, 1.15, 1.35, 1.7, 2.4, 3.6, 5.5)),
+                free=(_above(0.0), _above(1.0)), turns=True, lower=(1e-4, 1.0001), upper=(6.99, 6.99)),
+    "bb6": Kind(grid=_box((1.08, 1.25, 1.5, 2.0, 3.0, 4.8), (1.08, 1.25, 1.6, 2.3, 3.5, 6.0)),
+                free=(_above(1.0), _above(1.0)), turns=True, lower=(1.0001, 1.0001), upper=(5.99, 7.99)),
+    "bb7": Kind(grid=_box((1.06, 1.2, 1.4, 1.7, 2.3, 3.3, 5.0), (0.06, 0.2, 0.45, 0.8, 1.4, 2.5, 5.0, 12.0)),
+                free=(_above(1.0), _above(0.0)), turns=True, lower=(1.0001, 0.0101), upper=(5.99, 24.9)),
+    "bb8": Kind(grid=_box((1.2, 1.5, 2.0, 2.7, 3.7, 5.2, 7.4), (0.35, 0.55, 0.7, 0.82, 0.9, 0.96)),
+                free=(_above(1.0), _between()), turns=True, lower=(1.0001, 1e-3), upper=(7.99, 0.9999)),
+    "tawn": Kind(grid=_box((0.25, 0.55, 0.85, 0.99), (0.25, 0.55, 0.85, 0.99), (1.3, 1.8, 2.8, 5.0, 11.0)),
+                 free=(_between(), _between(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
+                 upper=(0.9999, 0.9999, 59.0)),
+}  # fmt: skip
+
+
+def to_free(family: str, parameters: tuple[float, ...] | Floats) -> Floats:
+    """Parameters as coordinates without bounds."""
+    return np.array([float(m[0](np.float64(p))) for m, p in zip(KINDS[family].free, parameters, strict=True)])
+
+
+def from_free(family: str, x: Floats) -> Floats:
+    """Coordinates as parameters, inside the family's bounds."""
+    kind = KINDS[family]
+    values = np.array([float(m[1](np.float64(v))) for m, v in zip(kind.free, x, strict=True)])
+    return np.clip(values, kind.lower, kind.upper)
+
+
+def bicop(family: str, parameters: Floats, rotation: int = 0, kinds: tuple[str, str] = ("c", "c")) -> pv.Bicop:
+    """The member in pyvinecopulib."""
+    import pyvinecopulib as pv
+
+    shaped = np.asfortranarray(np.asarray(parameters, dtype=np.float64).reshape(-1, 1))
+    return pv.Bicop.from_family(getattr(pv.BicopFamily, family), rotation, shaped, var_types=list(kinds))
+
+
+def cell_edges(cells: int) -> Floats:
+    """Cuts of [0, 1] that lie closer together towards both ends: (1 - cos(pi i / K)) / 2."""
+    return (1 - np.cos(np.pi * np.arange(cells + 1) / cells)) / 2
+
+
+@lru_cache(maxsize=4)
+def corners(cells: int) -> Floats:
+    """All inner crossings of the cuts of two columns, as rows of two."""
+    inner = cell_edges(cells)[1:-1]
+    first, second = np.meshgrid(inner, inner, indexing="ij")
+    return np.asfortranarray(np.column_stack([first.ravel(), second.ravel()]))
+
+
+def log_masses(copula: pv.Bicop, cells: int) -> Floats:
+    """Log of each cell's probability over that under independence: second differences of the CDF at the corners."""
+    edges = cell_edges(cells)
+    cdf = np.zeros((cells + 1, cells + 1))
+    cdf[1:-1, 1:-1] = copula.cdf(corners(cells)).reshape(cells - 1, cells - 1)
+    cdf[-1, :], cdf[:, -1] = edges, edges
+    mass = np.diff(np.diff(cdf, axis=0), axis=1)
+    area = np.outer(np.diff(edges), np.diff(edges))
+    return np.log(np.maximum(mass, LEAST_MASS) / area)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dictionary:
+    """Cells of all members of the grids.
+
+    Attributes:
+        family: Family of each member.
+        parameters: Its parameters.
+        logs: Its log masses, one row a member.
+    """
+
+    family: tuple[str, ...]
+    parameters: tuple[tuple[float, ...], ...]
+    logs: NDArray[np.float32]
+
+
+@lru_cache(maxsize=8)
+def dictionary(families: tuple[str, ...], cells: int) -> Dictionary:
+    """The members of some families on a grid of cells; made once."""
+    members = [(family, parameters) for family in families if family in KINDS for parameters in KINDS[family].grid]
+    logs = np.empty((len(members), cells * cells), dtype=np.float32)
+    for row, (family, parameters) in enumerate(members):
+        logs[row] = log_masses(bicop(family, np.array(parameters)), cells).ravel()
+    return Dictionary(family=tuple(family for family, _ in members), parameters=tuple(p for _, p in members), logs=logs)

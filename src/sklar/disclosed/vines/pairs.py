@@ -1,0 +1,161 @@
+"""Fitting one pair copula: all members of all families at once on a grid of cells, then a search from the best few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.disclosed.vines.members import KINDS, Dictionary, bicop, dictionary, from_free, log_masses, to_free
+from sklar.disclosed.vines.nodes import Node, Points, cells_as_points, counts_of, rows_as_points
+
+Floats = NDArray[np.float64]
+CELLS = 32
+FEWER_CELLS = 16
+TURNS = (0, 90, 180, 270)
+KEPT = 4
+"""Families (with their rotation) that are searched further, best first."""
+CLEARLY_WORSE = 1.0
+"""Independence is taken without a search if no member of the grids comes closer than this to beating it."""
+STEP = 0.3
+EVALUATIONS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FittedPair:
+    """A member with its log-likelihood."""
+
+    family: str
+    rotation: int
+    parameters: Floats
+    loglik: float
+
+
+INDEPENDENT = FittedPair(family="indep", rotation=0, parameters=np.zeros(0), loglik=0.0)
+
+
+def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: str, *, grid: bool) -> FittedPair:
+    """The best member of the families by AIC or BIC.
+
+    Args:
+        first: One column.
+        second: The other.
+        families: Names; "indep" among them if independence may be chosen.
+        selection: "aic", "bic" or "loglik".
+        grid: Fit to counts of cells (many rows) and not to the rows.
+    """
+    cells = CELLS if grid else FEWER_CELLS
+    counts = counts_of(first, second, cells)
+    price = penalty(selection, len(first.u))
+    starts = screen(counts, dictionary(families, cells), price)
+    optional = "indep" in families
+    if optional and (not starts or starts[0].loglik * -2 + price * len(starts[0].parameters) > CLEARLY_WORSE):
+        return INDEPENDENT
+    likelihood = _likelihood(first, second, counts, grid=grid)
+    ties = "d" in (first.kind, second.kind)
+    found = [refine(start, likelihood, wide=ties) for start in starts[:KEPT]]
+    best = min(found, key=lambda pair: price * len(pair.parameters) - 2 * pair.loglik)
+    worse = optional and price * len(best.parameters) - 2 * best.loglik >= 0
+    return INDEPENDENT if worse else best
+
+
+def penalty(selection: str, rows: int) -> float:
+    """What a parameter costs on the scale of minus twice the log-likelihood."""
+    return {"aic": 2.0, "bic": float(np.log(rows)), "loglik": 0.0}[selection]
+
+
+def screen(counts: Floats, members: Dictionary, price: float) -> list[FittedPair]:
+    """The best grid member of every family and rotation, best first: one product of matrices.
+
+    Rotating a copula is the same as rotating the counts, so that one set of cells serves all four rotations.
+    """
+    turned = np.stack([turn_counts(counts, turn).ravel() for turn in TURNS], axis=1).astype(np.float32)
+    scores = members.logs @ turned
+    found: list[FittedPair] = []
+    names = np.array(members.family)
+    for family in dict.fromkeys(members.family):
+        rows = np.flatnonzero(names == family)
+        for column, turn in enumerate(TURNS if KINDS[family].turns else TURNS[:2]):
+            best = rows[int(np.argmax(scores[rows, column]))]
+            value = np.array(members.parameters[best])
+            if not KINDS[family].turns and turn == 90:
+                value[0] = -value[0]
+            found.append(
+                FittedPair(
+                    family=family,
+                    rotation=turn if KINDS[family].turns else 0,
+                    parameters=value,
+                    loglik=float(scores[best, column]),
+                )
+            )
+    return sorted(found, key=lambda pair: price * len(pair.parameters) - 2 * pair.loglik)
+
+
+def turn_counts(counts: Floats, turn: int) -> Floats:
+    """Counts in the frame in which a copula turned by `turn` is not turned (rotations as in vinecopulib)."""
+    if turn == 90:
+        return counts[::-1, :].T
+    if turn == 180:
+        return counts[::-1, ::-1]
+    return counts[:, ::-1].T if turn == 270 else counts
+
+
+def refine(start: FittedPair, likelihood: Callable[[FittedPair], float], *, wide: bool) -> FittedPair:
+    """The member of the start's family and rotation with the largest likelihood near the start."""
+    from scipy.optimize import minimize, minimize_scalar
+
+    mirrored = not KINDS[start.family].turns and start.parameters[0] < 0
+
+    def member(x: Floats) -> FittedPair:
+        values = from_free(start.family, x)
+        return FittedPair(family=start.family, rotation=start.rotation, parameters=values, loglik=0.0)
+
+    def cost(x: Floats) -> float:
+        return -likelihood(member(np.atleast_1d(x)))
+
+    begin = to_free(start.family, start.parameters)
+    if len(begin) == 1:
+        low, high = _bracket(start, float(begin[0]), mirrored=mirrored, wide=wide)
+        done = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
+        best = np.array([float(done.x)])
+    else:
+        step = STEP * (2 if wide else 1)
+        simplex = np.vstack([begin, *(begin + step * np.eye(len(begin)))])
+        options = {"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01, "maxfev": EVALUATIONS}
+        done = minimize(cost, begin, method="Nelder-Mead", options=options)
+        best = np.asarray(done.x)
+    found = member(best)
+    return FittedPair(
+        family=found.family, rotation=found.rotation, parameters=found.parameters, loglik=-float(done.fun)
+    )
+
+
+def _bracket(start: FittedPair, begin: float, *, mirrored: bool, wide: bool) -> tuple[float, float]:
+    """Neighbors of the start on its family's grid, or the whole grid upward of weak dependence."""
+    ladder = np.sort([to_free(start.family, values)[0] for values in KINDS[start.family].grid])
+    ladder = np.sort(-ladder) if mirrored else ladder
+    ends = [ladder[0] - (ladder[1] - ladder[0]), *ladder, ladder[-1] + (ladder[-1] - ladder[-2])]
+    if wide:
+        return float(ends[0]), float(ends[-1])
+    place = int(np.argmin(np.abs(np.array(ends) - begin)))
+    place = int(np.clip(place, 1, len(ends) - 2))
+    return float(ends[place - 1]), float(ends[place + 1])
+
+
+def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Callable[[FittedPair], float]:
+    """Log-likelihood of a member: of cell counts, or of rows (or cells of rows with ties) at their points."""
+    if grid and first.kind == second.kind == "c":
+        return lambda pair: float(
+            np.vdot(counts, log_masses(bicop(pair.family, pair.parameters, pair.rotation), CELLS))
+        )
+    points = cells_as_points(first, second, CELLS) if grid else rows_as_points(first, second)
+    return lambda pair: point_loglik(pair, points)
+
+
+def point_loglik(pair: FittedPair, points: Points) -> float:
+    """Sum of log densities."""
+    density = bicop(pair.family, pair.parameters, pair.rotation, points.kinds).pdf(points.at)
+    logs = np.log(np.maximum(np.nan_to_num(density, nan=1e-20), 1e-20))
+    return float(logs.sum() if points.weights is None else points.weights @ logs)
