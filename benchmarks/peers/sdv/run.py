@@ -20,6 +20,7 @@ KINDS = {"category": "categorical", "ordinal": "categorical", "boolean": "boolea
 
 def main() -> None:
     """Fit and write."""
+    import sdv
     import sdv.single_table as models
     from sdv.metadata import Metadata
 
@@ -34,8 +35,11 @@ def main() -> None:
     options = {} if kind == "gaussian" else {"epochs": int(os.environ.get("SDV_EPOCHS", "300"))}
     made = {"gaussian": "GaussianCopulaSynthesizer", "ctgan": "CTGANSynthesizer", "tvae": "TVAESynthesizer"}[kind]
     model = getattr(models, made)(metadata, **options)
-    model.fit(task.values)
-    task.write_values(model.sample(task.rows), PROMISE)
+    # Since version 2 it takes and gives tables by name.
+    by_name = int(sdv.__version__.split(".")[0]) >= 2
+    model.fit({"table": task.values} if by_name else task.values)
+    out = model.sample(task.rows)
+    task.write_values(out["table"] if isinstance(out, dict) else out, PROMISE)
 
 
 if __name__ == "__main__":
