@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sklar.errors import SklarError
     from sklar.pipeline.compare import compare
     from sklar.pipeline.compare_result import Compared
+    from sklar.pipeline.attack import Attack, attack
+    from sklar.pipeline.audit import Audit, audit
     from sklar.pipeline.draft import draft_schema
     from sklar.pipeline.evaluate import Evaluation, evaluate
     from sklar.pipeline.fit import fit
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     "AtMost": "sklar.schema",
+    "Attack": "sklar.pipeline.attack",
+    "Audit": "sklar.pipeline.audit",
     "Boolean": "sklar.schema",
     "Category": "sklar.schema",
     "Compared": "sklar.pipeline.compare_result",
@@ -51,6 +55,8 @@ _HOMES: dict[str, str] = {
     "Schema": "sklar.schema",
     "SklarError": "sklar.errors",
     "compare": "sklar.pipeline.compare",
+    "attack": "sklar.pipeline.attack",
+    "audit": "sklar.pipeline.audit",
     "draft_schema": "sklar.pipeline.draft",
     "evaluate": "sklar.pipeline.evaluate",
     "fit": "sklar.pipeline.fit",
@@ -59,6 +65,8 @@ _HOMES: dict[str, str] = {
 
 __all__ = [
     "AtMost",
+    "Attack",
+    "Audit",
     "Boolean",
     "Category",
     "Compared",
@@ -75,6 +83,8 @@ __all__ = [
     "Schema",
     "SklarError",
     "compare",
+    "attack",
+    "audit",
     "draft_schema",
     "evaluate",
     "fit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,11 @@ class Model:
     def releases(self) -> tuple[Recorded, ...]:
         """Every noisy value the model was made from, step by step."""
         return self._stored.recorded
+
+    @property
+    def fit_facts(self) -> Mapping[str, Any]:
+        """How it was fitted, as plain data: method, options, budget, allowance, unit, steps, seed."""
+        return self._stored.fit
 
     @property
     def table_model(self) -> TableModel:
@@ -131,6 +136,59 @@ class Model:
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
         conditions = read_conditions(self.schema, given)
         return count_interval(model, allowed_codes(self.schema, conditions), generator(seed), coverage)
+
+    def sample_spark(
+        self,
+        n: int,
+        *,
+        spark: Any = None,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        part_rows: int | None = None,
+    ) -> Any:
+        """Independent synthetic rows as a Spark data frame, drawn by the executors: the rows of `stream`, in any order.
+
+        Args:
+            n: How many rows.
+            spark: The Spark session; by default the active one.
+            seed: Any whole number; the same seed gives the same rows. The frame is the same however often it is used.
+            given: Conditions on columns, as in `sample`.
+            part_rows: Rows of a partition, rounded up to whole blocks of 65,536; about a million by default.
+        """
+        from sklar.pipeline.sample_spark import spark_frame
+
+        return spark_frame(self._stored, n, spark=spark, seed=seed, given=given, part_rows=part_rows)
+
+    def sample_parts(
+        self,
+        folder: str | PathLike[str],
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        part_rows: int | None = None,
+        workers: int | None = None,
+        written: Callable[[int], None] | None = None,
+    ) -> int:
+        """Independent synthetic rows as a folder of Parquet files, any number of them; gives the number of rows.
+
+        The rows are those of `stream` for the same seed. Repeat a run that was cut short, and it goes on.
+
+        Args:
+            folder: Where to.
+            n: How many rows; by default the noisy number of rows of the fitted table.
+            seed: Any whole number; the same seed gives the same rows.
+            given: Conditions on columns, as in `sample`.
+            part_rows: Rows of a part, rounded up to whole blocks of 65,536; about a million by default.
+            workers: Number of processes, by default one for each usable core.
+            written: Told the number of rows after each part.
+        """
+        from sklar.pipeline.sample_parts import sample_to_parts
+
+        return sample_to_parts(
+            self._stored, folder, self.rows_estimate if n is None else n, seed=seed, given=given, part_rows=part_rows,
+            workers=workers, written=written,
+        )  # fmt: skip
 
     def inspect(self) -> dict[str, Any]:
         """Claim, budget by step, margins and structure, as plain data."""

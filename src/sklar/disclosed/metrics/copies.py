@@ -81,13 +81,13 @@ def _warning(hits: float, expected: float, lone: float, lone_expected: float, ro
 
 def _hits(real: ExactTable, other: ExactTable) -> tuple[float, float, float]:
     """Shares of: other rows that equal a real row; lone real rows among the other rows; real rows that are not lone."""
-    keys, counts = np.unique(_keys(real), return_counts=True)
-    others, lone = _keys(other), keys[counts == 1]
+    keys, counts = np.unique(row_keys(real), return_counts=True)
+    others, lone = row_keys(other), keys[counts == 1]
     found = float(np.isin(lone, others).mean()) if len(lone) else 0.0
     return float(np.isin(others, keys).mean()), found, 1.0 - len(lone) / real.rows
 
 
-def _keys(table: ExactTable) -> npt.NDArray[Any]:
+def row_keys(table: ExactTable) -> npt.NDArray[Any]:
     """A 64-bit hash of the codes of each row; two different rows collide with a chance of about 1e-19."""
     key = np.full(table.rows, 0x9E3779B97F4A7C15, dtype=np.uint64)
     for name in table.names:

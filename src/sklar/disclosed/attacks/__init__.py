@@ -1,0 +1,1 @@
+"""Attacks on a release, run with the real rows at hand and without noise: for the custodian's eyes only."""

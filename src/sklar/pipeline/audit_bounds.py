@@ -1,0 +1,148 @@
+"""From statistics of fits on two neighbouring tables to bounds on the privacy that was lost.
+
+Gaussian noise: telling the tables apart is telling N(0, 1) from N(mu, 1) (Dong, Roth, Su 2022). mu is estimated as the
+difference of the means over the common spread, and the bound on mu becomes an epsilon at the claim's delta: epsilon at
+delta 1e-9 itself would take billions of fits to see. Laplace noise: for an event E, P'(E) <= e^epsilon P(E) + delta, so
+that exact bounds on two shares (Clopper and Pearson 1934) bound epsilon from below. The event, a threshold, is chosen
+on other fits than those it is tried on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
+
+Floats = npt.NDArray[np.float64]
+POWER = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded:
+    """An estimate with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, float]:
+        """As plain data."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def mu_interval(one: Floats, other: Floats, tail: float) -> Bounded:
+    """mu = (mean' - mean) / common spread, with the error of a standardized difference.
+
+    Its variance is 1/n + 1/n' + mu^2 / (2 (n + n')) to first order (Hedges 1981).
+    """
+    n, m = len(one), len(other)
+    spread = math.sqrt((one.var(ddof=1) * (n - 1) + other.var(ddof=1) * (m - 1)) / (n + m - 2))
+    if spread <= 0:
+        gap = float(other.mean() - one.mean())
+        return (
+            Bounded(value=math.inf, low=math.inf, high=math.inf) if gap > 0 else Bounded(value=0.0, low=0.0, high=0.0)
+        )
+    mu = float(other.mean() - one.mean()) / spread
+    half = student(n + m - 2, 1 - tail) * math.sqrt(1 / n + 1 / m + mu**2 / (2 * (n + m)))
+    return Bounded(value=mu, low=mu - half, high=mu + half)
+
+
+def claimed_mu(epsilon: float, delta: float) -> float:
+    """mu of the Gaussian mechanism that has exactly this epsilon and delta."""
+    return 1.0 / analytic_gaussian_sigma(epsilon, delta)
+
+
+def implied_epsilon(mu: float, delta: float) -> float:
+    """The epsilon of a Gaussian trade-off at this delta."""
+    if mu <= 0 or analytic_gaussian_delta(1 / mu, 0.0) <= delta:
+        return 0.0
+    if not math.isfinite(mu):
+        return math.inf
+    low, high = 0.0, 1.0
+    while analytic_gaussian_delta(1 / mu, high) > delta:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if analytic_gaussian_delta(1 / mu, middle) > delta else (low, middle)
+    return high
+
+
+def seen_mu(mu: float, n: int, m: int, tail: float) -> float:
+    """The least mu that would have been told from this one with a chance of 90%."""
+    return mu + (student(n + m - 2, 1 - tail) + quantile(POWER)) * math.sqrt(1 / n + 1 / m)
+
+
+def epsilon_low(
+    train: tuple[Floats, Floats], test: tuple[Floats, Floats], delta: float, tail: float
+) -> tuple[float, float]:
+    """A lower bound on epsilon, and the threshold behind it, chosen on the training fits."""
+    best, threshold, upper = -math.inf, 0.0, True
+    for candidate in np.unique(np.quantile(np.concatenate(train), np.linspace(0.005, 0.995, 100))):
+        for above in (True, False):
+            bound = _bound(train, float(candidate), above, delta, tail)
+            if bound > best:
+                best, threshold, upper = bound, float(candidate), above
+    return max(0.0, _bound(test, threshold, upper, delta, tail)), threshold
+
+
+def _bound(groups: tuple[Floats, Floats], threshold: float, above: bool, delta: float, tail: float) -> float:
+    """For the event "statistic above (or not above) the threshold", which is likelier on the second (first) table."""
+    one, other = groups
+    hits = [int((group > threshold).sum()) if above else int((group <= threshold).sum()) for group in groups]
+    likely, rare = (
+        ((hits[1], len(other)), (hits[0], len(one))) if above else ((hits[0], len(one)), (hits[1], len(other)))
+    )
+    low, high = share_low(*likely, tail / 2), share_high(*rare, tail / 2)
+    return math.log((low - delta) / high) if low > delta and high > 0 else -math.inf
+
+
+def laplace_power(epsilon: float, draws: int, n: int, tail: float, delta: float, rng: np.random.Generator) -> float:
+    """The least epsilon that would have been told from the claimed one, for a loss made of so many equal draws.
+
+    Fits with smaller and smaller noise are made up (from the continuous law), and their expected counts are judged.
+    """
+    factor = 1.0
+    while factor < 16:
+        factor *= 1.1
+        each = factor * epsilon / draws
+        noise = rng.laplace(size=(20_000, draws)) / each
+        one = (np.abs(noise) - np.abs(noise - 1)).sum(axis=1) * epsilon / draws
+        other = (np.abs(noise + 1) - np.abs(noise)).sum(axis=1) * epsilon / draws
+        for threshold in np.unique(np.quantile(one, np.linspace(0.02, 0.98, 49))):
+            likely, rare = float((other > threshold).mean()), float((one > threshold).mean())
+            low, high = share_low(round(likely * n), n, tail / 2), share_high(round(rare * n), n, tail / 2)
+            if low > delta and math.log((low - delta) / high) > epsilon:
+                return factor * epsilon
+    return math.inf
+
+
+def share_low(hits: int, trials: int, tail: float) -> float:
+    """The least share for which as many hits or more have a chance of at least `tail`."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(hits, trials - hits + 1, tail)) if hits > 0 else 0.0
+
+
+def share_high(hits: int, trials: int, tail: float) -> float:
+    """The greatest share for which as many hits or fewer have a chance of at least `tail`."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
+
+
+def student(degrees: int, share: float) -> float:
+    """Quantile of Student's distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, share))
+
+
+def quantile(share: float) -> float:
+    """Of the normal distribution."""
+    from scipy.special import ndtri
+
+    return float(ndtri(share))

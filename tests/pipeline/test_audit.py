@@ -1,0 +1,174 @@
+"""The audit: true claims pass, planted faults are caught, and bounds cover what they should."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sklar
+import sklar.private.door as door_module
+from sklar.accounting.noise import Noise
+from sklar.errors import UsageError
+from sklar.methods.registry import METHODS
+from sklar.pipeline.audit_bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power, mu_interval
+from sklar.pipeline.audit_statistic import noise_moments
+from sklar.pipeline.audit_tables import audit_pairs, audit_schema
+
+SURE = 1 - 1e-6
+"""All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""
+PAIRS = ("lone label", "all null")
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("independent", {"repair": "clip"}),
+    ("independent", {"repair": "clip", "delta": 0.0}),
+    ("independent", {"repair": "clip", "neighbours": "replace"}),
+    ("vine", {}),
+    ("dpcopula-kendall", {}),
+    ("dpcopula-mle", {}),
+    ("dpcopula-hybrid", {}),
+    ("dpc-gauss", {"rounds": 0, "bins": 3}),
+    ("dpc-laplace", {"rounds": 0, "bins": 3}),
+]
+
+
+def test_every_method_is_audited() -> None:
+    assert {name for name, _ in CASES} == set(METHODS)
+
+
+@pytest.mark.parametrize(("method", "options"), CASES, ids=str)
+def test_true_claims_pass(method: str, options: dict[str, Any]) -> None:
+    found = sklar.audit(method, 1.0, runs=10, pairs=["extreme value"], confidence=SURE, **options)
+    assert found.passed, found.verdict
+    assert found.epsilon_low <= 1.0 < found.visible
+    assert "proves nothing" in found.verdict
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_statistic_has_the_stated_spread_and_shift() -> None:
+    """At a large epsilon mu is large, and few fits show it: about that of the claim, since the pair is a worst case."""
+    found = sklar.audit("independent", 8.0, pairs=PAIRS, runs=60, repair="clip", confidence=SURE)
+    assert found.passed and len(found.pairs) == 2
+    for pair in found.pairs:
+        assert pair.mu is not None and pair.noise is not None and found.claimed_mu is not None
+        assert pair.stated_mu == pytest.approx(found.claimed_mu, rel=0.02)
+        assert pair.mu.low < found.claimed_mu < pair.mu.high
+        assert pair.noise.low < 1 < pair.noise.high
+
+
+def halved(tables: Sequence[np.ndarray], noises: Sequence[Noise]) -> Any:
+    return REAL_NOISE(tables, [replace(noise, scale=noise.scale / 2) for noise in noises])
+
+
+REAL_NOISE = door_module.add_noise_to_all
+
+
+def test_halved_noise_is_caught_by_its_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """500 residuals with half their spread: their mean square is 30 standard errors off."""
+    monkeypatch.setattr(door_module, "add_noise_to_all", halved)
+    found = sklar.audit("independent", 1.0, runs=20, pairs=["lone label"], confidence=SURE, repair="clip")
+    assert not found.passed and "times the spread" in found.verdict and "CONTRADICTED" in found.verdict
+
+
+def test_halved_noise_is_caught_by_mu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """mu is 2.5, twice the claimed one, with an error of 0.2; below a bound of 1.6 it comes once in 1e5 audits."""
+    monkeypatch.setattr(door_module, "add_noise_to_all", halved)
+    found = sklar.audit("independent", 8.0, runs=220, pairs=["lone label"], confidence=0.9, repair="clip")
+    assert any("by the estimate of mu" in fault for fault in found.pairs[0].faults)
+
+
+def test_noise_that_repeats_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def seeded(tables: Sequence[np.ndarray], noises: Sequence[Noise]) -> list[np.ndarray]:
+        rng = np.random.default_rng(0)
+        return [t + np.rint(rng.normal(0, n.scale, t.shape)).astype(np.int64) for t, n in zip(tables, noises)]  # noqa: B905
+
+    monkeypatch.setattr(door_module, "add_noise_to_all", seeded)
+    found = sklar.audit("independent", 1.0, runs=20, pairs=["all null"], confidence=SURE, repair="clip")
+    assert any("the noise repeats" in fault for fault in found.pairs[0].faults)
+
+
+def test_a_table_left_without_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lazy(tables: Sequence[np.ndarray], noises: Sequence[Noise]) -> list[np.ndarray]:
+        return [*REAL_NOISE(tables[:-1], noises[:-1]), tables[-1]]
+
+    monkeypatch.setattr(door_module, "add_noise_to_all", lazy)
+    found = sklar.audit("independent", 1.0, runs=20, pairs=["lone label"], confidence=SURE, repair="clip")
+    assert not found.passed
+
+
+def test_scales_that_do_not_add_up_to_the_claim_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table gets the whole budget and the ledger is told otherwise; no fit needs to be unlucky."""
+    real_count, real_events = door_module.PrivateDoor._count, door_module.count_events
+    wide: list[Noise] = []
+
+    def greedy(self: Any, specs: Any, noises: Any, label: str, request: Any) -> Any:
+        wide[:] = noises
+        return real_count(self, specs, [replace(n, scale=n.scale / len(noises) ** 0.5) for n in noises], label, request)
+
+    monkeypatch.setattr(door_module.PrivateDoor, "_count", greedy)
+    monkeypatch.setattr(door_module, "count_events", lambda noises, label, unit: real_events(wide, label, unit))
+    found = sklar.audit("independent", 1.0, runs=10, pairs=["lone label"], confidence=SURE, repair="clip")
+    assert any("too small for the claim" in fault for fault in found.pairs[0].faults)
+
+
+def test_laplace_is_bounded_by_counting() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.laplace(size=(4, 4000)) / 3.0  # epsilon 3
+    ratio = [3 * (np.abs(x + at) - np.abs(x + at - 1)) for x, at in zip(noise, (0, 1, 0, 1), strict=True)]
+    low, _ = epsilon_low((ratio[0], ratio[1]), (ratio[2], ratio[3]), 0.0, 1e-3)
+    assert 2.0 < low <= 3.0
+    swapped, _ = epsilon_low((ratio[0], ratio[2]), (ratio[2], ratio[0]), 0.0, 1e-3)
+    assert swapped == 0.0
+
+
+def test_mu_covers() -> None:
+    rng = np.random.default_rng(1)
+    outside = 0
+    for _ in range(500):
+        found = mu_interval(rng.normal(0, 2, 60), rng.normal(1, 2, 60), 0.025)
+        outside += not found.low <= 0.5 <= found.high
+    assert outside <= 45  # 5% of 500 is 25, with a standard deviation of 5
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.3, 1e-6), (8.0, 1e-9)])
+def test_mu_and_epsilon_are_inverse(epsilon: float, delta: float) -> None:
+    assert implied_epsilon(claimed_mu(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-6)
+    assert implied_epsilon(0.0, delta) == 0.0 and implied_epsilon(-1.0, delta) == 0.0
+
+
+def test_more_runs_see_smaller_violations() -> None:
+    few, many = (laplace_power(1.0, 2, runs, 1e-2, 0.0, np.random.default_rng(0)) for runs in (200, 20_000))
+    assert 1.0 < many < few
+
+
+def test_moments_of_noise() -> None:
+    assert noise_moments(Noise(kind="gaussian", scale=8.0)) == pytest.approx((64.0, 3 * 64.0**2), rel=1e-9)
+    variance, fourth = noise_moments(Noise(kind="laplace", scale=50.0))
+    assert variance == pytest.approx(2 * 50**2, rel=1e-3) and fourth == pytest.approx(24 * 50**4, rel=1e-2)
+    assert noise_moments(Noise(kind="gaussian", scale=0.3))[0] < 0.09
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_pairs_are_neighbours(relation: Any) -> None:
+    for pair in audit_pairs("vine", relation):
+        one, other = pair.one.to_pylist(), pair.other.to_pylist()
+        assert other[: len(one) - 1] == one[:-1] and set(pair.one.column_names) == set(audit_schema().names)
+        assert len(other) - len(one) == (1 if relation == "add-remove" else 0) and one[-1] != other[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "magic"}, "no method 'magic'"),
+        ({"method": "independent", "runs": 5}, "at least 10 runs"),
+        ({"method": "independent", "pairs": ["nobody"]}, "no pair of neighbours 'nobody'"),
+        ({"method": "independent", "confidence": 1.0}, "confidence must be"),
+        ({"method": "dpcopula-kendall", "neighbours": "add-remove"}, "needs neighbours='replace'"),
+    ],
+)
+def test_bad_input_is_told(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        sklar.audit(**arguments)
