@@ -11,8 +11,8 @@ from sklar.errors import UnsupportedConditionError
 
 Codes = NDArray[np.int32]
 LEAST_FOUND = 30
-MOST_TRIED = 4_000_000
-BLOCK = 200_000
+MOST_TRIED = 1_000_000
+BLOCK = 100_000
 
 
 def draw_inside(
@@ -20,6 +20,8 @@ def draw_inside(
     rows: int,
     allowed: Mapping[int, NDArray[np.bool_]],
     rng: np.random.Generator,
+    *,
+    at_most: float = 1.0,
 ) -> tuple[Codes, float]:
     """Rows of a model whose codes are allowed, and how many independent rows they are worth.
 
@@ -30,14 +32,20 @@ def draw_inside(
         rows: How many rows.
         allowed: Masks over base codes by position of the column.
         rng: The randomness.
+        at_most: A bound on the share of rows inside, if one is known: hopeless searches are not begun.
 
     Raises:
-        UnsupportedConditionError: Fewer than 30 of four million rows are inside.
+        UnsupportedConditionError: Fewer than 30 of a million rows are inside.
     """
     if not allowed:
         return simulate(rows, rng), float(rows)
     kept: list[Codes] = []
     found = tried = 0
+    if at_most * MOST_TRIED < LEAST_FOUND / 3:
+        raise UnsupportedConditionError(
+            "too little of the model lies inside the given sets: one of them alone has a share of less than "
+            f"{LEAST_FOUND / 3 / MOST_TRIED:g}. Give wider sets."
+        )
     while found < max(rows, LEAST_FOUND) and tried < MOST_TRIED:
         block = simulate(int(np.clip(4 * rows, 20_000, BLOCK)), rng)
         kept.append(block[_inside(block, allowed)])

@@ -69,9 +69,10 @@ class ShirleyModel:
         """Rows inside given sets of base codes, by rejection, and how many independent rows they are worth.
 
         Raises:
-            UnsupportedConditionError: Fewer than 30 of four million rows are inside.
+            UnsupportedConditionError: Fewer than 30 of a million rows are inside.
         """
-        return draw_inside(self.simulate, rows, allowed, rng)
+        shares = [float(self.margins[j].dense()[np.asarray(mask, dtype=bool)].sum()) for j, mask in allowed.items()]
+        return draw_inside(self.simulate, rows, allowed, rng, at_most=min(shares, default=1.0))
 
     def uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
         """Independent draws of the vine's variables."""

@@ -69,6 +69,8 @@ def fit_vine(steps: Steps, options: Options, rng: np.random.Generator) -> Disclo
         level = variables - 1  # fewer variables than columns: some are constant
     vine = fit_rvine(
         pseudo_observations(steps, options, rng),
+        lower=steps.lower,
+        discrete=steps.discrete if options.ties == "discrete" else None,
         families=options.families,
         criterion=options.criterion,
         selection=options.selection,

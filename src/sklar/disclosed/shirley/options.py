@@ -10,7 +10,7 @@ from sklar.schema.table import Schema
 
 Encoder = Literal["ordinal", "one-hot", "woe", "glmm"]
 Mechanism = Literal["laplace", "geometric", "gaussian"]
-Ties = Literal["edge", "spread"]
+Ties = Literal["edge", "spread", "discrete"]
 SUPERVISED = ("woe", "glmm")
 CRITERIA = ("spearman", "kendall", "hoeffd", "mcor")
 SELECTIONS = ("aic", "bic", "loglik")
@@ -36,8 +36,8 @@ class Options:
         selection: How the family of a pair is chosen: aic, bic or loglik.
         families: A set ("all", "parametric", "itau", "one-parameter", "elliptical", "gaussian", "nonparametric") or the
             name of one family.
-        ties: Where rows of one value are put on the uniform scale: "edge", the value F(x) as published, or "spread",
-            evenly over the step of F at x.
+        ties: Where rows of one value are put on the uniform scale: "edge", the value F(x) as published;
+            "spread", evenly over the step of F at x; "discrete", by discrete pair copulas.
         match_ranks: Whether pair copulas of the first tree are adjusted to the rank correlation of the rows (not in
             the paper).
     """
