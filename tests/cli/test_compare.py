@@ -59,6 +59,8 @@ def test_tables_for_people_and_json_for_machines(work: Path) -> None:
     [
         (["t.csv", "-s", "t.toml", "-o", "out", "-e", "x"], "0.5,1,3", 2),
         (["t.csv", "-s", "t.toml", "-o", "out", "--peer", "x"], "NAME='command'", 2),
+        (["t.csv", "-s", "t.toml", "-o", "out", "-O", "depth=2"], "METHOD.KEY=VALUE", 2),
+        (["t.csv", "-s", "t.toml", "-o", "out", "-O", "vine.nonsense=2"], "nonsense", 1),
         (["-s", "t.toml", "-o", "out"], "name the file", 2),
         (["t.csv", "-s", "t.toml"], "output", 2),
         (["t.csv", "-s", "t.toml", "-o", "out", "-m", "nonsense"], "nonsense", 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from sklar.cli.options import (
     NullValues,
     SchemaFile,
     Sql,
+    read_options,
     reader_options,
     require_data,
 )
@@ -37,6 +38,10 @@ def command(
     file: DataFile = None,
     methods: Annotated[str, typer.Option("--methods", "-m", help="Names from `sklar methods`.")] = "vine,independent",
     epsilons: Annotated[str, typer.Option("--epsilons", "-e", help="Privacy budgets.")] = "1",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-O", metavar="METHOD.KEY=VALUE", help="An option of one method; repeatable."),
+    ] = None,
     delta: Delta = 1e-9,
     folds: Annotated[int, typer.Option("--folds", "-k", help="Each is held out once.")] = 5,
     target: Annotated[str | None, typer.Option("--target", help="Column to predict from the others.")] = None,
@@ -79,7 +84,7 @@ def command(
     budgets = numbers(epsilons)
     with step_bar("comparing") as progress:
         found = compare(
-            file, schema, _words(methods) or [], budgets, folds, target=target, peers=read_peers(peer),
+            file, schema, read_methods(methods, option), budgets, folds, target=target, peers=read_peers(peer),
             metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
             retry=retry, reader=reader_options(delimiter, encoding, null_value, sql), progress=progress,
@@ -97,6 +102,22 @@ def numbers(text: str) -> list[float]:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise typer.BadParameter(f"write numbers as 0.5,1,3; found {text!r}", param_hint="--epsilons") from None
+
+
+def read_methods(text: str, options: list[str] | None) -> list[str] | dict[str, dict[str, Any]]:
+    """Names of methods, with the options of each if there are any."""
+    names = _words(text) or []
+    found: dict[str, dict[str, Any]] = {name: {"method": name} for name in names}
+    if len(found) < len(names):
+        return names
+    for word in options or ():
+        name, dot, rest = word.partition(".")
+        if not dot or name not in found:
+            raise typer.BadParameter(
+                f"write METHOD.KEY=VALUE for a method of --methods; found {word!r}", param_hint="-O"
+            )
+        found[name].update(read_options([rest]))
+    return found
 
 
 def read_peers(texts: list[str] | None) -> dict[str, str]:

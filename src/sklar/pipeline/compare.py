@@ -99,7 +99,7 @@ def compare(
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     require_target(target, facts)
-    systems, budgets = read_systems(methods, peers or {}, target), read_epsilons(epsilons)
+    systems, budgets = read_systems(methods, peers or {}, target, facts), read_epsilons(epsilons)
     _require_budgets(systems, budgets, delta, facts)
     folds, seed = require_whole(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
     chosen, wanted = read_metrics(metrics, target), require_attacks(attacks)

@@ -114,13 +114,16 @@ def plan_cells(systems: Sequence[System], epsilons: Sequence[float], folds: int)
 
 
 def read_systems(
-    methods: Sequence[str] | Mapping[str, Mapping[str, Any]], peers: Mapping[str, str], target: str | None
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]],
+    peers: Mapping[str, str],
+    target: str | None,
+    schema: Schema,
 ) -> tuple[System, ...]:
-    """The systems; unknown methods, wrong options and names that clash are refused."""
+    """The systems; unknown methods, options that do not fit the schema, and names that clash are refused."""
     if isinstance(methods, str):
         methods = methods.split(",")
     named = methods if isinstance(methods, Mapping) else {name: {"method": name} for name in methods}
-    found = [*(_method(name, dict(facts), target) for name, facts in named.items())]
+    found = [*(_method(name, dict(facts), target, schema) for name, facts in named.items())]
     found += [read_peer(name, command) for name, command in peers.items()]
     if not found:
         raise UsageError("name at least one method or peer to compare")
@@ -130,16 +133,16 @@ def read_systems(
     return tuple(found)
 
 
-def _method(name: str, facts: dict[str, Any], target: str | None) -> System:
+def _method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
     method = str(facts.pop("method", name))
     _require_name(name)
     disclosed = find_disclosed(method)
     chosen = METHODS[method] if disclosed is None else disclosed
-    chosen.read_options(facts)
+    told = target is not None and chosen.takes_target and "target" not in facts
+    chosen.check(schema, chosen.read_options({**facts, **({"target": target} if told else {})}))
     return System(
         name=name, kind="private" if disclosed is None else "disclosed", method=method, options=facts,
-        budgeted=disclosed is None or disclosed.takes_epsilon,
-        target=target is not None and chosen.takes_target and "target" not in facts,
+        budgeted=disclosed is None or disclosed.takes_epsilon, target=told,
     )  # fmt: skip
 
 
