@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklar.disclosed.shirley.steps import Steps
 
 Floats = NDArray[np.float64]
-CELLS = 96
+CELLS = 128
 """Cells of the unit interval over which correlations of copulas are summed."""
 
 

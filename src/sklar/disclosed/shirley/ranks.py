@@ -50,13 +50,14 @@ def match_ranks(vine: DisclosedVine, steps: Steps) -> DisclosedVine:
 def copula_correlation(copula: pv.Bicop, one: RankAxis, two: RankAxis) -> float:
     """Rank correlation of rows drawn from a copula and put on the levels of two columns.
 
-    Each point of the first axis spreads over the cells of the second by increments of h(u, v) = P(V <= v | U = u).
-    Kernel estimates have margins that are not quite uniform; ranks are taken within the table that is drawn.
+    A sampler draws the first column of an edge given the second: each point of the second axis spreads over the cells
+    of the first by increments of h(u, v) = P(U <= u | V = v). Kernel estimates have margins that are not quite uniform;
+    ranks are taken within the table that is drawn.
     """
-    u, v = np.repeat(one.points, len(two.borders)), np.tile(two.borders, len(one.points))
-    h = np.asarray(copula.hfunc1(np.asfortranarray(np.column_stack([u, v])))).reshape(len(one.points), -1)
-    cells = one.weights[:, None] * np.diff(h, axis=1, prepend=0.0, append=1.0)
-    return table_correlation(np.add.reduceat(np.add.reduceat(cells, one.firsts, axis=0), two.firsts, axis=1))
+    u, v = np.tile(one.borders, len(two.points)), np.repeat(two.points, len(one.borders))
+    h = np.asarray(copula.hfunc2(np.asfortranarray(np.column_stack([u, v])))).reshape(len(two.points), -1)
+    cells = two.weights[:, None] * np.diff(h, axis=1, prepend=0.0, append=1.0)
+    return table_correlation(np.add.reduceat(np.add.reduceat(cells, two.firsts, axis=0), one.firsts, axis=1))
 
 
 def _matched(family: str, rotation: int, values: Floats, one: RankAxis, two: RankAxis) -> tuple[Floats, float] | None:

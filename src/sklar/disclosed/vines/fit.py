@@ -53,8 +53,8 @@ def fit_rvine(
     """A vine copula of rows of pseudo-observations.
 
     The fast engine finds each pair copula from counts of cells, polished on the rows where these are few; beyond
-    10 x 32^2 rows it works on counts alone, so that time hardly grows with rows. Nonparametric families, "mcor" and
-    an automatic truncation are left to pyvinecopulib's own.
+    10 x 32^2 rows it works on counts alone, so that time hardly grows with rows. Kernel estimates ("tll") are made
+    of at most 10,000 rows. "mcor" and an automatic truncation are left to pyvinecopulib's own.
 
     Args:
         u: Pseudo-observations, rows x columns, inside (0, 1); F(x) in discrete columns.
@@ -77,7 +77,7 @@ def fit_rvine(
     kinds = np.zeros(checked.shape[1], bool) if discrete is None else np.asarray(discrete, dtype=bool)
     _check_settings(criterion, selection, truncation, structure, order, len(kinds))
     data = _with_limits(checked, lower, kinds)
-    if engine == "fast" and criterion != "mcor" and truncation != "auto" and "tll" not in family_names(families):
+    if engine == "fast" and criterion != "mcor" and truncation != "auto":
         return _grow(checked, lower, kinds, families, criterion, selection, truncation, structure, order)
     controls = _controls(families, criterion, selection, truncation, threads)
     vine = _select(data, kinds, controls, structure, order)

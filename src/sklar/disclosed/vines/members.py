@@ -74,13 +74,16 @@ KINDS: dict[str, Kind] = {
     "joe": Kind(grid=tuple((x,) for x in (1.03, 1.08, 1.15, 1.23, 1.32, 1.42, 1.55, 1.7, 1.9, 2.15, 2.45, 2.85, 3.4,
                                           4.2, 5.3, 7.0, 10.0, 16.0, 26.0)),
                 free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(29.9,)),
-    "bb1": Kind(grid=_box((0.08, 0.25, 0.5, 0.9, 1.5, 2.4, 4.0, 6.0), (1.04, 1.15, 1.35, 1.7, 2.4, 3.6, 5.5)),
+    "bb1": Kind(grid=_box((0.08, 0.2, 0.35, 0.55, 0.8, 1.2, 1.8, 2.6, 4.0, 6.0),
+                          (1.04, 1.12, 1.25, 1.4, 1.6, 1.9, 2.4, 3.1, 4.2, 6.0)),
                 free=(_above(0.0), _above(1.0)), turns=True, lower=(1e-4, 1.0001), upper=(6.99, 6.99)),
     "bb6": Kind(grid=_box((1.08, 1.25, 1.5, 2.0, 3.0, 4.8), (1.08, 1.25, 1.6, 2.3, 3.5, 6.0)),
                 free=(_above(1.0), _above(1.0)), turns=True, lower=(1.0001, 1.0001), upper=(5.99, 7.99)),
-    "bb7": Kind(grid=_box((1.06, 1.2, 1.4, 1.7, 2.3, 3.3, 5.0), (0.06, 0.2, 0.45, 0.8, 1.4, 2.5, 5.0, 12.0)),
+    "bb7": Kind(grid=_box((1.05, 1.13, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 4.8),
+                          (0.06, 0.15, 0.3, 0.5, 0.75, 1.1, 1.6, 2.5, 4.0, 7.0, 14.0)),
                 free=(_above(1.0), _above(0.0)), turns=True, lower=(1.0001, 0.0101), upper=(5.99, 24.9)),
-    "bb8": Kind(grid=_box((1.2, 1.5, 2.0, 2.7, 3.7, 5.2, 7.4), (0.35, 0.55, 0.7, 0.82, 0.9, 0.96)),
+    "bb8": Kind(grid=_box((1.2, 1.4, 1.7, 2.0, 2.4, 2.9, 3.5, 4.2, 5.0, 6.0, 7.4),
+                          (0.35, 0.45, 0.55, 0.63, 0.7, 0.76, 0.82, 0.87, 0.91, 0.95, 0.98)),
                 free=(_above(1.0), _between()), turns=True, lower=(1.0001, 1e-3), upper=(7.99, 0.9999)),
     "tawn": Kind(grid=_box((0.25, 0.55, 0.85, 0.99), (0.25, 0.55, 0.85, 0.99), (1.3, 1.8, 2.8, 5.0, 11.0)),
                  free=(_between(), _between(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
@@ -104,7 +107,9 @@ def bicop(family: str, parameters: Floats, rotation: int = 0, kinds: tuple[str, 
     """The member in pyvinecopulib."""
     import pyvinecopulib as pv
 
-    shaped = np.asfortranarray(np.asarray(parameters, dtype=np.float64).reshape(-1, 1))
+    values = np.asarray(parameters, dtype=np.float64)
+    lines = round(len(values) ** 0.5) if family == "tll" else len(values)  # a kernel estimate is a square of values
+    shaped = np.asfortranarray(values.reshape(lines, -1))
     return pv.Bicop.from_family(getattr(pv.BicopFamily, family), rotation, shaped, var_types=list(kinds))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.disclosed.vines.conditioning import given_first, given_second
+from sklar.disclosed.vines.kernel_pair import or_kernel
 from sklar.disclosed.vines.nodes import Node
 from sklar.disclosed.vines.pairs import FittedPair, fit_pair
 from sklar.model.spanning import maximum_spanning_tree
@@ -90,6 +91,8 @@ def grow(
         for first, second, given in choose(level, grown[-1] if grown else [], ranks):
             one, two = ranks.node(first, given), ranks.node(second, given)
             pair = fit_pair(one, two, settings.families, settings.selection, grid=settings.grid)
+            if "tll" in settings.families:
+                pair = or_kernel(pair, one, two, settings.selection, grid=settings.grid)
             fitted.append(GrownEdge(first=first, second=second, given=given, pair=pair))
         for edge in fitted:
             ranks.add(edge)
