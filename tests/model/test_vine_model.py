@@ -198,3 +198,58 @@ def test_description_tells_the_trees():
     drawing = told["drawing"].splitlines()
     assert drawing[0] == "b"
     assert len(drawing) == 4
+
+
+def test_independent_rows_vary_as_independent_rows_do():
+    # 200 samples of 400 rows: the variance of a count over samples is n p (1 - p); its estimate has a standard error of
+    # 10%, so 45% off happens once in 100,000 seeds, and the seed is fixed.
+    model = make_model()
+    rng = np.random.default_rng(21)
+    counts = np.array([np.bincount(model.simulate(400, rng)[:, 0], minlength=SIZES[0]) for _ in range(200)])
+    share = counts.mean(axis=0) / 400
+    ratio = counts.var(axis=0, ddof=1) / (400 * share * (1 - share))
+    assert np.all(np.abs(ratio - 1) < 0.45)
+
+
+def test_independent_rows_follow_vine_times_cut_weights():
+    from sklar.model.calibration import log_weights
+    from sklar.model.scale import codes_at
+
+    model = make_model()
+    rng = np.random.default_rng(22)
+    particles = simulate_vine(model.vine, 400_000, rng)
+    weights = np.exp(log_weights(model.calibration, model.scales, particles))
+    codes = np.column_stack([codes_at(scale, particles[:, j]) for j, scale in enumerate(model.scales)])
+    rows = model.simulate(200_000, rng)
+    for a, b in ALL_PAIRS:
+        wanted = np.bincount(codes[:, a] * SIZES[b] + codes[:, b], weights, SIZES[a] * SIZES[b]) / weights.sum()
+        found = np.bincount(rows[:, a] * SIZES[b] + rows[:, b], minlength=SIZES[a] * SIZES[b]) / len(rows)
+        assert np.all(np.abs(found - wanted) < 6 * np.sqrt(wanted / 100_000) + 1e-4)
+
+
+def test_triples_of_the_pool_are_what_its_particles_say():
+    from sklar.model.calibration import part_codes
+    from sklar.model.rounding_triples import pair_axes, triple_cells
+
+    model = make_model()
+    particles = simulate_vine(model.vine, 500, np.random.default_rng(23))
+    cells, counts = triple_cells(model.calibration, model.scales, particles, np.random.default_rng(0))
+    assert sorted(pair_axes(model.calibration)) == [0, 2, 3]
+    codes = part_codes(model.calibration.partitions, model.scales, particles)
+    sizes = [model.calibration.partitions[j].count for j in (0, 2, 3)]
+    assert counts == [int(np.prod(sizes))]
+    assert np.array_equal(cells[0], np.ravel_multi_index([codes[j].astype(int) for j in (0, 2, 3)], sizes))
+
+
+def test_large_samples_from_several_pools_follow_the_same_law(monkeypatch):
+    model = make_model()
+    monkeypatch.setattr("sklar.model.vine_model.LARGE_SAMPLE", 1_000)
+    monkeypatch.setattr("sklar.model.vine_model.ROWS_AT_A_TIME", 4_000)
+    many, few = (
+        model.simulate_rounded(20_000, np.random.default_rng(24)),
+        model.simulate(100_000, np.random.default_rng(25)),
+    )
+    for a, b in ALL_PAIRS:
+        one = np.bincount(many[:, a] * SIZES[b] + many[:, b], minlength=SIZES[a] * SIZES[b]) / len(many)
+        two = np.bincount(few[:, a] * SIZES[b] + few[:, b], minlength=SIZES[a] * SIZES[b]) / len(few)
+        assert 0.5 * np.abs(one - two).sum() < 0.03

@@ -17,6 +17,9 @@ NAME = "inspect"
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     json: Json = False,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the vine into this file, .svg or .png.", show_default=False)
+    ] = None,
 ) -> None:
     """Show what a model promises and holds.
 
@@ -25,10 +28,15 @@ def command(
     \b
     Example:
       sklar inspect people.sklar
+      sklar inspect people.sklar --plot vine.svg
     """
     from sklar.pipeline.fitted import load
 
     facts = load(model).inspect()
+    if plot is not None:
+        from sklar.pipeline.inspection import draw_structure
+
+        draw_structure(facts, plot)
     if json:
         show.as_json(facts)
         return

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from sklar.model.checkerboard import Checkerboard
+from sklar.model.denoise import mutual_information
+from sklar.model.paircopula import GaussianPair, IndependentPair
 from sklar.model.vine import Edge, Vine
 
 
 def describe_trees(vine: Vine, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Edges of every tree with their family and Kendall's tau; independent edges are only counted."""
+    """Edges of every tree with their family, Kendall's tau and strength; independent edges are only counted."""
     trees: list[dict[str, Any]] = []
     for level, tree in enumerate(vine.trees, start=1):
         told = [_edge(edge, names) for edge in tree if edge.family != "independent"]
-        told.sort(key=lambda edge: -abs(edge["tau"]))
+        told.sort(key=lambda edge: -edge["strength"])
         trees.append({"tree": level, "edges": told, "independent": len(tree) - len(told)})
     return trees
 
@@ -25,7 +30,21 @@ def _edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
         "given": [names[column] for column in edge.given],
         "family": edge.family,
         "tau": round(edge.tau, 4),
+        "strength": round(strength(edge.copula), 4),
     }
+
+
+def strength(copula: Checkerboard | GaussianPair | IndependentPair) -> float:
+    """Dependence of any shape on the scale of a correlation: sqrt(1 - exp(-2 I)), with I the mutual information.
+
+    For the Gaussian copula this is |correlation| (Joe, JASA 1989); unlike Kendall's tau it means something for nominal
+    columns too.
+    """
+    if isinstance(copula, GaussianPair):
+        return abs(copula.corr)
+    if isinstance(copula, IndependentPair):
+        return 0.0
+    return float(np.sqrt(-np.expm1(-2 * max(mutual_information(copula.mass), 0.0))))
 
 
 def draw_first_tree(vine: Vine, names: Sequence[str]) -> str:

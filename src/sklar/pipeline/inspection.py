@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sklar.errors import UsageError
 from sklar.model.margin import Margin
 from sklar.pipeline.modelfile import Stored
 from sklar.release.record import Recorded
@@ -33,6 +37,23 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
     if describe is not None:
         facts["structure"] = describe(stored.schema.modelled)
     return facts
+
+
+def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Draw the vine of a model, as told by `inspect_model`, into an .svg or .png file.
+
+    Raises:
+        UsageError: The model has no vine, or the file's name has another ending.
+    """
+    from sklar.report.canvas import write_picture
+    from sklar.report.vine_picture import draw_vine, picture_of
+
+    structure = facts.get("structure") or {}
+    if not structure.get("trees"):
+        raise UsageError(f"there is no vine to draw: a model of method '{facts['method']}' has none.")
+    columns = [margin["column"] for margin in facts["margins"]]
+    title = f"Vine of {len(columns)} columns ({facts['method']})"
+    write_picture(draw_vine(picture_of(structure, columns), title), Path(path))
 
 
 def _step(step: Recorded) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""A picture of a vine: tree one as a tree of columns, deeper trees as pairs of columns given others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklar.report.canvas import GRAY, Box, Canvas, Label, Line
+from sklar.report.colors import REAL, SYNTHETIC
+from sklar.report.vine_layout import Placed, lay_out_forest
+
+MARGIN, HEAD = 24.0, 58.0
+ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
+PAIR_ROW, PAIR_GAP = 50.0, 128.0
+LETTER = 6.7
+LONGEST_NAME = 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureEdge:
+    """One pair copula.
+
+    Attributes:
+        first: one of its two columns.
+        second: the other.
+        given: the columns it is conditioned on.
+        family: its name.
+        tau: Kendall's tau.
+        strength: dependence from 0 to 1 for the thickness of the line; |tau| if it is not told.
+    """
+
+    first: str
+    second: str
+    given: tuple[str, ...] = ()
+    family: str
+    tau: float
+    strength: float | None = None
+
+    @property
+    def thickness(self) -> float:
+        """Of the line, by strength: 1 to 9 pixels."""
+        return 1.0 + 8.0 * min(abs(self.tau) if self.strength is None else self.strength, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VinePicture:
+    """What is drawn: all columns, and the edges of every tree (edges without dependence may be left out)."""
+
+    columns: tuple[str, ...]
+    trees: tuple[tuple[PictureEdge, ...], ...]
+
+
+def picture_of(structure: Mapping[str, Any], columns: Sequence[str]) -> VinePicture:
+    """The picture of a vine as `inspect` tells about it: its `structure` with trees of edges."""
+    trees = tuple(tuple(_edge(edge) for edge in tree["edges"]) for tree in structure["trees"])
+    return VinePicture(columns=tuple(columns), trees=trees)
+
+
+def _edge(edge: Mapping[str, Any]) -> PictureEdge:
+    return PictureEdge(
+        first=edge["first"],
+        second=edge["second"],
+        given=tuple(edge["given"]),
+        family=edge["family"],
+        tau=float(edge["tau"]),
+        strength=edge.get("strength"),
+    )
+
+
+def draw_vine(vine: VinePicture, title: str = "Vine") -> Canvas:
+    """The drawing: tree one from left to right, below it the pairs of each deeper tree, strongest first."""
+    names = {column: shortened(column) for column in vine.columns}
+    box = max((len(name) for name in names.values()), default=4) * LETTER + 18
+    first = vine.trees[0] if vine.trees else ()
+    places = lay_out_forest(vine.columns, [(edge.first, edge.second) for edge in first])
+    depth = 1 + max((place.depth for place in places.values()), default=0)
+    rows = 1 + max((place.row for place in places.values()), default=0)
+    width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + 2 * box + PAIR_GAP, 560.0)
+    shapes: list[Line | Box | Label] = _heading(title)
+    for edge in sorted(first, key=lambda edge: edge.thickness):
+        shapes += _branch(edge, places, box)
+    for column, place in places.items():
+        shapes.append(_node(place, box, names[column]))
+    bottom = HEAD + rows * ROW + 10
+    for level, tree in enumerate(vine.trees[1:], start=2):
+        if tree:
+            more, bottom = _pairs(level, tree, names, box, width, bottom)
+            shapes += more
+    return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
+
+
+def shortened(name: str) -> str:
+    """A name that fits into its box."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def _color(tau: float) -> str:
+    return REAL if tau >= 0 else SYNTHETIC
+
+
+def _heading(title: str) -> list[Line | Box | Label]:
+    words = "Lines: family and Kendall's tau; thicker is stronger;"
+    return [
+        Label(x=MARGIN, y=26, text=title, size=15, bold=True),
+        Label(x=MARGIN, y=46, text=words, size=10, color=GRAY),
+        Label(x=MARGIN + 268, y=46, text="blue positive,", size=10, color=REAL),
+        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, color=SYNTHETIC),
+    ]
+
+
+def _corner(place: Placed, box: float) -> tuple[float, float]:
+    return MARGIN + place.depth * (box + GAP), HEAD + place.row * ROW + (ROW - BOX_HEIGHT) / 2
+
+
+def _node(place: Placed, box: float, name: str) -> Box:
+    x, y = _corner(place, box)
+    return Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=name)
+
+
+def _branch(edge: PictureEdge, places: Mapping[str, Placed], box: float) -> list[Line | Box | Label]:
+    """The line from a column to one below it, with its labels on the last, level piece."""
+    upper, lower = sorted((places[edge.first], places[edge.second]), key=lambda place: place.depth)
+    (x0, y0), (x1, y1) = _corner(upper, box), _corner(lower, box)
+    start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
+    points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
+    return [
+        Line(points=points, width=edge.thickness, color=_color(edge.tau)),
+        *_labels(edge, (turn + x1) / 2, end),
+    ]
+
+
+def _labels(edge: PictureEdge, x: float, y: float) -> list[Line | Box | Label]:
+    half = edge.thickness / 2
+    return [
+        Label(x=x, y=y - half - 2, text=f"{edge.tau:+.2f}", size=10, anchor="middle", bold=True),
+        Label(x=x, y=y + half + 9, text=edge.family, size=8.5, anchor="middle", color=GRAY),
+    ]
+
+
+def _pairs(
+    level: int, tree: Sequence[PictureEdge], names: Mapping[str, str], box: float, width: float, top: float
+) -> tuple[list[Line | Box | Label], float]:
+    """The edges of a deeper tree side by side, and where they end."""
+    given = "one column" if level == 2 else f"{level - 1} columns"
+    shapes: list[Line | Box | Label] = [Label(x=MARGIN, y=top + 22, text=f"Tree {level}: given {given}", bold=True)]
+    each = 2 * box + PAIR_GAP + 30
+    across = max(int((width - 2 * MARGIN + 30) // each), 1)
+    for number, edge in enumerate(sorted(tree, key=lambda edge: -edge.thickness)):
+        x, y = MARGIN + number % across * each, top + 36 + number // across * PAIR_ROW
+        shapes += _pair(edge, names, box, x, y)
+    return shapes, top + 36 + -(-len(tree) // across) * PAIR_ROW
+
+
+def _pair(edge: PictureEdge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Line | Box | Label]:
+    middle, right = y + BOX_HEIGHT / 2, x + box + PAIR_GAP
+    given = ", ".join(names.get(name, name) for name in edge.given)
+    room = int((2 * box + PAIR_GAP) / 5.0)
+    told = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
+    return [
+        Line(points=((x + box, middle), (right, middle)), width=edge.thickness, color=_color(edge.tau)),
+        *_labels(edge, (x + box + right) / 2, middle),
+        Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge.first, edge.first)),
+        Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge.second, edge.second)),
+        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, color=GRAY),
+    ]

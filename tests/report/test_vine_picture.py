@@ -1,0 +1,102 @@
+"""The picture of a vine: every column once, every edge with its labels, nothing overlaps, texts are escaped."""
+
+import xml.etree.ElementTree as ET
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from sklar.errors import UsageError
+from sklar.report.canvas import Box, Label, Line, to_svg, write_picture
+from sklar.report.vine_layout import lay_out_forest
+from sklar.report.vine_picture import PictureEdge, VinePicture, draw_vine, picture_of
+
+
+def random_tree(size, rng):
+    return [(f"c{rng.integers(0, j)}", f"c{j}") for j in range(1, size)]
+
+
+def picture(size, seed=0):
+    rng = np.random.default_rng(seed)
+    names = tuple(f"c{j}" for j in range(size))
+    first = tuple(
+        PictureEdge(first=a, second=b, family="gaussian", tau=rng.uniform(-1, 1)) for a, b in random_tree(size, rng)
+    )
+    deeper = tuple(
+        PictureEdge(first=names[0], second=name, given=(names[1],), family="gaussian", tau=0.2) for name in names[2:]
+    )
+    return VinePicture(columns=names, trees=(first, deeper))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 20, 40])
+def test_parents_and_children_are_one_step_apart_and_no_two_nodes_share_a_place(size):
+    edges = random_tree(size, np.random.default_rng(size))
+    places = lay_out_forest([f"c{j}" for j in range(size)], edges)
+    assert len(places) == size
+    assert all(abs(places[a].depth - places[b].depth) == 1 for a, b in edges)
+    for one, two in combinations(places.values(), 2):
+        assert one.depth != two.depth or abs(one.row - two.row) >= 1
+
+
+def test_a_chain_hangs_from_its_middle():
+    places = lay_out_forest(list("abcdefg"), [*zip("abcdef", "bcdefg", strict=True)])
+    assert places["d"].depth == 0
+    assert max(place.depth for place in places.values()) == 3
+
+
+def test_a_long_chain_does_not_exhaust_the_stack():
+    names = [str(j) for j in range(3_000)]
+    assert len(lay_out_forest(names, pairwise(names))) == 3_000
+
+
+@pytest.mark.parametrize("size", [5, 40])
+def test_boxes_do_not_overlap_and_lie_inside(size):
+    canvas = draw_vine(picture(size))
+    boxes = [shape for shape in canvas.shapes if isinstance(shape, Box)]
+    assert len(boxes) == size + 2 * (size - 2)
+    for box in boxes:
+        assert box.x >= 0 and box.y >= 0
+        assert box.x + box.width <= canvas.width and box.y + box.height <= canvas.height
+    for one, two in combinations(boxes, 2):
+        apart = abs(one.x - two.x) >= min(one.width, two.width) or abs(one.y - two.y) >= one.height
+        assert apart
+
+
+def test_edges_carry_family_and_tau_and_stronger_ones_are_thicker():
+    edges = (
+        PictureEdge(first="a", second="b", family="clayton", tau=0.6),
+        PictureEdge(first="b", second="c", family="frank", tau=-0.1),
+    )
+    canvas = draw_vine(VinePicture(columns=("a", "b", "c"), trees=(edges,)))
+    texts = {shape.text for shape in canvas.shapes if isinstance(shape, Label)}
+    assert {"clayton", "+0.60", "frank", "-0.10"} <= texts
+    weak, strong = (shape for shape in canvas.shapes if isinstance(shape, Line))
+    assert strong.width > weak.width
+    assert strong.color != weak.color
+
+
+def test_svg_is_well_formed_whatever_the_names():
+    names = ('<b>"&', "x" * 80, "ü…")
+    edge = PictureEdge(first=names[0], second=names[1], family="<i>", tau=0.5)
+    root = ET.fromstring(to_svg(draw_vine(VinePicture(columns=names, trees=((edge,),)), title="<&>")))
+    assert '<b>"&' in {text.text for text in root.iter() if text.tag.endswith("text")}
+
+
+def test_what_inspect_tells_is_drawn():
+    edge = {"first": "a", "second": "b", "given": [], "family": "gaussian", "tau": 0.3, "strength": 0.9}
+    drawn = picture_of({"trees": [{"tree": 1, "edges": [edge], "independent": 1}]}, ["a", "b", "c"])
+    assert drawn.columns == ("a", "b", "c")
+    assert drawn.trees[0][0].thickness == pytest.approx(1 + 8 * 0.9)
+
+
+def test_files(tmp_path):
+    write_picture(draw_vine(picture(4)), tmp_path / "vine.svg")
+    assert (tmp_path / "vine.svg").read_text().startswith("<svg")
+    with pytest.raises(UsageError, match="svg or"):
+        write_picture(draw_vine(picture(4)), tmp_path / "vine.pdf")
+
+
+def test_png(tmp_path):
+    pytest.importorskip("matplotlib")
+    write_picture(draw_vine(picture(6)), tmp_path / "vine.png")
+    assert (tmp_path / "vine.png").read_bytes().startswith(b"\x89PNG")
