@@ -9,6 +9,7 @@ import typer
 from sklar.cli import show
 from sklar.cli.guard import guarded
 from sklar.cli.options import (
+    CacheFolder,
     DataFile,
     Delimiter,
     Delta,
@@ -24,6 +25,7 @@ from sklar.cli.options import (
     Rho,
     RowsPerPerson,
     SchemaFile,
+    SparkMaster,
     Sql,
     Target,
     read_options,
@@ -57,6 +59,8 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    cache: CacheFolder = None,
+    spark: SparkMaster = None,
     json: Json = False,
 ) -> None:
     """Fit a private model of a table.
@@ -74,21 +78,22 @@ def command(
     require_data(file, sql)
     facts, options, relation = Schema.read(schema), read_options(option), cast(Any, neighbours)
     require_writable(output)  # before budget is spent
-    with pass_bar("reading rows") as progress:
-        reader = reader_options(delimiter, encoding, null_value, sql, progress)
+    with pass_bar("reading rows", file) as passes:
+        reader = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark)
         with fitting(
             file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, neighbours=relation,
             rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
             reader=reader, options=options,
         ) as model:  # fmt: skip
             model.save(output)  # inside: if it fails, the fit can be resumed and costs nothing again
-    _tell(model, output, json)
+    _tell(model, output, passes.count, json)
 
 
-def _tell(model: Model, output: str, json: bool) -> None:
+def _tell(model: Model, output: str, passes: int, json: bool) -> None:
     if json:
-        show.as_json({"model": output, "claim": str(model.claim), "claim_record": model.claim.to_dict()})
+        claim = {"claim": str(model.claim), "claim_record": model.claim.to_dict()}
+        show.as_json({"model": output, **claim, "passes": passes})
         return
     show.paragraph(str(model.claim))
     show.line()
-    show.line(f"The model is in {output}.")
+    show.line(f"The model is in {output}. The rows were read {'once' if passes == 1 else f'{passes} times'}.")

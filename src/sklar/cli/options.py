@@ -34,6 +34,15 @@ NullValues = Annotated[
     list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that stands for null; repeatable.")
 ]
 Sql = Annotated[str | None, typer.Option("--sql", help="DuckDB query whose result is the table; FILE is `data` in it.")]
+CacheFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--cache", metavar="FOLDER", help="Keep codes that outgrow the memory in a private file here, while it runs."
+    ),
+]
+SparkMaster = Annotated[
+    str | None, typer.Option("--spark", metavar="MASTER", help='Count on Spark: "local[2]" or spark://host:7077.')
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the sampling: same seed, same sample.")]
 SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Disarm texts that spreadsheets take for formulas.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -68,6 +77,8 @@ def reader_options(
     null_values: list[str] | None,
     sql: str | None,
     progress: Callable[[float], None] | None = None,
+    cache: str | None = None,
+    spark: str | None = None,
 ) -> dict[str, Any]:
     """How to read the data, as `fit` takes it; only what was asked for."""
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
@@ -77,6 +88,8 @@ def reader_options(
         "null_values": null_values or None,
         "sql": sql,
         "progress": progress,
+        "cache": cache,
+        "spark": spark,
     }
     return {key: value for key, value in asked.items() if value is not None}
 

@@ -2,37 +2,76 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
+
+
+class Passes:
+    """Told the fraction of each pass over a source; counts the passes, and shows them if there is a bar.
+
+    Attributes:
+        count: Passes begun. It depends on the size of the table, so it is told here and kept nowhere.
+    """
+
+    def __init__(self, bar: Any = None, task: Any = None, text: str = "", size: float = 1.0):
+        self.count = 0
+        self._bar, self._task, self._text, self._size = bar, task, text, size
+
+    def __call__(self, fraction: float) -> None:
+        if fraction == 0:
+            self.count += 1
+        if self._bar is None:
+            return
+        if fraction == 0:
+            self._bar.reset(self._task, description=f"{self._text}, pass {self.count}", total=self._size)
+        self._bar.update(self._task, completed=fraction * self._size)
 
 
 @contextmanager
-def pass_bar(text: str) -> Generator[Callable[[float], None] | None]:
-    """A bar for passes over a source: told the fraction of the present pass. None when nobody would see it."""
+def pass_bar(text: str, path: str | None = None) -> Generator[Passes]:
+    """A bar for passes over a source, with rate and time left: told the fraction of the present pass.
+
+    Args:
+        text: What is being done.
+        path: The file or folder that is read; its size gives the rate in bytes.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield Passes()
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import TransferSpeedColumn as Speed
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+    size = _bytes_of(path)
+    rate = (Speed(),) if size else ()
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), *rate, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=size or 1.0)
+        yield Passes(bar, task, text, size or 1.0)
 
 
 @contextmanager
 def row_bar(text: str, rows: int | None) -> Generator[Callable[[int], None] | None]:
-    """A bar for rows written: told how many more there are. None when nobody would see it."""
+    """A bar for rows written, with rate and time left: told how many more there are. None when nobody would see it."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=rows)
-        yield lambda more: bar.update(task, advance=more)
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), rate, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=rows, rate="")
+
+        def tell(more: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, advance=more, rate=f"{speed:,.0f} rows/s" if speed else "")
+
+        yield tell
 
 
 @contextmanager
@@ -47,3 +86,15 @@ def step_bar(text: str) -> Generator[Callable[[str, float], None] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda what, fraction: bar.update(task, completed=fraction, description=f"{text}: {what}")
+
+
+def _bytes_of(path: str | None) -> int:
+    """Size of a file, or of all files below a folder; 0 if there is nothing to see."""
+    if path is None:
+        return 0
+    try:
+        if not os.path.isdir(path):
+            return os.path.getsize(path)
+        return sum(os.path.getsize(os.path.join(folder, f)) for folder, _, files in os.walk(path) for f in files)
+    except OSError:
+        return 0

@@ -19,7 +19,12 @@ def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help=".csv, .tsv, .parquet, .feather, .arrow, or - for CSV."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=".csv, .tsv, .parquet, .feather, .arrow, - for CSV, or FOLDER/ for Parquet in parts.",
+        ),
     ],
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table had.")] = None,
     seed: Seed = None,
@@ -33,6 +38,12 @@ def command(
         bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
     ] = False,
     safe_csv: SafeCsv = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes that write the parts of a folder; default: one a core.")
+    ] = None,
+    part_rows: Annotated[
+        int | None, typer.Option("--part-rows", help="Rows of each part of a folder; default: about a million.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Sample rows from a model. It costs no privacy, however often it is done.
@@ -41,7 +52,11 @@ def command(
     Example:
       sklar sample people.sklar -n 1000 -o out.parquet --seed 7
       sklar sample people.sklar -n 500 -o - --given sex=F --given age=30..40
+      sklar sample people.sklar -n 1000000000 -o people/ --seed 7
+
+    A folder of parts that was cut short goes on where it ended when the same command is given again.
     """
+    from sklar.export.parts import is_parts_output
     from sklar.pipeline.fitted import load
     from sklar.pipeline.sample import sample_to_file
     from sklar.sample.given_text import parse_given
@@ -49,10 +64,18 @@ def command(
     refuse_json_with_data(output, json)
     fitted = load(model)
     conditions = parse_given(fitted.schema, given or ()) or None
+    in_parts = is_parts_output(output)
+    if not in_parts and (workers is not None or part_rows is not None):
+        raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
     with row_bar("writing rows", rows) as written:
-        count = sample_to_file(
-            fitted, output, rows, seed=seed, given=conditions, iid=iid, safe=safe_csv, written=written
-        )
+        if in_parts:
+            count = fitted.sample_parts(
+                output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
+            )
+        else:
+            count = sample_to_file(
+                fitted, output, rows, seed=seed, given=conditions, iid=iid, safe=safe_csv, written=written
+            )
     claim = fitted.claim
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})

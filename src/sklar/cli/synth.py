@@ -10,6 +10,7 @@ from sklar.cli import show
 from sklar.cli.guard import guarded
 from sklar.cli.options import (
     STANDARD_OUTPUT,
+    CacheFolder,
     DataFile,
     Delimiter,
     Delta,
@@ -27,6 +28,7 @@ from sklar.cli.options import (
     SafeCsv,
     SchemaFile,
     Seed,
+    SparkMaster,
     Sql,
     Target,
     read_options,
@@ -68,6 +70,8 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    cache: CacheFolder = None,
+    spark: SparkMaster = None,
     safe_csv: SafeCsv = False,
     json: Json = False,
 ) -> None:
@@ -87,11 +91,11 @@ def command(
     wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model)
     facts, options = Schema.read(schema), read_options(option)
     require_reportable(report, output)
-    with pass_bar("reading rows") as progress:
+    with pass_bar("reading rows", file) as passes:
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
             neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader_options(delimiter, encoding, null_value, sql, progress), options=options,
+            reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark), options=options,
         )  # fmt: skip
     if report is not None:
         reader = reader_options(delimiter, encoding, null_value, sql)

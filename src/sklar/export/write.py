@@ -105,10 +105,10 @@ def _tsv(file: BinaryIO, types: pa.Schema, layout: Layout) -> AbstractContextMan
 
 @contextmanager
 def _parquet(file: BinaryIO, types: pa.Schema, layout: Layout) -> Generator[Write]:
-    import pyarrow.parquet as pq
+    from sklar.export.parquet import parquet_writer
 
-    with pq.ParquetWriter(file, types) as writer:
-        yield writer.write_table
+    with parquet_writer(file, types, layout.schema) as write:
+        yield write
 
 
 @contextmanager

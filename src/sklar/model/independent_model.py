@@ -49,12 +49,14 @@ class IndependentModel:
 
 
 def _draw(margins: tuple[Margin, ...] | list[Margin], rows: int, rng: np.random.Generator, stratified: bool) -> Codes:
+    from sklar.model.margin_draw import draw_codes
+
     codes = np.empty((rows, len(margins)), dtype=np.int32, order="F")
     for column, margin in enumerate(margins):
         u = rng.random(rows)
         if stratified:
             u = rng.permutation((np.arange(rows) + u) / max(rows, 1))
-        codes[:, column] = margin.ppf(u)
+        draw_codes(margin, u, codes[:, column])
     return codes
 
 

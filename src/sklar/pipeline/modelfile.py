@@ -71,6 +71,14 @@ def write_model(stored: Stored, path: str | PathLike[str]) -> None:
         archive.comment = hashlib.sha256(listing).hexdigest().encode()
 
 
+def model_digest(stored: Stored) -> str:
+    """Recognizes a model: the same for the same schema, claim, releases and distribution, saved or not."""
+    digest = hashlib.sha256()
+    for name, content in sorted(_members(stored).items()):
+        digest.update(f"{name}:{hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
 def read_model(path: str | PathLike[str]) -> Stored:
     """Read and check a model file."""
     members = _checked_members(path)

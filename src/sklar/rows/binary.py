@@ -12,8 +12,8 @@ import numpy.typing as npt
 from sklar.errors import UsageError
 from sklar.rows.batch import CodeBatch, PackedBits
 from sklar.rows.job import Rows
+from sklar.rows.part import CodedPart
 from sklar.rows.plan import Feature, Plan, plan_counts
-from sklar.rows.table import EncodedRows
 
 Counts = npt.NDArray[np.int64]
 FEWEST_PAIRS = 32
@@ -94,7 +94,7 @@ class OnesJob:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((len(self.plan.features), len(self.plan.features)),)
 
-    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
         work = _work(self.plan, (), (), tuple(range(len(self.plan.features))))
         with ThreadPoolExecutor(rows.threads) as pool:
             for batch in rows.batches(self.plan.columns):

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from sklar.rows.binary import BinaryWork, binary_work
 from sklar.rows.job import Rows
+from sklar.rows.part import CodedPart
 from sklar.rows.plan import MAX_BYTES, Plan, TableSpec, plan_counts
-from sklar.rows.table import EncodedRows
 from sklar.rows.tally import TallyWork, tally_works
 
 Counts = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class CountJob:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return tuple(self.plan.shape(table) for table in range(len(self.plan.tables)))
 
-    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
         found = _count_plan(rows, self.plan)
         return tuple(found[table] for table in range(len(self.plan.tables)))
 
@@ -56,7 +56,7 @@ def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX
     return tuple(answers)
 
 
-def _count_plan(rows: EncodedRows, plan: Plan) -> dict[int, Counts]:
+def _count_plan(rows: CodedPart, plan: Plan) -> dict[int, Counts]:
     """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.job import Codes
-from sklar.rows.table import EncodedRows
+from sklar.rows.part import CodedPart
 
 GROUP_BYTES = 256 << 20
 """Code matrices of about this size are held at once."""
@@ -19,9 +19,8 @@ def group_count(rows: int, columns: int) -> int:
     return max(1, -(-rows * columns * 4 // GROUP_BYTES))
 
 
-def grouped_codes(rows: EncodedRows, columns: Sequence[str]) -> Iterator[Codes]:
+def grouped_codes(rows: CodedPart, columns: Sequence[str], groups: int) -> Iterator[Codes]:
     """Code matrices that together hold every row once; rows with equal codes are in the same one."""
-    groups = group_count(rows.exact_rows, len(columns))
     for group in range(groups):
         parts = [np.zeros((0, len(columns)), np.int32)]
         for codes in rows.code_matrix_batches(columns):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklar.schema import Schema
 
 if TYPE_CHECKING:
-    from sklar.rows.table import EncodedRows
+    from sklar.rows.part import CodedPart
 
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -25,7 +25,7 @@ class Job(Protocol):
         """Shapes of the answers, known before any row is read."""
         ...
 
-    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
         """The answers for these rows, in one pass."""
         ...
 

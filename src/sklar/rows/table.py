@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -16,8 +16,9 @@ from sklar.errors import SourceError
 from sklar.rows.batch import CodeBatch, Codes, PackedBits, packed
 from sklar.rows.blob import column_bytes
 from sklar.rows.encode import encoder_of
-from sklar.rows.job import GroupJob, Job, added
+from sklar.rows.job import GroupJob, Job, Rows, added
 from sklar.rows.keeping import KeptCodes
+from sklar.rows.part import CodedPart
 from sklar.rows.sources import Progress, Source, open_source
 from sklar.rows.sources.ahead import read_ahead
 from sklar.rows.spill import private_folder
@@ -41,7 +42,8 @@ def open_rows(
     cache_bytes: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     threads: int | None = None,
-) -> EncodedRows:
+    spark: str | None = None,
+) -> Rows:
     """Open private rows as base codes.
 
     Args:
@@ -52,7 +54,16 @@ def open_rows(
         cache: A private folder: codes that outgrow the memory are kept there, in a file without a name that vanishes
             with the process, instead of reading the source again.
         threads: Number of threads, by default one for each usable core.
+        spark: Master of a Spark cluster that shall read a path, as "local[2]" or "spark://host:7077". A Spark data
+            frame needs none.
     """
+    if spark is not None or is_spark_frame(data):
+        from sklar.rows.spark import open_spark_rows
+
+        _refuse_on_spark({"delimiter": delimiter, "encoding": encoding, "sql": sql, "threads": threads})
+        return open_spark_rows(
+            data, schema, spark, null_values=tuple(null_values or ()), progress=progress, to_disk=cache is not None
+        )
     if cache is not None:
         private_folder(cache)  # refused before any work is done
     source = open_source(
@@ -67,12 +78,24 @@ def open_rows(
     return rows
 
 
+def is_spark_frame(data: Any) -> bool:
+    """Whether the data is a Spark data frame, told without importing Spark."""
+    kinds = ((base.__module__, base.__name__) for base in type(data).__mro__)
+    return any(module.startswith("pyspark.") and name == "DataFrame" for module, name in kinds)
+
+
+def _refuse_on_spark(asked: Mapping[str, Any]) -> None:
+    for name, value in asked.items():
+        if value is not None:
+            raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")
+
+
 def usable_cores() -> int:
     """Cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class EncodedRows:
+class EncodedRows(CodedPart):
     """Private rows as base codes. Made by `open_rows`.
 
     Args:
@@ -148,24 +171,16 @@ class EncodedRows:
         place = {name: at for at, name in enumerate(self.schema.modelled)}
         yield from self._kept.batches([place[name] for name in columns])
 
-    def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[npt.NDArray[np.int32]]:
-        """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
-        for batch in self.batches(columns):
-            for start in range(0, batch.rows, rows):
-                matrix = np.empty((min(rows, batch.rows - start), len(columns)), dtype=np.int32)
-                for place in range(len(columns)):
-                    matrix[:, place] = batch.part(place, slice(start, min(start + rows, batch.rows)))
-                yield matrix
-
     def summed(self, job: Job) -> tuple[npt.NDArray[np.int64], ...]:
         """The answers of a job for all rows."""
         return job(self)
 
     def summed_groups(self, job: GroupJob) -> tuple[npt.NDArray[np.int64], ...]:
         """The answers of a job that needs rows with equal codes together; a pass for each part that fits memory."""
-        from sklar.rows.grouping import grouped_codes
+        from sklar.rows.grouping import group_count, grouped_codes
 
-        return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns)))
+        groups = group_count(self.exact_rows, len(job.columns))
+        return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns, groups)))
 
     def keep_codes(self) -> None:
         """Encode all columns in one pass and keep their codes, if they fit; a source that is no table is refused here.

@@ -32,15 +32,24 @@ def stream_tables(
     """
     rows, batch_rows = whole_number(rows, "the number of rows"), whole_number(batch_rows, "batch_rows")
     conditions = read_conditions(schema, given)
-    return _batches(_blocks(sampler, schema, rows, seed_entropy(seed), conditions), batch_rows)
+    return _batches(blocks_of(sampler, schema, range(rows), seed_entropy(seed), conditions), batch_rows)
 
 
-def _blocks(
-    sampler: Sampler, schema: Schema, rows: int, entropy: int, conditions: Conditions
+def blocks_of(
+    sampler: Sampler, schema: Schema, rows: range, entropy: int, conditions: Conditions
 ) -> Iterator[SampledTable]:
-    for index, start in enumerate(range(0, rows, BLOCK_ROWS)):
-        count = min(BLOCK_ROWS, rows - start)
-        yield draw_block(sampler, schema, count, substream(entropy, index), conditions, first_key=start + 1)[0]
+    """The blocks of some rows of an endless stream, the same whoever draws them and whatever else is drawn.
+
+    Args:
+        sampler: The fitted model.
+        schema: The public facts and rules it was fitted with.
+        rows: Places in the stream; the first is the start of a block.
+        entropy: What fixes the stream, as `seed_entropy` gives it.
+        conditions: What was asked of the rows.
+    """
+    for start in range(rows.start, rows.stop, BLOCK_ROWS):
+        count, rng = min(BLOCK_ROWS, rows.stop - start), substream(entropy, start // BLOCK_ROWS)
+        yield draw_block(sampler, schema, count, rng, conditions, first_key=start + 1)[0]
 
 
 def _batches(blocks: Iterator[SampledTable], batch_rows: int) -> Iterator[SampledTable]:

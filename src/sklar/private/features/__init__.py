@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklar.accounting.unit import Unit
 from sklar.private.features import blocks, coefficients, sphere, tau
 from sklar.release.features import BlockMeans, Coefficients, Feature, PairSums, StarSums, TauVector
-from sklar.rows import Counts, EncodedRows, Rows
+from sklar.rows import CodedPart, Counts, Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class SumJob:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.feature.size,),)
 
-    def __call__(self, rows: EncodedRows) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
         exact_sums = FEATURES[type(self.feature)].exact_sums
         assert exact_sums is not None
         total = np.zeros(self.feature.size, np.int64)

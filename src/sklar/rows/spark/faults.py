@@ -1,0 +1,68 @@
+"""What went wrong on a cluster, in plain words: Spark's own messages may quote cells and are never passed on."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sklar.errors import SklarError, SourceError
+
+T = TypeVar("T")
+OWN_FAULT = re.compile(r"sklar\.errors\.\w+: ([^\n]+)")
+MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
+
+
+def on_cluster(call: Callable[[], T]) -> T:
+    """Run a job, and raise SourceError for any failure of Spark, without a trace of what it said.
+
+    As in `shielded`, the error is raised after the handler has ended.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Spark says about other libraries is not for our users
+            return call()
+    except (SklarError, MemoryError):
+        raise
+    except Exception as error:
+        fault = _fault(str(error))
+    raise SourceError(fault)
+
+
+def _fault(text: str) -> str:
+    own = OWN_FAULT.search(text)
+    if own is not None:  # our own messages quote no cell
+        return own.group(1).strip()
+    missing = MISSING_MODULE.search(text)
+    if missing is not None:
+        return (
+            f"the Python of the Spark executors has no module '{missing.group(1).split('.')[0]}'; install sklar there, "
+            "and point spark.pyspark.python or PYSPARK_PYTHON to it"
+        )
+    if "PYTHON_VERSION_MISMATCH" in text or "different version" in text:
+        return "the Spark executors run another version of Python than this process; point PYSPARK_PYTHON to the same"
+    if "maxResultSize" in text:
+        return "the tables of counts are larger than spark.driver.maxResultSize; raise it, or use coarser grids (bins)"
+    return (
+        "a Spark job failed: an executor died, or a task failed as often as Spark allows. Nothing was released by it; "
+        "see the log of the cluster, then run the same fit again: it resumes"
+    )
+
+
+def guarded_task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A task whose failures reach Spark's log without the text of any library, which could quote a cell."""
+
+    def run(batches: Any) -> Any:
+        try:
+            yield from work(batches)
+        except (SklarError, ImportError, MemoryError, GeneratorExit):
+            raise
+        except Exception:
+            failed = True
+        else:
+            failed = False
+        if failed:
+            raise SourceError("a part of the rows could not be worked on")
+
+    return run

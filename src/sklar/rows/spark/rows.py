@@ -1,0 +1,227 @@
+"""Rows of a Spark frame: encoded once by its executors, kept there as compact codes, and counted where they are.
+
+**Exactly once.** A task returns what it found; nothing is added to shared state. Spark takes one result for each
+partition, whichever attempt finishes first, so lost tasks, retries and speculative duplicates never count twice. Each
+answer also carries the number of rows behind it, and an answer from more or fewer rows than the first is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sklar.errors import SourceError
+from sklar.rows.grouping import group_count
+from sklar.rows.job import Counts, GroupJob, Job
+from sklar.rows.sources.source import Progress, require_columns
+from sklar.rows.spark import tasks
+from sklar.rows.spark.connection import connect, read_path, require_pyspark, require_version
+from sklar.rows.spark.faults import on_cluster
+from sklar.rows.spark.watch import watched
+from sklar.schema import Schema
+
+FAN_IN = 32
+"""Answers of this many tasks are added up by one task of the next level, and by the driver at the end."""
+DRIVER_BYTES = 64 << 20
+"""Larger answers come to the driver once, already added up."""
+BATCH_CELLS = 1 << 22
+"""Values that a task is handed at once when it encodes."""
+MOST_TASKS = 200
+"""Tasks of one level of the tree."""
+BLOBS = 4
+"""Blobs of codes, or chunks of answers, that a task is handed at once."""
+BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def open_spark_rows(
+    data: Any,
+    schema: Schema,
+    master: str | None,
+    *,
+    null_values: tuple[str, ...] = (),
+    progress: Progress | None = None,
+    to_disk: bool = False,
+) -> SparkRows:
+    """Open a Spark frame, or a path that a cluster can read.
+
+    Args:
+        data: A Spark data frame, or a path.
+        schema: The public facts.
+        master: Address of the cluster, for a path.
+        null_values: Texts that stand for null.
+        progress: Told the fraction of each pass that is done.
+        to_disk: Executors may keep codes on their disks when they outgrow their memory.
+    """
+    require_pyspark()
+    started, session = False, None
+    if isinstance(data, str | os.PathLike):
+        session, started = connect(master or "local[*]")
+        data = read_path(session, os.fspath(data), schema.modelled)
+    elif not hasattr(data, "mapInArrow"):
+        raise SourceError("rows on Spark must be a Spark data frame or the path of Parquet or CSV files")
+    require_columns(schema, tuple(data.columns), "the Spark frame")
+    return SparkRows(
+        data, schema, null_values=null_values, progress=progress, to_disk=to_disk, session=session if started else None
+    )
+
+
+class SparkRows:
+    """Private rows on a cluster. Made by `open_spark_rows`."""
+
+    def __init__(
+        self,
+        frame: Any,
+        schema: Schema,
+        *,
+        null_values: tuple[str, ...],
+        progress: Progress | None,
+        to_disk: bool,
+        session: Any,
+    ):
+        self.schema, self.null_values, self.passes = schema, null_values, 0
+        self._frame, self._progress, self._to_disk, self._own_session = frame, progress, to_disk, session
+        self._session = frame.sparkSession
+        self._codes: Any = None
+        self._exact_rows: int | None = None
+        self._partitions = 1
+        require_version(self._session)
+
+    def require_repeatable(self) -> None:
+        """A frame can be asked for its rows again and again."""
+
+    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Refused: raw values do not come to the driver."""
+        raise SourceError(
+            "labels cannot be looked for in rows on Spark, since raw values do not leave the executors; list them in "
+            "the schema, or measure them first with `sklar schema pay` on a file"
+        )
+
+    @property
+    def exact_rows(self) -> int:
+        """Number of rows: private under add-remove."""
+        self.keep_codes()
+        assert self._exact_rows is not None
+        return self._exact_rows
+
+    def keep_codes(self) -> None:
+        """Encode all rows once; the executors keep the codes in memory, those that do not fit are encoded again."""
+        if self._exact_rows is not None:
+            return
+        from pyspark import StorageLevel  # pyright: ignore[reportMissingImports]
+
+        self.passes += 1
+        task = tasks.encoding_task(self.schema, self.null_values)
+        level = StorageLevel.MEMORY_AND_DISK if self._to_disk else StorageLevel.MEMORY_ONLY
+        rows_at_once = min(max(BATCH_CELLS // max(len(self.schema.modelled), 1), 1024), 1 << 16)
+        with self._batches_of(rows_at_once):
+            codes = on_cluster(lambda: self._chosen().mapInArrow(task, tasks.CODES_TYPE).persist(level))
+            counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect())
+        self._codes = codes
+        self._partitions = max(len(counts), 1)
+        self._exact_rows = sum(int(row[1]) for row in counts)
+
+    def summed(self, job: Job) -> tuple[Counts, ...]:
+        """The answers of a job for all rows, added up in a tree of tasks."""
+        self.keep_codes()
+
+        def count(branches: int) -> Any:
+            return self._codes.mapInArrow(tasks.answering_task(job, self.schema, branches), tasks.SUMS_TYPE)
+
+        return self._tree(job.shapes, self._partitions, count)
+
+    def summed_groups(self, job: GroupJob) -> tuple[Counts, ...]:
+        """The answers of a job that needs rows with equal codes together: codes are exchanged between executors."""
+        groups = max(group_count(16 * self.exact_rows, len(job.columns)), self._partitions)
+        apart = tasks.grouping_task(job.columns, self.schema, groups)
+
+        def count(branches: int) -> Any:
+            sorted_out = self._codes.mapInArrow(apart, tasks.GROUPS_TYPE).repartition(groups, "part")
+            return sorted_out.mapInArrow(tasks.group_answering_task(job, branches), tasks.SUMS_TYPE)
+
+        return self._tree(job.shapes, groups, count)
+
+    def close(self) -> None:
+        """Let the executors forget the codes, and end a session that was started here."""
+        if self._codes is not None:
+            on_cluster(lambda: self._codes.unpersist())
+            self._codes = None
+        if self._own_session is not None:
+            self._own_session.stop()
+            self._own_session = None
+
+    def _chosen(self) -> Any:
+        """The modelled columns; moments as the clock of the session shows them."""
+        from pyspark.sql import functions as sql  # pyright: ignore[reportMissingImports]
+
+        kinds = dict(self._frame.dtypes)
+        columns = [sql.col("`" + name.replace("`", "``") + "`") for name in self.schema.modelled]
+        zoned = [kinds[name] == "timestamp" for name in self.schema.modelled]
+        return self._frame.select([c.cast("timestamp_ntz") if z else c for c, z in zip(columns, zoned, strict=True)])
+
+    def _tree(self, shapes: tuple[tuple[int, ...], ...], parts: int, count: Callable[[int], Any]) -> tuple[Counts, ...]:
+        """Add answers level by level until few enough are left for the driver to add."""
+        cells = 1 + sum(int(np.prod(shape)) for shape in shapes)
+        with self._batches_of(BLOBS):
+            return self._answers(shapes, cells, self._run(lambda: _added_up(count, parts, cells).collect()))
+
+    def _answers(self, shapes: tuple[tuple[int, ...], ...], cells: int, rows: Sequence[Any]) -> tuple[Counts, ...]:
+        totals: dict[tuple[int, int], Counts] = {}
+        for _, chunk, sums in rows:
+            tasks.add_chunk(totals, (0, chunk), bytes(sums))
+        flat = np.zeros(cells, dtype=np.int64)
+        for (_, chunk), sums in totals.items():
+            flat[chunk * tasks.CHUNK_CELLS :][: len(sums)] = sums
+        if flat[0] != self._exact_rows:
+            raise SourceError(
+                "the Spark frame gave other rows than before; write it to files, or persist it, and run again"
+            )
+        answers = np.split(flat[1:], np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
+        return tuple(answer.reshape(shape) for answer, shape in zip(answers, shapes, strict=True))
+
+    def _run(self, call: Callable[[], Any]) -> Any:
+        """One job of Spark, watched; told as one pass."""
+        return on_cluster(lambda: watched(self._session, call, self._progress))
+
+    @contextmanager
+    def _batches_of(self, rows: int) -> Generator[None]:
+        """Tasks are handed this many rows at once; the session's own setting comes back afterwards."""
+        before = self._session.conf.get(BATCH_SETTING)
+        self._session.conf.set(BATCH_SETTING, str(rows))
+        try:
+            yield
+        finally:
+            self._session.conf.set(BATCH_SETTING, before)
+
+
+def _added_up(count: Callable[[int], Any], parts: int, cells: int) -> Any:
+    if _driver_can_add(parts, cells):
+        return count(1)
+    width = -(-parts // FAN_IN)
+    frame = _level(count(width), width, cells)
+    while not _driver_can_add(width, cells):
+        width = -(-width // FAN_IN)
+        frame = _level(frame, width, cells)
+    return frame
+
+
+def _driver_can_add(parts: int, cells: int) -> bool:
+    return parts == 1 or (parts <= FAN_IN and 8 * cells * parts <= DRIVER_BYTES)
+
+
+def _level(frame: Any, width: int, cells: int) -> Any:
+    """One level of the tree: all answers of a branch meet, chunk by chunk, and `width` of them are left.
+
+    The branches of the next level are those of this one, taken modulo their number.
+    """
+    together = frame.repartition(min(width * -(-cells // tasks.CHUNK_CELLS), MOST_TASKS), "branch", "chunk")
+    return together.mapInArrow(tasks.adding_task(-(-width // FAN_IN)), tasks.SUMS_TYPE)
+
+
+def _partition_id() -> Any:
+    from pyspark.sql import functions as sql  # pyright: ignore[reportMissingImports]
+
+    return sql.spark_partition_id()

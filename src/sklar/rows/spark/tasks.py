@@ -1,0 +1,176 @@
+"""What runs inside the tasks of a cluster: encoding rows, answering jobs from codes, and adding answers up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sklar.rows.batch import CodeBatch
+from sklar.rows.blob import batch_of, blob_of, column_starts
+from sklar.rows.grouping import groups_of
+from sklar.rows.job import Counts, GroupJob, Job
+from sklar.rows.part import CodedPart
+from sklar.rows.sources.source import Source
+from sklar.rows.spark.faults import guarded_task
+from sklar.rows.table import EncodedRows
+from sklar.schema import Schema
+
+CHUNK_CELLS = 1 << 17
+"""Answers travel in chunks of this many integers, so that no single value grows with the tables."""
+CODES_TYPE = "rows long, codes binary"
+SUMS_TYPE = "branch int, chunk int, sums binary"
+GROUPS_TYPE = "part int, rows long, codes binary"
+Task = Callable[[Iterator[Any]], Iterator[Any]]
+
+
+class TaskRows(Source):
+    """The Arrow batches that a task is handed."""
+
+    one_shot = True
+    what = "a part of the Spark frame"
+
+    def __init__(self, batches: Iterator[Any], names: Sequence[str]):
+        super().__init__()
+        self._batches, self._names = batches, tuple(names)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._names
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        return self._batches
+
+
+class TaskCodes(CodedPart):
+    """The codes that a task is handed; they can be passed over once."""
+
+    threads = 1
+
+    def __init__(self, batches: Iterator[Any], schema: Schema):
+        self.schema, self.seen = schema, 0
+        self._batches = batches
+
+    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        place = {name: at for at, name in enumerate(self.schema.modelled)}
+        sizes, places = [self.schema[name].size for name in place], [place[name] for name in columns]
+        for rows, blob in _blobs(self._batches):
+            self.seen += rows
+            yield batch_of(blob, rows, sizes, places)
+
+
+def encoding_task(schema: Schema, null_values: tuple[str, ...]) -> Task:
+    """Rows to codes: one blob a batch."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        names = schema.modelled
+        rows = EncodedRows(TaskRows(batches, names), schema, null_values=null_values, threads=1)
+        for batch in rows.batches(names):
+            yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
+
+    return guarded_task(work)
+
+
+def answering_task(job: Job, schema: Schema, branches: int) -> Task:
+    """Codes to the answers of a job, after the number of rows they were worked out from."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        part = TaskCodes(batches, schema)
+        answers = job(part)
+        if part.seen:
+            yield from _sent(_partition() % branches, [np.array([part.seen], np.int64), *answers])
+
+    return guarded_task(work)
+
+
+def adding_task(branches: int) -> Task:
+    """Answers to their sums, branch by branch and chunk by chunk."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        totals: dict[tuple[int, int], Counts] = {}
+        for batch in batches:
+            columns = (batch.column(name).to_pylist() for name in ("branch", "chunk", "sums"))
+            for branch, chunk, sums in zip(*columns, strict=True):
+                add_chunk(totals, (branch % branches, chunk), sums)
+        for (branch, chunk), sums in totals.items():
+            yield _message(branch, chunk, sums)
+
+    return guarded_task(work)
+
+
+def grouping_task(columns: Sequence[str], schema: Schema, groups: int) -> Task:
+    """Codes of the given columns sorted into groups by a hash: equal codes are in equal groups."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for codes in TaskCodes(batches, schema).code_matrix_batches(columns):
+            group = groups_of(codes, groups)
+            for part in np.unique(group).tolist():
+                mine = np.ascontiguousarray(codes[group == part])
+                blob = pa.array([mine.tobytes()], pa.binary())
+                yield pa.record_batch(
+                    {"part": pa.array([part], pa.int32()), "rows": pa.array([len(mine)], pa.int64()), "codes": blob}
+                )
+
+    return guarded_task(work)
+
+
+def group_answering_task(job: GroupJob, branches: int) -> Task:
+    """Whole groups to the answers of a job."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        width = len(job.columns)
+        parts = [np.frombuffer(blob, dtype=np.int32).reshape(-1, width) for _, blob in _blobs(batches)]
+        if parts:
+            codes = np.concatenate(parts)
+            yield from _sent(_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
+
+    return guarded_task(work)
+
+
+def add_chunk(totals: dict[tuple[int, int], Counts], key: tuple[int, int], sums: bytes) -> None:
+    """Add one chunk of answers to those seen before."""
+    more = np.frombuffer(sums, dtype=np.int64)
+    if key in totals:
+        totals[key] += more
+    else:
+        totals[key] = more.copy()
+
+
+def blob_bytes(rows: int, schema: Schema) -> int:
+    """Bytes of the codes of this many rows."""
+    return column_starts(rows, [schema[name].size for name in schema.modelled])[-1]
+
+
+def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, bytes]]:
+    for batch in batches:
+        rows, codes = batch.column(batch.schema.get_field_index("rows")), batch.column(batch.num_columns - 1)
+        for at in range(batch.num_rows):
+            yield rows[at].as_py(), codes[at].as_py()
+
+
+def _sent(branch: int, answers: Sequence[Counts]) -> Iterator[Any]:
+    """Answers, one after the other, in chunks; those without a count need not travel."""
+    flat = np.concatenate([answer.ravel() for answer in answers])
+    for chunk, start in enumerate(range(0, len(flat), CHUNK_CELLS)):
+        sums = flat[start : start + CHUNK_CELLS]
+        if sums.any():
+            yield _message(branch, chunk, sums)
+
+
+def _message(branch: int, chunk: int, sums: Counts) -> Any:
+    import pyarrow as pa
+
+    numbers = {"branch": pa.array([branch], pa.int32()), "chunk": pa.array([chunk], pa.int32())}
+    return pa.record_batch({**numbers, "sums": pa.array([sums.tobytes()], pa.binary())})
+
+
+def _partition() -> int:
+    from pyspark import TaskContext  # pyright: ignore[reportMissingImports]
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
