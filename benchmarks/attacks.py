@@ -1,0 +1,172 @@
+"""Attacks measured: `python -m benchmarks.attacks [adult] [overfitted] [simulated] [support2] [support2-attribute]`.
+
+adult: Monte Carlo membership on Adult, 500 targets, 32,000 synthetic rows, 50 iterations (goal: 30 s).
+overfitted: bootstrap copies with small jitter are caught, `independent` at epsilon 1 is not.
+simulated: attribute inference per truncation level of tvine on the papers' simulated table.
+support2, support2-attribute: shadow models and attribute inference against tvine at the papers' parameters (goals: 10
+and 3 min); `--level N` (default 1), `--profile quick`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+import sklar
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+class Clock:
+    """Wall and processor seconds of a block, of this process."""
+
+    def __enter__(self) -> Clock:
+        self.started = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall = time.perf_counter() - self.started[0]
+        self.cpu = time.process_time() - self.started[1]
+
+
+def option(name: str, default: str) -> str:
+    """The word after an option."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
+def frame(name: str) -> pd.DataFrame:
+    return pd.read_csv(DATA / name)
+
+
+def independent(table: Any, rows: int, seed: int) -> pd.DataFrame:
+    """Columns drawn independently of each other."""
+    rng, real = np.random.default_rng(seed), as_frame(table)
+    return pd.DataFrame({name: real[name].to_numpy()[rng.integers(len(real), size=rows)] for name in real})
+
+
+def copier(table: Any, rows: int, seed: int) -> pd.DataFrame:
+    """Bootstrap copies, every number moved by 1% of its spread."""
+    rng, real = np.random.default_rng(seed), as_frame(table)
+    out = real.iloc[rng.integers(len(real), size=rows)].reset_index(drop=True)
+    for name in out.select_dtypes("number"):
+        if out[name].nunique() > 2:
+            out[name] = out[name] + rng.normal(0, 0.01 * out[name].std(), rows)
+    return out
+
+
+def as_frame(table: Any) -> pd.DataFrame:
+    return table.to_pandas() if isinstance(table, pa.Table) else table
+
+
+def tell(found: sklar.Attack) -> None:
+    for number in found.numbers:
+        control = "-" if number.control is None else f"{number.control.value:.3f}"
+        attack = number.attack
+        print(f"  {number.name}: {attack.value:.3f} [{attack.low:.3f}, {attack.high:.3f}] control {control}")
+
+
+def adult() -> None:
+    people = frame("adult.csv").sample(frac=1, random_state=0).reset_index(drop=True)
+    schema = sklar.draft_schema(people)
+    real, held = people[:24_000], people[24_000:]
+    for name, synthetic in (("independent columns", independent(real, 32_000, 1)), ("copies", copier(real, 32_000, 2))):
+        with Clock() as clock:
+            found = sklar.attack("membership", real, synthetic, schema, held, targets=500, iterations=50)
+        print(f"adult, {name}: {clock.wall:.1f} s ({clock.cpu:.1f} s of processor time), both distances")
+        tell(found)
+
+
+def overfitted() -> None:
+    people = frame("adult.csv").sample(frac=1, random_state=0).reset_index(drop=True)
+    schema = confirmed(sklar.draft_schema(people))
+    real, held = people[:8_000], people[8_000:16_000]
+    honest = sklar.fit(real, schema, method="independent", epsilon=1.0).sample(32_000, seed=1)
+    for name, synthetic in (("copies", copier(real, 32_000, 2)), ("independent, epsilon 1", honest)):
+        print(f"membership, {name}, 8,000 real rows, 32,000 synthetic ones")
+        tell(sklar.attack("membership", real, synthetic, schema, held))
+    some = real[:2_000]
+    runs: list[tuple[str, Any, dict[str, Any]]] = [
+        ("copies, tables of the size of the fit", copier, {"workers": 1}),
+        ("copies, tables five times as large", copier, {"workers": 1, "changes": {"synthetic": 1_000}}),
+        ("independent, epsilon 1", "independent", {"settings": {"epsilon": 1.0, "repair": "clip"}}),
+    ]
+    for name, method, options in runs:
+        with Clock() as clock:
+            found = sklar.attack(
+                "shadow", some, None, schema, method=method, profile="quick", sensitive="age", **options
+            )
+        print(f"shadow models, quick profile, {name}: {clock.wall:.0f} s")
+        tell(found)
+
+
+def confirmed(schema: sklar.Schema) -> sklar.Schema:
+    """The drafted facts taken as known: fine for a benchmark on public tables."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.toml"
+        schema.write(path)
+        path.write_text(path.read_text().replace('"from-rows"', '"assumed"'))
+        return sklar.Schema.read(path)
+
+
+def simulated() -> None:
+    """MAB of X1, X6 and X11 by truncation level."""
+    real = frame("real_data_I_d20.csv")
+    levels = [int(x) for x in option("--levels", "1,2,5,10,11,12,13,15,16,17,18,19,20").split(",")]
+    with Clock() as clock:
+        found = sklar.attack(
+            "attribute", real, None, sklar.draft_schema(real), method="tvine", profile=option("--profile", "paper"),
+            sensitive=["X1", "X6", "X11"], levels=levels, settings=tvine(["X1"]), workers=int(option("--workers", "2")),
+        )  # fmt: skip
+    print(f"simulated table, {len(levels)} levels: {clock.wall:.0f} s")
+    for measure in ("mab", "wcab"):
+        for name in ("X1", "X6", "X11"):
+            values = " ".join(f"{level}:{found[f'{name}.{measure}[{level}]'].attack.value:.3f}" for level in levels)
+            print(f"  {measure} of {name}: {values}")
+
+
+def tvine(sensitive: list[str]) -> dict[str, Any]:
+    return {"target": "Y", "sensitive": sensitive, "threads": 1}
+
+
+def support2() -> None:
+    _support2("shadow")
+
+
+def support2_attribute() -> None:
+    _support2("attribute")
+
+
+def _support2(kind: str) -> None:
+    real, level, profile = frame("real_support2_small.csv"), int(option("--level", "1")), option("--profile", "paper")
+    extra = {"state": option("--state", "")} if "--state" in sys.argv else {}
+    with Clock() as clock:
+        found = sklar.attack(
+            kind, real, None, sklar.draft_schema(real), method="tvine", profile=profile, sensitive=["totcst", "crea"],
+            random_targets=4, settings={**tvine(["totcst", "crea"]), "level": level}, progress=progress, **extra,
+        )  # fmt: skip
+    print(f"SUPPORT2, {kind}, tvine at level {level}, profile {profile}: {clock.wall:.0f} s")
+    tell(found)
+
+
+def progress(what: str, fraction: float) -> None:
+    if "--verbose" in sys.argv:
+        print(f"  {fraction:.0%} {what}", flush=True)
+
+
+RUNS = {
+    "adult": adult, "overfitted": overfitted, "simulated": simulated, "support2": support2,
+    "support2-attribute": support2_attribute,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    chosen = [word for word in sys.argv[1:] if word in RUNS] or list(RUNS)
+    for word in chosen:
+        RUNS[word]()

@@ -1,0 +1,74 @@
+"""Classifiers of whole tables: does a synthetic table come from a model that saw the target?"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.disclosed.learning.threads import one_thread
+from sklar.errors import MissingExtraError, UsageError
+
+Matrix = npt.NDArray[Any]
+TREES = 60
+
+
+def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = TREES) -> list[float]:
+    """Train on labelled tables, and tell for each group of tests the share that is said to have seen the target."""
+    varying = train.std(axis=0) > 0
+    if not varying.any():
+        return [0.5 for _ in tests]
+    center, spread = train[:, varying].mean(axis=0), train[:, varying].std(axis=0)
+    model = CLASSIFIERS[name](seed)
+    if name == "forest":
+        model.set_params(n_estimators=trees)
+    with one_thread():
+        model.fit((train[:, varying] - center) / spread, labels)
+        # Far beyond what training saw, distances only drown the rest.
+        scaled = [np.clip((test[:, varying] - center) / spread, -50.0, 50.0) for test in tests]
+        return [float(model.predict(test).mean()) for test in scaled]
+
+
+def require_classifier(name: str) -> None:
+    """Refuse unknown names, and tell the extra to install when scikit-learn is absent."""
+    if name not in CLASSIFIERS:
+        raise UsageError(f"there is no classifier '{name}'; known are {', '.join(CLASSIFIERS)}.")
+    try:
+        importlib.import_module("sklearn")
+    except ImportError:
+        raise MissingExtraError("shadow models need scikit-learn: pip install 'sklar[eval]'.") from None
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=TREES, min_samples_leaf=4, random_state=seed, n_jobs=1)
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=500, C=0.1, random_state=seed)
+
+
+def _neighbors(seed: int) -> Any:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return KNeighborsClassifier(n_neighbors=5)
+
+
+def _support_vectors(seed: int) -> Any:
+    from sklearn.svm import SVC
+
+    return SVC(random_state=seed)
+
+
+CLASSIFIERS: dict[str, Callable[[int], Any]] = {
+    "forest": _forest,
+    "logistic": _logistic,
+    "neighbors": _neighbors,
+    "svc": _support_vectors,
+}

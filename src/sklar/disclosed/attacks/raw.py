@@ -1,0 +1,25 @@
+"""Real rows as they are, for generators that are fitted on samples of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklar.errors import SourceError
+from sklar.rows.sources import open_source
+from sklar.schema import Schema
+
+
+def read_raw(data: Any, schema: Schema, reader: Mapping[str, Any] | None = None) -> Any:
+    """The modelled columns of all rows as one Arrow table."""
+    import pyarrow as pa
+
+    try:
+        source = open_source(data, schema=schema, **dict(reader or {}))
+        names = schema.modelled
+        batches = [pa.table(dict(zip(names, batch.columns, strict=True))) for batch in source.batches(names)]
+    except SourceError as error:
+        raise SourceError(f"the real table: {error}") from None
+    if not batches:
+        raise SourceError("the real table: it has no rows; there is nothing to attack.")
+    return pa.concat_tables(batches, promote_options="permissive").combine_chunks()

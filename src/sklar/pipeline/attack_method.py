@@ -1,0 +1,287 @@
+"""Attack a method: fit it again and again on samples of the real table, and see what its tables give away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklar.errors import UsageError
+from sklar.methods.registry import METHODS
+from sklar.pipeline.attack import Attack, refuse_unknown_options
+from sklar.sample.rng import substream
+from sklar.schema.table import Schema
+
+if TYPE_CHECKING:
+    from sklar.disclosed.attacks.generator import Generator
+    from sklar.disclosed.attacks.result import AttackResult
+    from sklar.disclosed.metrics.table import ExactTable
+    from sklar.pipeline.fitted import Model
+
+Progress = Callable[[str, float], None]
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodGenerator:
+    """A method of Sklar as a generator; `levels` are truncation levels of one fit, or the only level there is."""
+
+    schema: Schema
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    levels: tuple[str, ...] = ("",)
+
+    def fit(self, table: Any, seed: int) -> FittedMethod:
+        """Fit, as a user would."""
+        import warnings
+
+        from sklar.errors import NoSignalWarning
+        from sklar.pipeline.fit import fit
+
+        private = self.settings["method"] in METHODS
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoSignalWarning)
+            return FittedMethod(fit(table, self.schema, **self.settings, **({} if private else {"seed": seed})))
+
+
+@dataclass(frozen=True, slots=True)
+class FittedMethod:
+    """A fitted model of which tables of any level are drawn."""
+
+    model: Model
+
+    def generate(self, level: str, rows: int, seed: int) -> Any:
+        """Independent rows."""
+        if not level:
+            return self.model.sample(rows, seed=seed, iid=True)
+        from sklar.pipeline.levels import at_level
+
+        return at_level(self.model, int(level)).sample(rows, seed=seed, iid=True)
+
+
+def attack_method(
+    kind: str,
+    real: Any,
+    schema: Schema | str | PathLike[str],
+    method: Any,
+    *,
+    name: str | None = None,
+    seed: int = 0,
+    reader: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Attack:
+    """Run "shadow" or "attribute" against a method; see `attack`. Its options are those of `shadow_attack`."""
+    runs: dict[str, Callable[..., AttackResult]] = {"shadow": shadow_attack, "attribute": attribute_attack}
+    if kind not in runs:
+        raise UsageError(
+            f"the attack '{kind}' is on a table, not on a method; on methods there are: {', '.join(runs)}."
+        )
+    if method is None:
+        raise UsageError("say which method to attack: method='vine' (--method vine).")
+    given = dict(options or {})
+    levels, settings = given.pop("levels", None), dict(given.pop("settings", {}))
+    refuse_unknown_options(kind, runs[kind], given, ("seed", "done"))
+    facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    generator = make_generator(facts, method, settings, levels)
+    exact, raw = _read(real, facts, seed, reader)
+    tell = progress or (lambda what, fraction: None)
+    result = runs[kind](exact, raw, generator, seed=seed, done=tell, **_with_epsilon(kind, given, settings))
+    tell("done", 1.0)
+    told = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))
+    return Attack(result=result, rows={"real": exact.total}, schema=facts, name=told)
+
+
+def make_generator(
+    schema: Schema, method: Any, settings: Mapping[str, Any], levels: Sequence[int | str] | None = None
+) -> Generator:
+    """A generator from the name of a method, a generator, or a function (table, rows, seed) -> table."""
+    from sklar.disclosed.attacks.generator import FunctionGenerator
+    from sklar.pipeline.disclosed_fit import find_disclosed
+
+    if isinstance(method, str):
+        disclosed = find_disclosed(method)  # refuses unknown names
+        extra = {} if disclosed is None else {"no_guarantee": True}
+        named = tuple(str(level) for level in levels) if levels else ("",)
+        return MethodGenerator(schema=schema, settings={"method": method, **extra, **settings}, levels=named)
+    if settings or levels:
+        raise UsageError("settings and levels are for methods by name; a generator brings its own.")
+    if hasattr(method, "fit") and hasattr(method, "levels"):
+        return method
+    if callable(method):
+        return FunctionGenerator(method)
+    raise UsageError("a method is a name, a generator with levels and fit, or a function (table, rows, seed) -> table.")
+
+
+def shadow_attack(
+    real: ExactTable,
+    raw: Any,
+    generator: Generator,
+    *,
+    seed: int,
+    done: Progress,
+    profile: str = "paper",
+    sensitive: Sequence[str] | str | None = None,
+    targets: Sequence[int] | None = None,
+    random_targets: int = 5,
+    features: Sequence[str] | None = None,
+    classifier: str = "forest",
+    epsilon: float | None = None,
+    state: str | PathLike[str] | None = None,
+    workers: int = WORKERS,
+    changes: Mapping[str, int] | None = None,
+) -> AttackResult:
+    """Membership inference by shadow models.
+
+    Args:
+        real: The real rows as codes.
+        raw: The real rows as an Arrow table.
+        generator: The method.
+        seed: Fixes samples and targets.
+        done: Told how far it is, and the time left.
+        profile: "paper" (parameters of Griesbauer et al. 2025, table 1) or "quick".
+        sensitive: Columns at whose outlying quantiles targets are taken.
+        targets: Places of target rows instead.
+        random_targets: Targets drawn at random besides.
+        features: Any of naive, histogram, correlation, ensemble, closest; all by default.
+        classifier: forest, logistic, neighbors or svc.
+        epsilon: What the method claims, for the bound 2 - exp(epsilon).
+        state: A folder that keeps finished parts, so that the same attack can be taken up after an interrupt.
+        workers: Processes; 1 runs everything in this one.
+        changes: Parameters of the profile to change, as {"iterations": 5}.
+    """
+    from sklar.disclosed.attacks.classifiers import require_classifier
+    from sklar.disclosed.attacks.parts import load_part, run_parts
+    from sklar.disclosed.attacks.profiles import SHADOW_PROFILES, find_profile
+    from sklar.disclosed.attacks.set_features import SETS, feature_maker
+    from sklar.disclosed.attacks.shadow import ShadowGame, game_parts, play_part, require_rows
+    from sklar.disclosed.attacks.shadow_result import Judging, judge_parts, play_judge, shadow_result
+    from sklar.disclosed.attacks.targets import choose_targets
+
+    require_classifier(classifier)
+    chosen = SETS if features is None else tuple(features)
+    if not chosen or any(name not in SETS for name in chosen):
+        raise UsageError(f"features are any of {', '.join(SETS)}; found {list(chosen)}.")
+    sizes = find_profile(SHADOW_PROFILES, profile, dict(changes or {}))
+    columns = _columns(real, sensitive)
+    people = choose_targets(real, substream(seed, 0), sensitive=columns, rows=targets, random=random_targets)
+    require_rows(real.rows, len(people), sizes)
+    game = ShadowGame(
+        schema=real.schema, real=real, raw=raw, generator=generator, targets=people, profile=sizes,
+        maker=feature_maker(real), seed=seed, stream=substream,
+    )  # fmt: skip
+    with _state(state, game) as folder:
+        run_parts(game, play_part, game_parts(game), folder, workers=workers, done=_share(done, 0.0), what="fits, part")
+        judging = Judging(game=game, folder=folder, features=chosen, classifier=classifier)
+        judged = judge_parts(game)
+        run_parts(judging, play_judge, judged, folder, workers=workers, done=_share(done, 0.5), what="judging")
+        return shadow_result(judging, {part: load_part(folder, part) for part in judged}, epsilon)
+
+
+def attribute_attack(
+    real: ExactTable,
+    raw: Any,
+    generator: Generator,
+    *,
+    seed: int,
+    done: Progress,
+    profile: str = "paper",
+    sensitive: Sequence[str] | str | None = None,
+    targets: Sequence[int] | None = None,
+    random_targets: int = 5,
+    state: str | PathLike[str] | None = None,
+    workers: int = WORKERS,
+    changes: Mapping[str, int] | None = None,
+) -> AttackResult:
+    """Attribute inference from fits on reference samples; arguments as in `shadow_attack`."""
+    from sklar.disclosed.attacks.attribute import sensitive_columns
+    from sklar.disclosed.attacks.attribute_fits import (
+        AttributeGame,
+        attribute_parts,
+        attribute_result,
+        play_attribute,
+        require_reference,
+    )
+    from sklar.disclosed.attacks.parts import load_part, run_parts
+    from sklar.disclosed.attacks.profiles import ATTRIBUTE_PROFILES, find_profile
+    from sklar.disclosed.attacks.regression import layout_of
+    from sklar.disclosed.attacks.targets import choose_targets
+
+    columns = sensitive_columns(real, sensitive)
+    labels = [name for name in columns if not real.schema[name].ordered]
+    if labels:
+        raise UsageError(f"the column '{labels[0]}' has no order to regress on; attack a synthetic table instead.")
+    sizes = find_profile(ATTRIBUTE_PROFILES, profile, dict(changes or {}))
+    require_reference(real.rows, sizes)
+    people = choose_targets(real, substream(seed, 0), sensitive=columns, rows=targets, random=random_targets)
+    game = AttributeGame(
+        real=real, raw=raw, generator=generator, sensitive=columns, targets=people, layout=layout_of(real),
+        profile=sizes, seed=seed, stream=substream,
+    )  # fmt: skip
+    parts = attribute_parts(game)
+    with _state(state, game) as folder:
+        run_parts(game, play_attribute, parts, folder, workers=workers, done=done, what="game")
+        return attribute_result(game, {part: load_part(folder, part) for part in parts})
+
+
+@contextmanager
+def _state(state: str | PathLike[str] | None, game: Any) -> Iterator[Path]:
+    """The folder of finished parts; it is taken away when the attack is over, and stays when it was interrupted."""
+    from sklar.disclosed.attacks.parts import open_state, remove_parts
+
+    with open_state(state, _fingerprint(game)) as folder:
+        yield folder
+        if state is not None:
+            remove_parts(folder)
+
+
+def _share(done: Progress, start: float) -> Progress:
+    return lambda what, fraction: done(what, start + fraction / 2)
+
+
+def _fingerprint(game: Any) -> str:
+    """Recognizes the same attack on the same rows; it stays in a file of its owner's."""
+    from sklar.disclosed.metrics.copies import row_keys
+
+    keys = row_keys(game.real).tobytes()
+    said = repr([type(game).__name__, game.profile, game.targets, game.seed, game.real.schema.fingerprint])
+    return hashlib.sha256(said.encode() + _told(game.generator).encode() + keys).hexdigest()
+
+
+def _told(generator: Any) -> str:
+    settings = getattr(generator, "settings", None)
+    return repr((getattr(generator, "levels", ()), settings or type(generator).__name__))
+
+
+def _read(real: Any, schema: Schema, seed: int, reader: Mapping[str, Any] | None) -> tuple[ExactTable, Any]:
+    from sklar.disclosed.attacks.raw import read_raw
+    from sklar.disclosed.metrics.reading import read_table
+
+    raw = read_raw(real, schema, reader)
+    return read_table(raw, schema, substream(seed, 10**6), role="real", reader=_plain_reader(reader)), raw
+
+
+def _plain_reader(reader: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (reader or {}).items() if key == "null_values"}
+
+
+def _columns(real: ExactTable, sensitive: Sequence[str] | str | None) -> tuple[str, ...]:
+    from sklar.disclosed.attacks.attribute import sensitive_columns
+
+    return () if not sensitive else sensitive_columns(real, sensitive)
+
+
+def _with_epsilon(kind: str, given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The claimed epsilon of a method is known from its settings."""
+    if kind == "shadow" and "epsilon" in settings and "epsilon" not in given:
+        return {**given, "epsilon": settings["epsilon"]}
+    return dict(given)
+
+
+def default_state(real: str | PathLike[str]) -> str:
+    """Where the command line keeps finished parts: beside the real table."""
+    return f"{os.fspath(real)}.attack"

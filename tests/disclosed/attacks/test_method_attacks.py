@@ -1,0 +1,202 @@
+"""Attacks on methods: a copier is caught, noise is not; games are resumed; bad input is told."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sklar
+from sklar.disclosed.attacks.parts import load_part, open_state, run_parts, save_part
+from sklar.disclosed.attacks.profiles import ATTRIBUTE_PROFILES, SHADOW_PROFILES
+from sklar.disclosed.attacks.set_features import closest_features, feature_maker, table_features
+from sklar.disclosed.metrics.reading import read_table
+from sklar.errors import UsageError
+from tests.disclosed.attacks.people import SCHEMA, copies, people
+
+REAL = people(260, 0)
+TINY = {"iterations": 2, "reference": 120, "shadows": 4, "tables": 4, "size": 60, "synthetic": 300, "test_tables": 8}
+FAST = {"profile": "quick", "workers": 1, "changes": TINY, "random_targets": 1}
+
+
+def copier(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
+    return copies(table.to_pandas(), rows, 0.005, seed)
+
+
+def deaf(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
+    """A generator that never looks at its rows."""
+    return people(rows, 10_000 + seed)
+
+
+class Levels:
+    """Two levels from one fit: deaf below, copying above."""
+
+    levels = ("1", "2")
+
+    def fit(self, table: pa.Table, seed: int) -> Levels:
+        self.table = table
+        return self
+
+    def generate(self, level: str, rows: int, seed: int) -> pd.DataFrame:
+        return (deaf if level == "1" else copier)(self.table, rows, seed)
+
+
+def shadow(method: Any, **options: Any) -> sklar.Attack:
+    return sklar.attack("shadow", REAL, None, SCHEMA, method=method, **{**FAST, **options})
+
+
+def test_the_profile_of_the_paper() -> None:
+    paper, attribute = SHADOW_PROFILES["paper"], ATTRIBUTE_PROFILES["paper"]
+    assert (paper.iterations, paper.reference, paper.shadows, paper.tables) == (10, 500, 10, 10)
+    assert (paper.size, paper.synthetic, paper.test_tables) == (400, 400, 50)
+    assert (attribute.iterations, attribute.reference, attribute.size, attribute.tables) == (10, 500, 500, 50)
+
+
+def test_a_copier_is_caught_and_a_deaf_generator_is_not() -> None:
+    found = shadow(Levels(), sensitive="income", features=["naive", "closest"], classifier="logistic", epsilon=1.0)
+    for group in ("outlying", "random"):
+        caught, honest = found[f"pg_{group}[2]"], found[f"pg_{group}[1]"]
+        assert caught.attack.value < 0.35 and caught.alarming
+        assert honest.attack.contains(1.0) and not honest.alarming
+        assert caught.control is not None and abs(caught.control.value - 1.0) < 0.3
+    details = found.result.details
+    assert details["dp_bound"] == pytest.approx(2 - np.e)
+    targets = details["levels"]["2"]["best"]
+    assert [t["group"] for t in targets] == ["outlying"] * 4 + ["random"]
+    assert all(len(t["gains"]) == 2 for t in targets)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_outlying_targets_are_at_the_quantiles() -> None:
+    found = shadow(deaf, sensitive="weight", features=["naive"], classifier="logistic")
+    rows = [t["target"] for t in found.result.details["levels"]["only"]["naive"] if t["group"] == "outlying"]
+    ranks = REAL["weight"].rank().to_numpy()[rows] / len(REAL)
+    assert ranks == pytest.approx([0.01, 0.025, 0.975, 0.99], abs=0.01)
+
+
+def test_a_private_method_by_name() -> None:
+    settings = {"epsilon": 1.0, "repair": "clip"}
+    small = {**TINY, "iterations": 2, "shadows": 2, "tables": 2, "synthetic": 60, "test_tables": 4}
+    found = shadow("independent", settings=settings, targets=[3], features=["naive"], changes=small)
+    assert found.name == "independent" and found.result.details["dp_bound"] == pytest.approx(2 - np.e)
+    assert found["pg_chosen"].control is None
+
+
+def test_features_of_tables_that_lie_one_after_the_other() -> None:
+    real = read_table(REAL, SCHEMA, np.random.default_rng(0), role="real")
+    maker = feature_maker(real)
+    both = table_features(real.take(np.arange(200)), 2, maker)
+    closest = closest_features(real.take(np.arange(200)), 2, real, np.array([7, 150]))
+    for at in range(2):
+        alone = table_features(real.take(np.arange(100 * at, 100 * at + 100)), 1, maker)
+        for name, values in alone.items():
+            assert np.allclose(values[0], both[name][at])
+    corr = np.corrcoef(REAL["age"][:100], REAL["weight"][:100])[0, 1]
+    ordered = [name for name in real.names if real.schema[name].ordered]
+    assert ordered[:3] == ["age", "income", "weight"] and both["correlation"][0, 1] == pytest.approx(corr)
+    assert both["naive"][0, 0] == pytest.approx(REAL["age"][:100].mean())
+    assert closest[0, 0, 0] == pytest.approx(np.log(1e-6)) and closest[1, 0, 0] > -3
+    assert closest[1, 1, 0] == pytest.approx(np.log(1e-6)) and closest[0, 1, 0] > -3
+
+
+def linked(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
+    """Weight is a function of height, all else is noise."""
+    out = people(rows, 10_000 + seed)
+    return out.assign(weight=0.9 * out["height"] - 85)
+
+
+def attribute(method: Any, **options: Any) -> sklar.Attack:
+    changes = {"iterations": 3, "reference": 100, "size": 150, "tables": 5}
+    given = {"profile": "quick", "workers": 1, "changes": changes, "sensitive": ["weight", "age"], **options}
+    return sklar.attack("attribute", REAL, None, SCHEMA, method=method, **given)
+
+
+def test_attribute_inference_from_fits() -> None:
+    found = attribute(linked)
+    assert found["weight.wcab"].attack.value == pytest.approx(1.0, abs=0.02)
+    assert found["weight.mr2"].attack.value > 0.99 > 0.6 > found["weight.mr2"].control.value  # type: ignore[union-attr]
+    mab = found["weight.mab"]
+    details = found.result.details["weight"]["levels"]["only"]
+    assert mab.attack.value == pytest.approx(np.mean(details["mab_by_game"]))
+    # One coefficient of 1, the others 0: MAB is one over their number.
+    assert mab.attack.value == pytest.approx(1 / len(found.result.details["features"]["weight"]), rel=0.02)
+    assert found["weight.mr2"].alarming and not found["age.mr2"].alarming
+    assert len(details["mse_by_target"]) >= 8
+    assert found["weight.mse"].baseline.value == 1.0  # type: ignore[union-attr]
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_levels_come_from_one_fit() -> None:
+    found = attribute(Levels())
+    assert {"weight.mab[1]", "weight.mab[2]", "age.mr2[1]", "age.mr2[2]"} <= {n.name for n in found.numbers}
+
+
+def test_an_interrupted_attack_is_taken_up(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def stops(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
+        calls.append(seed)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return deaf(table, rows, seed)
+
+    folder = tmp_path / "state"
+    with pytest.raises(KeyboardInterrupt):
+        attribute(stops, state=folder)
+    kept = sorted(folder.glob("*.npz"))
+    assert len(kept) == 2 and stat.S_IMODE(kept[0].stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    with pytest.raises(UsageError, match="parts of another attack"):
+        attribute(stops, state=folder, seed=1)
+    resumed = attribute(stops, state=folder)
+    assert len(calls) == 4 and not folder.exists()
+    whole = attribute(deaf)
+    assert whole["weight.mab"].attack == resumed["weight.mab"].attack
+
+
+def double(game: int, part: str) -> dict[str, np.ndarray]:
+    return {"x": np.array([game * int(part)])}
+
+
+def test_parts_run_in_other_processes(tmp_path: Path) -> None:
+    told: list[str] = []
+    with open_state(tmp_path / "s", "a") as folder:
+        save_part(folder, "1", {"x": np.array([99])})
+        run_parts(2, double, ["1", "2", "3"], folder, workers=2, done=lambda what, _: told.append(what), what="part")
+        assert [int(load_part(folder, part)["x"][0]) for part in "123"] == [99, 4, 6]
+    assert told[0] == "part 1 of 3" and "left" in told[-1] and told[-1].startswith("part 3 of 3")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("shadow", {"method": None}, "say which method"),
+        ("shadow", {"method": "magic"}, "no method 'magic'"),
+        ("shadow", {"targets": [5, 999]}, "999 is not in the table"),
+        ("shadow", {"targets": []}, "none was given"),
+        ("shadow", {"profile": "paper", "changes": {}}, "at least 505 real rows"),
+        ("shadow", {"profile": "slow"}, "no profile 'slow'"),
+        ("shadow", {"changes": {"runs": 3}}, "no parameter 'runs'"),
+        ("shadow", {"changes": {"tables": 1}}, "tables must be"),
+        ("shadow", {"features": ["magic"]}, "features are any of"),
+        ("shadow", {"classifier": "oracle"}, "no classifier 'oracle'"),
+        ("shadow", {"sensitive": "person"}, "identifier or ignored"),
+        ("shadow", {"turbo": 1}, "no option 'turbo'"),
+        ("shadow", {"method": 3}, "a method is a name"),
+        ("copies", {}, "is on a table, not on a method"),
+        ("attribute", {"sensitive": "sex"}, "has no order"),
+        ("attribute", {"profile": "paper", "changes": {}, "sensitive": "age"}, "at least 500 real rows"),
+    ],
+)
+def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"method": deaf, **FAST, **options}
+    if kind != "shadow" and "changes" not in options:
+        given.pop("changes")
+    with pytest.raises(UsageError, match=words):
+        sklar.attack(kind, REAL, None, SCHEMA, **given)
