@@ -7,9 +7,24 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import numpy as np
 from public_grid import read_task
 
 PROMISE = "(epsilon, delta)-DP by zCDP, OpenDP's mechanisms; discrete domains from the schema"
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    """The largest rho of zCDP that implies (epsilon, delta)-DP (Canonne et al. 2020, proposition 12).
+
+    delta(rho) = min over a > 1 of exp((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a
+    """
+    low, high = 0.0, epsilon + 1.0
+    orders = 1.0 + np.geomspace(1e-2, 1e4, 20_000)
+    for _ in range(60):
+        rho = (low + high) / 2
+        logs = (orders - 1) * (orders * rho - epsilon) - np.log(orders - 1) + orders * np.log1p(-1 / orders)
+        low, high = (rho, high) if logs.min() <= np.log(delta) else (low, rho)
+    return low
 
 
 def main() -> None:
@@ -23,7 +38,7 @@ def main() -> None:
     frame = pl.from_pandas(task.codes.rename(columns=names).astype("int64")).lazy()
     context = dp.Context.compositor(
         data=frame, privacy_unit=dp.unit_of(contributions=1),
-        privacy_loss=dp.loss_of(epsilon=task.epsilon, delta=task.delta), split_evenly_over=1,
+        privacy_loss=dp.loss_of(rho=rho_of(task.epsilon, task.delta)), split_evenly_over=1,
     )  # fmt: skip
     keys = {names[name]: list(range(size)) for name, size in task.sizes.items()}
     table = context.query().contingency_table(keys=keys, algorithm=dp.mbi.AIM()).release()

@@ -65,7 +65,8 @@ def epsilon_drawing(fact: PlotFact, order: Sequence[str]) -> str:
     ]
     if not heights:
         return ""
-    low, high = min([0.0, *heights]), max([*heights, 1e-12])
+    # An interval may reach beyond what the measure can be; the axis does not follow it there.
+    low, high = min([0.0, *(mean for line in fact.lines for _, mean, _ in line.points)]), max([*heights, 1e-12])
     axis = _Axis(budgets, low, high)
     label = f"{fact.title} over epsilon"
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">']
@@ -86,7 +87,7 @@ class _Axis:
 
     def __init__(self, budgets: Sequence[float], low: float, high: float):
         self._logs = [math.log(e) for e in budgets] or [0.0]
-        self._low, self._high = low, high
+        self.low, self._high = low, high
 
     def x(self, epsilon: float) -> float:
         width = (max(self._logs) - min(self._logs)) or 1.0
@@ -94,7 +95,7 @@ class _Axis:
         return round(LEFT + 14 + (WIDTH - LEFT - 36) * share, 1)
 
     def y(self, value: float) -> float:
-        share = (value - self._low) / ((self._high - self._low) or 1.0)
+        share = (value - self.low) / ((self._high - self.low) or 1.0)
         return round(TOP + (HEIGHT - BOTTOM - TOP) * (1 - share), 1)
 
 
@@ -110,7 +111,7 @@ def _line(
     for x, mean, half in known:
         out.append(f'<circle cx="{x}" cy="{axis.y(mean)}" r="3.2" fill="{color}">{title}</circle>')
         if half:
-            out.append(f'<path d="M{x} {axis.y(mean - half)}V{axis.y(mean + half)}" stroke="{color}"/>')
+            out.append(f'<path d="M{x} {axis.y(max(mean - half, axis.low))}V{axis.y(mean + half)}" stroke="{color}"/>')
     return "".join(out)
 
 
