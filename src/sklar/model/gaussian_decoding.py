@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.model.blas_threads import calm
 from sklar.model.gaussian_bivariate import bivariate_normal_density
 from sklar.model.gaussian_latent import factor_of, latent_blocks
 from sklar.model.gaussian_nearest import nearest_correlation
@@ -52,6 +53,13 @@ def fit_decoding(
     `score_weights`). Decoded pairs are simulated with fresh rows every round, so steps shrink as 1 / (1 + t / 2)
     (stochastic approximation; Robbins and Monro 1951): errors of chance are averaged over the rounds, not followed.
     """
+    with calm(len(model.corr)):
+        return _rounds(model, layout, p, joint, decoding, rng)
+
+
+def _rounds(
+    model: OneHotModel, layout: Layout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
+) -> OneHotModel:
     free = layout.owner[:, None] == layout.owner
     for t in range(decoding.rounds):
         scores = _simulated(model, decoding.rows, rng)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklar.model.blas_threads import calm
+
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
@@ -51,7 +53,12 @@ def nearest_correlation(
     target = cleaned(matrix)
     if len(target) < 2 or definite(target, floor):
         return target
-    goal = _goal(len(target), weights)
+    with calm(len(target)):
+        return _filled(target, _goal(len(target), weights), floor, tolerance, free, rounds)
+
+
+def _filled(target: Floats, goal: Floats, floor: float, tolerance: float, free: Mask | None, rounds: int) -> Floats:
+    """The nearest matrix, with free entries taken from the last result so many times."""
     found = _lifted(_nearest(target, goal, tolerance), floor)
     unknown = np.zeros(target.shape, dtype=bool) if free is None else free & ~np.eye(len(target), dtype=bool)
     for _ in range(rounds if unknown.any() else 0):
