@@ -3,7 +3,7 @@
     python -m benchmarks.shirley [time|epsilon|split|encoder|mechanism|truncation|ties]
         [--tables adult,compas] [--folds 5] [--runs 5] [--options '{}']
 
-Each fold is left out once: the model is fitted to the other rows, and as many rows are drawn. Against the left-out rows:
+Each fold is left out once: the model is fitted to the other rows, and as many rows are drawn. Against left-out rows:
 ks, mean over all columns of the Kolmogorov-Smirnov distance (categories in their listed order); rho, mean absolute
 difference of Spearman correlations over all pairs; mcc2 and mccn, Matthews correlation of gradient boosting on the
 binary and the multi-class target; rmse of linear regression. The paper shows these as pictures without numbers; its

@@ -16,7 +16,7 @@ from sklar.disclosed.shirley.ranks import match_ranks
 from sklar.disclosed.shirley.steps import Steps, columns_of, margin_of, pseudo_observations, steps_of
 from sklar.disclosed.vines.fit import fit_rvine
 from sklar.errors import UsageError
-from sklar.model.disclosed_vine import DisclosedVine
+from sklar.model.disclosed_vine import FAMILIES, DisclosedVine, tree_bounds
 from sklar.model.shirley_column import ShirleyColumn
 from sklar.model.shirley_model import ShirleyModel
 
@@ -74,9 +74,19 @@ def fit_vine(steps: Steps, options: Options, rng: np.random.Generator) -> Disclo
         families=options.families,
         criterion=options.criterion,
         selection=options.selection,
-        truncation=level,
+        truncation=None if level == "auto" else level,
     )
+    vine = _until_independent(vine) if level == "auto" else vine
     return match_ranks(vine, steps) if options.match_ranks else vine
+
+
+def _until_independent(vine: DisclosedVine) -> DisclosedVine:
+    """The trees before the first one whose pairs are all independent."""
+    dependent = vine.family != FAMILIES.index("indep")
+    for level, edges in enumerate(tree_bounds(vine.size, len(vine.first))):
+        if not dependent[edges.start : edges.stop].any():
+            return vine.truncate(max(level, 1))
+    return vine
 
 
 def _calibrated(
