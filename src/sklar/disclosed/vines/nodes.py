@@ -64,8 +64,14 @@ def layout(first: Node, second: Node, *, upper: bool = True) -> Floats:
 
 
 def rows_as_points(first: Node, second: Node) -> Points:
-    """One point a row."""
-    return Points(at=layout(first, second), weights=None, kinds=(first.kind, second.kind))
+    """One point a row; where many rows agree exactly, one a group of them."""
+    values = layout(first, second)
+    order = np.lexsort(values.T)
+    new = np.append(True, (np.diff(values[order], axis=0) != 0).any(axis=1))
+    if 2 * new.sum() > len(values):
+        return Points(at=values, weights=None, kinds=(first.kind, second.kind))
+    weights = np.diff(np.append(np.flatnonzero(new), len(values))).astype(np.float64)
+    return Points(at=np.asfortranarray(values[order[new]]), weights=weights, kinds=(first.kind, second.kind))
 
 
 def cells_as_points(first: Node, second: Node, cells: int) -> Points:

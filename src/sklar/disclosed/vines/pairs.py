@@ -19,6 +19,8 @@ KEPT = 4
 """Families (with their rotation) that are searched further, best first."""
 CLEARLY_WORSE = 1.0
 """Independence is taken without a search if no member of the grids comes closer than this to beating it."""
+SLACK, SLACK_SHARE = 5.0, 0.03
+"""A start further than this behind the best, in units of AIC and as a share of its gain, is not searched from."""
 STEP = 0.3
 EVALUATIONS = 60
 
@@ -55,10 +57,17 @@ def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: st
         return INDEPENDENT
     likelihood = _likelihood(first, second, counts, grid=grid)
     ties = "d" in (first.kind, second.kind)
-    found = [refine(start, likelihood, wide=ties) for start in starts[:KEPT]]
+    found = [refine(start, likelihood, wide=ties) for start in promising(starts, price)]
     best = min(found, key=lambda pair: price * len(pair.parameters) - 2 * pair.loglik)
     worse = optional and price * len(best.parameters) - 2 * best.loglik >= 0
     return INDEPENDENT if worse else best
+
+
+def promising(starts: list[FittedPair], price: float) -> list[FittedPair]:
+    """The first few starts, as far as they lie within reach of the best: a search gains little over a grid."""
+    scores = [price * len(start.parameters) - 2 * start.loglik for start in starts[:KEPT]]
+    reach = scores[0] + SLACK + SLACK_SHARE * max(-scores[0], 0.0)
+    return [start for start, score in zip(starts, scores, strict=False) if score <= reach]
 
 
 def penalty(selection: str, rows: int) -> float:
@@ -157,5 +166,5 @@ def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Cal
 def point_loglik(pair: FittedPair, points: Points) -> float:
     """Sum of log densities."""
     density = bicop(pair.family, pair.parameters, pair.rotation, points.kinds).pdf(points.at)
-    logs = np.log(np.maximum(np.nan_to_num(density, nan=1e-20), 1e-20))
+    logs = np.log(np.fmax(density, 1e-20))  # fmax: not-a-number counts as nothing
     return float(logs.sum() if points.weights is None else points.weights @ logs)
