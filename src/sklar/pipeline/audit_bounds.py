@@ -58,10 +58,10 @@ def claimed_mu(epsilon: float, delta: float) -> float:
 
 def implied_epsilon(mu: float, delta: float) -> float:
     """The epsilon of a Gaussian trade-off at this delta."""
+    if mu == math.inf:
+        return math.inf
     if mu <= 0 or analytic_gaussian_delta(1 / mu, 0.0) <= delta:
         return 0.0
-    if not math.isfinite(mu):
-        return math.inf
     low, high = 0.0, 1.0
     while analytic_gaussian_delta(1 / mu, high) > delta:
         high *= 2

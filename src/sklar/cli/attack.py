@@ -1,0 +1,197 @@
+"""sklar attack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sklar.cli import show
+from sklar.cli.guard import guarded
+from sklar.cli.options import (
+    STANDARD_OUTPUT,
+    Delimiter,
+    Encoding,
+    MethodOptions,
+    NullValues,
+    SchemaFile,
+    read_options,
+    reader_options,
+)
+from sklar.cli.progress import step_bar
+
+if TYPE_CHECKING:
+    from sklar.pipeline.attack import Attack
+
+NAME = "attack"
+ON_TABLES = ("membership", "copies", "singling-out", "linkability")
+
+
+@guarded
+def command(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="membership, copies, singling-out, linkability, attribute or shadow; all of a table."
+        ),
+    ],
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table that was learned from.")],
+    schema: SchemaFile,
+    synthetic: Annotated[
+        str | None, typer.Argument(metavar="[SYNTHETIC]", help="The synthetic table; none if a method is attacked.")
+    ] = None,
+    holdout: Annotated[
+        str | None, typer.Option("--holdout", metavar="FILE", help="Real rows that the synthesizer never saw.")
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeatable.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", help="Attack this method by fitting it (shadow, attribute).")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Epsilon of the method's fits.")] = None,
+    method_option: MethodOptions = None,
+    levels: Annotated[
+        str | None, typer.Option("--levels", metavar="1,5,10", help="Truncation levels of the method to attack.")
+    ] = None,
+    targets: Annotated[
+        str | None,
+        typer.Option("--targets", help="How many rows of each kind (membership), or which rows as 3,17 (shadow)."),
+    ] = None,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Number of games.")] = None,
+    distance: Annotated[
+        str | None, typer.Option("--distance", help="Of membership: hamming, euclidean or both.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Of attacks on methods: paper (default) or quick.")
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="DIR", help="Keeps finished parts; default: REAL.attack. Run again to resume."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Processes of attacks on methods.")] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="HTML report; its name ends in .custodian.html.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="All results as JSON; - for standard output.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Fixes targets, subsamples and ties.")] = 0,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+) -> None:
+    """Attack a release as an adversary would, with intervals, a baseline and a control.
+
+    Every number is a lower bound on risk: an attack that fails proves nothing. Computed from real rows without noise:
+    the results are for the custodian, and not private.
+
+    \b
+    Examples:
+      sklar attack membership people.csv synthetic.csv -s people.toml --holdout held.csv
+      sklar attack all people.csv synthetic.csv -s people.toml --holdout held.csv --report a.custodian.html
+      sklar attack shadow people.csv -s people.toml --method vine -e 1 --sensitive income --profile quick
+    """
+    from sklar.pipeline.attack import NOTICE, write_attack_json, write_attack_report
+    from sklar.pipeline.evaluate import require_outputs
+
+    require_outputs(report, None if json == STANDARD_OUTPUT else json)
+    options: dict[str, Any] = {"sensitive": sensitive, "iterations": iterations, "distance": distance}
+    kinds = _kinds(kind, sensitive)
+    with step_bar("attacking") as progress:
+        common: dict[str, Any] = {
+            "seed": seed, "progress": progress, "reader": reader_options(delimiter, encoding, null_value, None),
+        }  # fmt: skip
+        if method is not None or kind == "shadow":
+            fixed = {"epsilon": epsilon, **read_options(method_option)}
+            found = [
+                _method(kind, real, schema, method, fixed, levels, targets, profile, state, workers, options, common)
+            ]
+        else:
+            found = [_table(one, real, synthetic, schema, holdout, targets, options, common) for one in kinds]
+    if report is not None:
+        write_attack_report(found, report)
+    if json == STANDARD_OUTPUT:
+        plain = [one.to_dict() for one in found]
+        show.as_json(plain if len(plain) > 1 else plain[0])
+        return
+    if json is not None:
+        write_attack_json(found, json)
+    show.line(NOTICE)
+    for one in found:
+        _tell(one)
+    for path in (report, json):
+        if path is not None:
+            show.line(f"Written, for its owner only: {path}")
+
+
+def _kinds(kind: str, sensitive: list[str] | None) -> tuple[str, ...]:
+    """All attacks on a table; attribute inference only if somebody said what is sensitive."""
+    if kind != "all":
+        return (kind,)
+    return (*ON_TABLES, "attribute") if sensitive else ON_TABLES
+
+
+def _table(
+    kind: str, real: str, synthetic: str | None, schema: str, holdout: str | None, targets: str | None,
+    options: dict[str, Any], common: dict[str, Any],
+) -> Attack:  # fmt: skip
+    from sklar.pipeline.attack import attack
+
+    wanted = {"membership": ("iterations", "distance"), "attribute": ("sensitive",)}.get(kind, ())
+    given = {key: options[key] for key in wanted if options[key] is not None}
+    if targets is not None and kind in ("membership", "copies", "linkability"):
+        given["targets"] = _numbers(targets, "--targets")[0]
+    return attack(kind, real, synthetic, schema, holdout, name=synthetic, **given, **common)
+
+
+def _method(
+    kind: str, real: str, schema: str, method: str | None, settings: dict[str, Any], levels: str | None,
+    targets: str | None, profile: str | None, state: str | None, workers: int | None, options: dict[str, Any],
+    common: dict[str, Any],
+) -> Attack:  # fmt: skip
+    from sklar.pipeline.attack import attack
+    from sklar.pipeline.attack_method import default_state
+
+    given: dict[str, Any] = {
+        "profile": profile, "sensitive": options["sensitive"], "workers": workers,
+        "state": state or default_state(real),
+        "targets": None if targets is None else _numbers(targets, "--targets"),
+        "changes": None if options["iterations"] is None else {"iterations": options["iterations"]},
+        "levels": None if levels is None else _numbers(levels, "--levels"),
+    }  # fmt: skip
+    asked = {key: value for key, value in given.items() if value is not None}
+    fixed = {key: value for key, value in settings.items() if value is not None}
+    return attack(kind, real, None, schema, method=method, settings=fixed, **asked, **common)
+
+
+def _numbers(text: str, hint: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"write whole numbers as 3,17; found {text!r}", param_hint=hint) from None
+
+
+def _tell(found: Attack) -> None:
+    show.line()
+    for sentence in found.verdict:
+        show.line(sentence)
+    for sentence in found.missing:
+        show.line(f"Not measured: {sentence}")
+    rows = [
+        [n.name, _interval(n.attack), _interval(n.control), _interval(n.baseline), show.number(n.ideal), n.worse]
+        for n in found.numbers
+    ]
+    if rows:
+        show.table(["number", "attack", "control", "baseline", "ideal", "worse"], rows)
+    bound = found.result.details.get("dp_bound")
+    if bound is not None:
+        show.line(f"By its claim, the privacy gain is at least 2 - exp(epsilon) = {bound:.3f}.")
+
+
+def _interval(found: Any) -> str:
+    if found is None:
+        return "-"
+    if found.low == found.high:
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"

@@ -1,0 +1,77 @@
+"""sklar audit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sklar.cli import show
+from sklar.cli.guard import REFUSED, guarded
+from sklar.cli.options import Json, MethodOptions, NeighboursName, read_options
+from sklar.cli.progress import step_bar
+
+NAME = "audit"
+
+
+@guarded
+def command(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="A DP method; see `sklar methods`.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon to claim.")],
+    delta: Annotated[float, typer.Option("--delta", help="The delta to claim; 0 for pure epsilon.")] = 1e-9,
+    runs: Annotated[int, typer.Option("--runs", help="Fits for each pair of neighbouring tables.")] = 2_000,
+    neighbours: NeighboursName = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option("--pair", help="'lone label', 'extreme value' or 'all null'; repeatable. Default: all."),
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.99,
+    method_option: MethodOptions = None,
+    json: Json = False,
+) -> None:
+    """Audit the claim of a DP method: fit it many times on worst-case neighbours, and bound what it gives away.
+
+    The tables are public and small; no private row is read. Exit code 1 if the claim is contradicted.
+
+    \b
+    Example:
+      sklar audit independent -e 1 --runs 2000
+    """
+    from sklar.pipeline.audit import audit
+
+    relation: Any = neighbours
+    with step_bar("auditing") as progress:
+        found = audit(
+            method, epsilon, delta, runs=runs, neighbours=relation, pairs=pair, confidence=confidence,
+            progress=progress, **read_options(method_option),
+        )  # fmt: skip
+    if json:
+        show.as_json(found.to_dict())
+    else:
+        show.paragraph(found.verdict)
+        rows = [
+            [
+                p.name,
+                "-" if p.mu is None else f"{p.mu.value:.3f} ({p.mu.low:.3f} to {p.mu.high:.3f})",
+                "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
+                f"{p.epsilon_low:.3g}",
+                "-" if p.noise is None else f"{p.noise.value:.3f} ({p.noise.low:.3f} to {p.noise.high:.3f})",
+                f"{p.visible:.3g}",
+            ]
+            for p in found.pairs
+        ]
+        if found.claimed_mu is not None:
+            show.line(f"mu by the claim: {found.claimed_mu:.3f}")
+        headings = [
+            "neighbours",
+            "mu",
+            "epsilon by mu >=",
+            "epsilon by counting >=",
+            "noise / stated",
+            "visible epsilon",
+        ]
+        show.table(headings, rows)
+        for fault in (fault for p in found.pairs for fault in p.faults):
+            show.line(fault)
+    if not found.passed:
+        raise typer.Exit(REFUSED)

@@ -1,0 +1,92 @@
+"""sklar attack and sklar audit: what is printed, written and refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import sklar.private.door as door_module
+from sklar.cli.main import app
+from tests.disclosed.attacks.people import SCHEMA, copies, people
+
+LABEL = "a lower bound on risk: an attack that fails proves nothing"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("attack")
+    real = people(300, 0)
+    real.to_csv(place / "real.csv", index=False)
+    people(300, 1).to_csv(place / "held.csv", index=False)
+    copies(real, 1500, 0.01, 2).to_csv(place / "synthetic.csv", index=False)
+    SCHEMA.write(place / "s.toml")
+    return place
+
+
+def run(folder: Path, *words: str) -> Any:
+    return CliRunner().invoke(app, [str(folder / w) if (folder / w).exists() else w for w in words])
+
+
+def test_membership(folder: Path) -> None:
+    found = run(folder, "attack", "membership", "real.csv", "synthetic.csv", "-s", "s.toml", "--holdout", "held.csv",
+                "--targets", "100", "--iterations", "5", "--distance", "hamming")  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert LABEL in found.output and "hamming_log" in found.output and "not private" in found.output
+
+
+def test_all_in_one_report(folder: Path) -> None:
+    report, plain = str(folder / "a.custodian.html"), str(folder / "a.json")
+    found = run(folder, "attack", "all", "real.csv", "synthetic.csv", "-s", "s.toml", "--holdout", "held.csv",
+                "--sensitive", "weight", "--report", report, "--json", plain)  # fmt: skip
+    assert found.exit_code == 0, found.output
+    page, results = Path(report).read_text(), json.loads(Path(plain).read_text())
+    assert [r["kind"] for r in results] == ["membership", "copies", "singling-out", "linkability", "attribute"]
+    assert all(number["label"] == LABEL for r in results for number in r["numbers"].values())
+    assert page.count(LABEL.capitalize()) == sum(len(r["numbers"]) for r in results)
+    assert "do not publish" in page and "<script" not in page and "http" not in page.replace("http://www.w3.org", "")
+    for path in (report, plain):
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+
+
+def test_a_method_is_attacked_by_fitting_it(folder: Path) -> None:
+    found = run(folder, "attack", "attribute", "real.csv", "-s", "s.toml", "--method", "plain-gaussian", "--profile",
+                "quick", "--iterations", "2", "--sensitive", "weight", "--workers", "1", "--json", "-")  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.output)["settings"]["iterations"] == 2
+    assert not (folder / "real.csv.attack").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["membership", "real.csv", "synthetic.csv"], "cannot be measured without a hold-out"),
+        (["membership", "real.csv"], "needs a synthetic table"),
+        (["magic", "real.csv", "synthetic.csv"], "there is no attack 'magic'"),
+        (["attribute", "real.csv", "synthetic.csv"], "say which column is sensitive"),
+        (["attribute", "real.csv", "synthetic.csv", "--sensitive", "person"], "identifier"),
+        (["shadow", "real.csv", "--method", "magic"], "there is no method 'magic'"),
+        (["shadow", "real.csv", "--method", "vine", "--targets", "9999"], "9999 is not in the table"),
+        (["shadow", "real.csv", "--method", "vine"], "real rows: samples of 500"),
+        (["copies", "real.csv", "synthetic.csv", "--report", "x.html"], ".custodian.html"),
+    ],
+)
+def test_bad_input_is_told(folder: Path, words: list[str], message: str) -> None:
+    found = run(folder, "attack", *words, "-s", "s.toml")
+    assert found.exit_code == 1 and message in found.output and "Traceback" not in found.output
+
+
+def test_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 1e-6: the chance that a true claim is called contradicted here.
+    words = ["audit", "independent", "-e", "1", "--runs", "10", "--pair", "lone label", "-O", "repair=clip"]
+    found = run(folder, *words, "--confidence", "0.999999", "--json")
+    assert found.exit_code == 0 and json.loads(found.output)["passed"] is True
+    monkeypatch.setattr(door_module, "add_noise_to_all", lambda tables, noises: list(tables))
+    caught = run(folder, *words)
+    assert caught.exit_code == 1 and "CONTRADICTED" in caught.output
+    assert run(folder, "audit", "magic", "-e", "1").exit_code == 1
+    assert run(folder, "audit", "vine").exit_code == 2

@@ -1,0 +1,62 @@
+"""The privacy-utility plot marks what nobody beats, in every form."""
+
+from __future__ import annotations
+
+import stat
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from sklar.disclosed.attacks.intervals import Estimate
+from sklar.disclosed.attacks.result import Number
+from sklar.errors import UsageError
+from sklar.pipeline.tradeoff import best_points, tradeoff, tradeoff_point, write_tradeoff
+from sklar.report.tradeoff import tradeoff_svg, undominated
+
+POINTS = [
+    tradeoff_point("vine <1>", (0.8, 0.7, 0.9), (0.55, 0.5, 0.6), group="vine"),
+    tradeoff_point("vine 3", 0.9, 0.7, group="vine"),
+    tradeoff_point("copies", 0.9, 0.95),
+    tradeoff_point("noise", 0.5, 0.5),
+]
+
+
+def plot(**options: str):  # type: ignore[no-untyped-def]
+    return tradeoff(POINTS, utility="AUC", risk="privacy score", **options)
+
+
+def test_the_undominated_are_those_nobody_beats() -> None:
+    assert undominated(plot()) == (True, True, False, True)
+    assert undominated(plot(better_risk="higher")) == (False, False, True, False)
+    assert [p.name for p in best_points(plot())] == ["vine <1>", "vine 3", "noise"]
+
+
+def test_equal_points_do_not_beat_each_other() -> None:
+    twins = [tradeoff_point("a", 1.0, 0.5), tradeoff_point("b", 1.0, 0.5)]
+    assert undominated(tradeoff(twins, utility="u", risk="r")) == (True, True)
+
+
+def test_a_number_of_an_attack_is_a_risk() -> None:
+    number = Number(name="n", title="t", says="s", attack=Estimate(value=0.6, low=0.5, high=0.7))
+    assert tradeoff_point("x", 1, number).risk == (0.6, 0.5, 0.7)
+
+
+def test_the_svg_is_whole_and_told_in_words() -> None:
+    tree = ElementTree.fromstring(tradeoff_svg(plot()))
+    titles = [node.text or "" for node in tree.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 4 and titles[0].startswith("vine <1>: utility 0.800 (0.700 to 0.900)")
+    assert sum("undominated" in title for title in titles) == 3
+    alone = tradeoff([tradeoff_point("one", 0.0, (0.0, float("-inf"), float("inf")))], utility="u", risk="r")
+    ElementTree.fromstring(tradeoff_svg(alone))
+
+
+def test_files(tmp_path: Path) -> None:
+    for name, start in (("p.svg", b"<svg"), ("p.png", b"\x89PNG")):
+        write_tradeoff(plot(), tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    with pytest.raises(UsageError, match=r"\.svg or \.png"):
+        write_tradeoff(plot(), tmp_path / "p.pdf")
+    with pytest.raises(UsageError, match="higher"):
+        plot(better_risk="up")
