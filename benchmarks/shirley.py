@@ -143,6 +143,16 @@ def timing(tables: list[str], options: dict[str, Any]) -> None:
         )
 
 
+def ablate(what: str, tables: list[str], folds: int = 5, runs: int = 5, options: dict[str, Any] | None = None) -> None:
+    """Print a line for each setting of one ablation, below one for real rows."""
+    for name in tables:
+        for at, settings in enumerate(ABLATIONS[what]):
+            scores, ceiling = run(name, {**(options or {}), **settings}, folds, runs)
+            if at == 0:
+                print(_line(f"{name} real rows", ceiling), flush=True)
+            print(_line(f"{name} {settings}", scores), flush=True)
+
+
 def main() -> None:
     """Time, or ablate."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -156,14 +166,7 @@ def main() -> None:
     if given.what == "time":
         timing(tables, options)
         return
-    for name in tables:
-        told = False
-        for settings in ABLATIONS[given.what]:
-            scores, ceiling = run(name, {**options, **settings}, given.folds, given.runs or given.folds)
-            if not told:
-                print(_line(f"{name} real rows", ceiling), flush=True)
-                told = True
-            print(_line(f"{name} {settings}", scores), flush=True)
+    ablate(given.what, tables, given.folds, given.runs or given.folds, options)
 
 
 if __name__ == "__main__":

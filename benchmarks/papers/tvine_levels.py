@@ -1,0 +1,121 @@
+"""What the TVineSynth reproductions share: its two tables, and utility and attacks over truncation levels of a fit."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import sklar
+from benchmarks.yardstick import BENCH
+from sklar.pipeline.levels import at_level
+
+DATA = BENCH.parent / "data"
+RESPONSE = "Y"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tables:
+    """Training and test rows of one of the paper's tables.
+
+    Attributes:
+        train: Rows to learn from.
+        test: Rows to test classifiers on.
+        sensitive: Columns that the paper attacks.
+        levels: Truncation levels to look at.
+        order_for: Sensitive columns that the order of the C-vine protects.
+    """
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    sensitive: tuple[str, ...]
+    levels: tuple[int, ...]
+    order_for: tuple[str, ...]
+
+    @property
+    def schema(self) -> sklar.Schema:
+        """A drafted schema: these methods promise nothing anyway."""
+        return sklar.draft_schema(self.train)
+
+    def settings(self, **more: Any) -> dict[str, Any]:
+        """Options of tvine."""
+        return {"target": RESPONSE, "sensitive": self.order_for, "threads": 1, **more}
+
+
+def simulated() -> Tables:
+    """The simulated table: 20 covariates in three blocks."""
+    train, test = (pd.read_csv(DATA / f"real_data_I_d20{end}.csv") for end in ("", "_test"))
+    levels = (1, 2, 5, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20)
+    return Tables(train=train, test=test, sensitive=("X1", "X6", "X11"), levels=levels, order_for=("X1",))
+
+
+def support2() -> Tables:
+    """SUPPORT2: 26 covariates."""
+    train, test = (pd.read_csv(DATA / f"{name}_support2_small.csv") for name in ("real", "test"))
+    levels = (1, 5, 10, 15, 20, 25)
+    return Tables(
+        train=train, test=test, sensitive=("totcst", "crea"), levels=levels, order_for=("totcst", "crea")
+    )  # fmt: skip
+
+
+def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namespace:
+    """The options that all these scripts have."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--levels", default=",".join(map(str, levels)))
+    parser.add_argument("--profile", default="paper", choices=["paper", "quick"], help="parameters of the attacks")
+    parser.add_argument("--sets", type=int, default=20, help="synthetic tables for each utility (the paper: 50)")
+    parser.add_argument("--workers", type=int, default=2)
+    found = parser.parse_args()
+    found.levels = [int(level) for level in found.levels.split(",")]
+    return found
+
+
+def utility(tables: Tables, levels: Sequence[int], sets: int, method: str = "tvine", **more: Any) -> dict[int, Any]:
+    """(AUC of 0/1 predictions, AUC of probabilities) of a random forest, medians over synthetic tables, by level."""
+    settings = tables.settings(**more) if method == "tvine" else {"target": RESPONSE, **more}
+    model = sklar.fit(tables.train, tables.schema, method=method, no_guarantee=True, **settings)
+    out: dict[int, Any] = {}
+    for level in levels:
+        cut = at_level(model, level)
+        drawn = (cut.sample(len(tables.train), seed=seed, iid=True).to_pandas() for seed in range(sets))
+        out[level] = np.median([forest_auc(table, tables.test, seed) for seed, table in enumerate(drawn)], axis=0)
+    return out
+
+
+def forest_auc(train: pd.DataFrame, test: pd.DataFrame, seed: int = 0) -> tuple[float, float]:
+    """AUC of a random forest on the test rows: from 0/1 predictions, as in the paper, and from probabilities."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import roc_auc_score
+
+    names = [name for name in test if name != RESPONSE]
+    forest = RandomForestClassifier(300, n_jobs=2, random_state=seed)
+    forest.fit(train[names], train[RESPONSE].astype(int))
+    truth, shares = test[RESPONSE].astype(int), forest.predict_proba(test[names])[:, 1]
+    return float(roc_auc_score(truth, shares > 0.5)), float(roc_auc_score(truth, shares))
+
+
+def attributes(
+    tables: Tables, levels: Sequence[int], asked: argparse.Namespace, method: str = "tvine", **more: Any
+) -> Mapping[str, list[float]]:
+    """MAB and WCAB of every sensitive column over the levels, as {"X1.mab": [...]}."""
+    settings = tables.settings(**more) if method == "tvine" else {"target": RESPONSE, "threads": 1, **more}
+    found = sklar.attack(
+        "attribute", tables.train, None, tables.schema, method=method, profile=asked.profile, levels=list(levels),
+        sensitive=list(tables.sensitive), settings=settings, workers=asked.workers,
+    )  # fmt: skip
+    keys = [f"{name}.{measure}" for measure in ("mab", "wcab") for name in tables.sensitive]
+    return {key: [found[f"{key}[{level}]"].attack.value for level in levels] for key in keys}
+
+
+def line(label: str, values: Sequence[float]) -> str:
+    """One line of a table."""
+    return f"{label:14s} " + " ".join(f"{value:6.3f}" for value in values)
+
+
+def heading(levels: Sequence[int]) -> str:
+    """The levels above a table."""
+    return f"{'level':14s} " + " ".join(f"{level:6d}" for level in levels)
