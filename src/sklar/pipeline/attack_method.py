@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator as Yields
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
@@ -42,10 +43,12 @@ class MethodGenerator:
         from sklar.errors import NoSignalWarning
         from sklar.pipeline.fit import fit
 
-        private = self.settings["method"] in METHODS
+        settings: dict[str, Any] = {**self.settings}
+        if settings["method"] not in METHODS:  # a private fit takes no seed
+            settings["seed"] = seed
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoSignalWarning)
-            return FittedMethod(fit(table, self.schema, **self.settings, **({} if private else {"seed": seed})))
+            return FittedMethod(fit(table, self.schema, **settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def shadow_attack(
     classifier: str = "forest",
     epsilon: float | None = None,
     state: str | PathLike[str] | None = None,
-    workers: int = WORKERS,
+    workers: int | None = None,
     changes: Mapping[str, int] | None = None,
 ) -> AttackResult:
     """Membership inference by shadow models.
@@ -151,7 +154,7 @@ def shadow_attack(
         classifier: forest, logistic, neighbors or svc.
         epsilon: What the method claims, for the bound 2 - exp(epsilon).
         state: A folder that keeps finished parts, so that the same attack can be taken up after an interrupt.
-        workers: Processes; 1 runs everything in this one.
+        workers: Processes; by default 2, and 1 for functions and generators of your own, which then stay in this one.
         changes: Parameters of the profile to change, as {"iterations": 5}.
     """
     from sklar.disclosed.attacks.classifiers import require_classifier
@@ -175,10 +178,26 @@ def shadow_attack(
         maker=feature_maker(real), seed=seed, stream=substream,
     )  # fmt: skip
     with _state(state, game) as folder:
-        run_parts(game, play_part, game_parts(game), folder, workers=workers, done=_share(done, 0.0), what="fits, part")
+        run_parts(
+            game,
+            play_part,
+            game_parts(game),
+            folder,
+            workers=_workers(workers, generator),
+            done=_share(done, 0.0),
+            what="fits, part",
+        )
         judging = Judging(game=game, folder=folder, features=chosen, classifier=classifier)
         judged = judge_parts(game)
-        run_parts(judging, play_judge, judged, folder, workers=workers, done=_share(done, 0.5), what="judging")
+        run_parts(
+            judging,
+            play_judge,
+            judged,
+            folder,
+            workers=_workers(workers, generator),
+            done=_share(done, 0.5),
+            what="judging",
+        )
         return shadow_result(judging, {part: load_part(folder, part) for part in judged}, epsilon)
 
 
@@ -194,7 +213,7 @@ def attribute_attack(
     targets: Sequence[int] | None = None,
     random_targets: int = 5,
     state: str | PathLike[str] | None = None,
-    workers: int = WORKERS,
+    workers: int | None = None,
     changes: Mapping[str, int] | None = None,
 ) -> AttackResult:
     """Attribute inference from fits on reference samples; arguments as in `shadow_attack`."""
@@ -224,12 +243,12 @@ def attribute_attack(
     )  # fmt: skip
     parts = attribute_parts(game)
     with _state(state, game) as folder:
-        run_parts(game, play_attribute, parts, folder, workers=workers, done=done, what="game")
+        run_parts(game, play_attribute, parts, folder, workers=_workers(workers, generator), done=done, what="game")
         return attribute_result(game, {part: load_part(folder, part) for part in parts})
 
 
 @contextmanager
-def _state(state: str | PathLike[str] | None, game: Any) -> Iterator[Path]:
+def _state(state: str | PathLike[str] | None, game: Any) -> Yields[Path]:
     """The folder of finished parts; it is taken away when the attack is over, and stays when it was interrupted."""
     from sklar.disclosed.attacks.parts import open_state, remove_parts
 
@@ -237,6 +256,11 @@ def _state(state: str | PathLike[str] | None, game: Any) -> Iterator[Path]:
         yield folder
         if state is not None:
             remove_parts(folder)
+
+
+def _workers(wanted: int | None, generator: Any) -> int:
+    """A function of a session cannot be sent to another process, so by default it is not tried."""
+    return (WORKERS if isinstance(generator, MethodGenerator) else 1) if wanted is None else max(1, wanted)
 
 
 def _share(done: Progress, start: float) -> Progress:

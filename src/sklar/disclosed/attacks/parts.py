@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -26,7 +26,7 @@ _game: Any = None
 
 
 @contextmanager
-def open_state(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[Path]:
+def open_state(path: str | os.PathLike[str] | None, fingerprint: str) -> Generator[Path]:
     """The folder that keeps finished parts, for its owner only; without a path, one that goes away at the end."""
     if path is None:
         with TemporaryDirectory(prefix="sklar-attack-") as folder:

@@ -1,0 +1,65 @@
+"""Audits with many runs: `python -m benchmarks.audit [METHOD ...] [--runs 2000] [--pair "lone label"] [--halved]`.
+
+Every DP method at epsilon 1 must pass. With --halved, the noise on counts is halved behind the releases' backs, which
+must be caught by the estimate of mu, not only by the spread of the noise.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import sklar
+import sklar.private.door as door
+from sklar.pipeline.audit import audit_methods
+
+QUICKER: dict[str, dict[str, Any]] = {
+    "independent": {"repair": "clip"},
+    "dpc-gauss": {"rounds": 0},
+    "dpc-laplace": {"rounds": 0},
+}
+"""Options that change what is made of the releases, not the releases."""
+
+
+def halve_noise() -> None:
+    real = door.add_noise_to_all
+
+    def halved(tables: Sequence[Any], noises: Sequence[Any]) -> Any:
+        return real(tables, [replace(noise, scale=noise.scale / 2) for noise in noises])
+
+    door.add_noise_to_all = halved
+
+
+def option(name: str, default: str) -> str:
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
+def main() -> None:
+    if "--halved" in sys.argv:
+        halve_noise()
+    runs, pair = int(option("--runs", "2000")), option("--pair", "")
+    chosen = [word for word in sys.argv[1:] if word in audit_methods()] or list(audit_methods())
+    for method in chosen:
+        for delta in (1e-9, 0.0) if method == "independent" else (1e-9,):
+            started = time.perf_counter(), time.process_time()
+            found = sklar.audit(
+                method, 1.0, delta, runs=runs, pairs=[pair] if pair else None, **QUICKER.get(method, {})
+            )
+            spent = time.perf_counter() - started[0], time.process_time() - started[1]
+            print(f"{method}, delta {delta:g}, {runs} runs: {spent[0]:.0f} s ({spent[1]:.0f} s of processor time)")
+            print(f"  {found.verdict}")
+            for p in found.pairs:
+                mu = "-" if p.mu is None else f"{p.mu.value:.3f} [{p.mu.low:.3f}, {p.mu.high:.3f}]"
+                low = "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3f}"
+                noise = "-" if p.noise is None else f"{p.noise.value:.4f} [{p.noise.low:.4f}, {p.noise.high:.4f}]"
+                print(f"  {p.name}: mu {mu}, epsilon by mu >= {low}, by counting >= {p.epsilon_low:.3f}, noise {noise}")
+                for fault in p.faults:
+                    print(f"    {fault}")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
