@@ -18,13 +18,20 @@ MOST_DISTINCT = 1 << 12
 
 @contextmanager
 def parquet_writer(
-    file: BinaryIO, types: pa.Schema, schema: Schema | None = None
+    file: BinaryIO, types: pa.Schema, schema: Schema | None = None, *, statistics: bool = True
 ) -> Generator[Callable[[pa.Table], None]]:
-    """Writes tables to a file, one row group each (more if they are huge)."""
+    """Writes tables to a file, one row group each (more if they are huge).
+
+    Args:
+        file: Where to.
+        types: Names and types of the columns.
+        schema: Tells which values repeat.
+        statistics: The smallest and largest value of each row group; of no use where rows come in random order.
+    """
     import pyarrow.parquet as pq
 
     repeated: Any = dictionary_columns(types, schema)
-    with pq.ParquetWriter(file, types, use_dictionary=repeated) as writer:
+    with pq.ParquetWriter(file, types, use_dictionary=repeated, write_statistics=statistics) as writer:
         yield writer.write_table
 
 

@@ -116,7 +116,7 @@ def require_room(folder: PathLike, part_bytes: int, missing: int) -> None:
 
 def _write_groups(file: BinaryIO, tables: Iterable[pa.Table], types: pa.Schema, schema: Schema) -> None:
     waiting: list[pa.Table] = []
-    with parquet_writer(file, types, schema) as write:
+    with parquet_writer(file, types, schema, statistics=False) as write:
         for table in tables:
             waiting.append(table)
             if sum(t.num_rows for t in waiting) * max(len(types), 1) >= CELLS_AT_ONCE:

@@ -94,8 +94,10 @@ def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random
     first = np.maximum(column.grid.starts, low)
     stop = np.minimum(np.append(column.grid.starts[1:], column.grid.stop), np.nextafter(high, np.inf))
     u = rng.random(len(cells))
-    drawn = first[cells] + u * (stop - first)[cells]
-    drawn = np.clip(drawn, first[cells], np.nextafter(stop, -np.inf)[cells])
+    drawn = (stop - first).take(cells)
+    drawn *= u
+    drawn += first.take(cells)  # never below it, as u is not negative
+    np.minimum(drawn, np.nextafter(stop, -np.inf).take(cells), out=drawn)
     if column.decimals is None:
         return drawn
     rounded = _on_decimals(drawn, u, cells, first, stop, column.decimals)

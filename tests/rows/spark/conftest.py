@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-if os.environ.get("JAVA_HOME") is None and shutil.which("java") is None:
-    pytest.skip("no Java on this machine", allow_module_level=True)
+NO_JAVA = os.environ.get("JAVA_HOME") is None and shutil.which("java") is None
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     pytest.importorskip("pyspark")
+    if NO_JAVA:
+        pytest.skip("no Java on this machine")
     from sklar.rows.spark.connection import connect
 
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sklar
-from sklar.errors import SourceError
+from sklar.errors import SourceError, UsageError
 from sklar.private.features.blocks import MomentJob
 from sklar.release.copula_features import BlockMeans
 from sklar.release.scores import Scores
@@ -183,3 +183,17 @@ def test_missing_columns_and_labels_are_refused(frame: Any) -> None:
         open_rows(frame.drop("age"), SCHEMA)
     with pytest.raises(SourceError, match="labels"):
         next(iter(open_rows(frame, SCHEMA).raw_batches(["sex"])))
+
+
+def test_a_sample_on_spark_is_the_stream(spark: Any) -> None:
+    schema = Schema({"age": Integer(0, 90), "sex": Category(("F", "M")), "seen": Datetime("2020-01-01", "2022-12-31")})
+    data = pa.table({"age": [3, 50, 90], "sex": ["F", "M", "F"], "seen": pa.array(["2020-05-05"] * 3)})
+    model = sklar.fit(data, schema, method="independent", epsilon=1.0)
+    rows = 65_536 + 500
+    frame = model.sample_spark(rows, spark=spark, seed=7, part_rows=65_536)
+    stream = pa.Table.from_batches(model.stream(rows, seed=7)).to_pandas()
+    there = frame.groupBy("age", "sex", "seen").count().collect()
+    here = stream.groupby(["age", "sex", "seen"]).size()
+    assert {tuple(row)[:3]: row[3] for row in there} == here.to_dict()
+    with pytest.raises(UsageError):
+        model.sample_spark(0, spark=spark)
