@@ -42,6 +42,13 @@ def command(
     ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the real table, without a hold-out.")] = 3,
     weights: Annotated[str, typer.Option("--weights", help="alpha,beta,gamma of G_eps+.")] = "1,1,1",
+    attacks: Annotated[
+        str | None,
+        typer.Option("--attacks", help="membership,copies,singling-out,linkability,attribute: report these besides."),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Fixes subsamples, splits and folds.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -67,6 +74,7 @@ def command(
             learners=None if learners is None else "all" if learners == "all" else learners.split(","),
             folds=folds, weights=_numbers(weights), claims=claims, seed=seed,
             reader=reader_options(delimiter, encoding, null_value, None), progress=progress,
+            attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
         )  # fmt: skip
     if report is not None:
         write_report(found, report)
@@ -109,6 +117,8 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
     for score in evaluation.scores.values():
         if score.value is None:
             show.line(f"{score.about.name}: {score.reason}")
+    for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
+        show.line(sentence)
 
 
 def _numbers(text: str) -> list[float]:

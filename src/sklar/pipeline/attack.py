@@ -15,6 +15,7 @@ from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     from sklar.disclosed.attacks.result import AttackResult, Number
+    from sklar.disclosed.metrics.table import ExactTable
 
 NOTICE = "For the custodian: computed from real rows, not private."
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
@@ -138,6 +139,33 @@ def _attack_table(
     tell("done", 1.0)
     rows = {"real": exact.total, "synthetic": table.total, **({} if held is None else {"holdout": held.total})}
     return Attack(result=result, rows=rows, schema=facts, name=name or "synthetic")
+
+
+def require_attacks(kinds: Sequence[str], sensitive: Sequence[str], holdout: bool) -> None:
+    """Refuse attacks on a table that do not exist, or lack what they need, before any work is done."""
+    for kind in kinds:
+        _find(kind, {})
+        if kind == "membership" and not holdout:
+            raise UsageError(
+                "the attack 'membership' cannot be measured without a hold-out; give one, or leave it out."
+            )
+        if kind == "attribute" and not sensitive:
+            raise UsageError("the attack 'attribute' needs to know which columns are sensitive.")
+
+
+def attack_tables(
+    real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None, kinds: Sequence[str], sensitive: Sequence[str],
+    seed: int,
+) -> tuple[AttackResult, ...]:  # fmt: skip
+    """Several attacks with their default options on tables that are read already."""
+    from sklar.disclosed.attacks.registry import TABLE_ATTACKS
+
+    options: dict[str, dict[str, Any]] = {"attribute": {"sensitive": tuple(sensitive)}}
+    streams = substreams(seed, 4 + len(kinds))[4:]
+    return tuple(
+        TABLE_ATTACKS[kind](real, synthetic, rng, holdout=holdout, **options.get(kind, {}))
+        for kind, rng in zip(kinds, streams, strict=True)
+    )
 
 
 def attack_kinds() -> tuple[str, ...]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import sklar
 from sklar.pipeline.attack import LABEL, NOTICE, Attack
-from sklar.report.attack_page import AttackFact, AttackPageFacts, NumberFact, render_attacks
+from sklar.report.attack_facts import AttackFact, NumberFact
+from sklar.report.attack_page import AttackPageFacts, render_attacks
 from sklar.report.tradeoff import Tradeoff
 
 if TYPE_CHECKING:
     from sklar.disclosed.attacks.intervals import Estimate
-    from sklar.disclosed.attacks.result import Number
+    from sklar.disclosed.attacks.result import AttackResult, Number
 
 
 def attack_report_page(attacks: Sequence[Attack], plot: Tradeoff | None = None) -> str:
@@ -25,18 +26,17 @@ def attack_report_page(attacks: Sequence[Attack], plot: Tradeoff | None = None) 
             rows=tuple(first.rows.items()),
             confidence=first.result.level,
             version=sklar.__version__,
-            attacks=tuple(attack_fact(attack) for attack in attacks),
+            attacks=tuple(attack_fact(attack.result, attack.name) for attack in attacks),
             tradeoff=plot,
         )
     )
 
 
-def attack_fact(attack: Attack) -> AttackFact:
+def attack_fact(result: AttackResult, release: str) -> AttackFact:
     """One attack."""
-    result = attack.result
     return AttackFact(
         title=result.title,
-        release=attack.name,
+        release=release,
         verdict=result.verdict,
         numbers=tuple(_number(number) for number in result.numbers),
         missing=result.missing,

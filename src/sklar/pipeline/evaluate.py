@@ -13,6 +13,7 @@ from sklar.sample.rng import substreams
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
+    from sklar.disclosed.attacks.result import AttackResult
     from sklar.disclosed.metrics.compare import Comparison
     from sklar.disclosed.metrics.score import Score
     from sklar.disclosed.metrics.table import ExactTable
@@ -33,6 +34,7 @@ class Evaluation:
         schema: Public facts about the columns.
         claim: What the method promises, if it was given.
         comparison: Everything behind the scores.
+        attacks: What attacks found, if any were asked for.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Evaluation:
     schema: Schema
     claim: str | None
     comparison: Comparison
+    attacks: tuple[AttackResult, ...] = ()
 
     def __getitem__(self, name: str) -> Score:
         """A score by name."""
@@ -67,6 +70,7 @@ class Evaluation:
             "claim": self.claim,
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
             **details(self.comparison),
+            **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
         }
 
     def html(self, path: str | PathLike[str]) -> None:
@@ -91,6 +95,8 @@ def evaluate(
     reader: Mapping[str, Any] | None = None,
     synthetic_reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    attacks: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
 ) -> Evaluation:
     """Compare a synthetic table, whoever made it, with the real one. Disclosed: the results are not private.
 
@@ -120,7 +126,7 @@ def evaluate(
     found = evaluate_tables(
         real, {name: synthetic}, schema, target, holdout, learners=learners, folds=folds, weights=weights,
         targets=targets, claims={name: claim}, seed=seed, reader=reader, synthetic_reader=synthetic_reader,
-        progress=progress,
+        progress=progress, attacks=attacks, sensitive=sensitive,
     )  # fmt: skip
     return found[0]
 
@@ -141,13 +147,17 @@ def evaluate_tables(
     reader: Mapping[str, Any] | None = None,
     synthetic_reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    attacks: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
 ) -> tuple[Evaluation, ...]:
     """Compare several synthetic tables, by name, with the same real one; arguments as in `evaluate`."""
     from sklar.disclosed.metrics.compare import compare_tables
     from sklar.disclosed.metrics.reading import read_table
+    from sklar.pipeline.attack import attack_tables, require_attacks
 
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     settings = _settings(facts, target, learners, folds, weights, targets)
+    require_attacks(attacks, sensitive, holdout is not None)
     tell = progress or (lambda what, fraction: None)
     tell("reading the real table", 0.0)
     reading = dict(reader or {})
@@ -164,7 +174,8 @@ def evaluate_tables(
         rng = substreams(seed, 4)[3]
         step = _share(tell, at, len(synthetics))
         found = compare_tables(exact, table, settings, rng, holdout=held, done=step)
-        out.append(_evaluation(name, facts, exact, table, held, found, (claims or {}).get(name)))
+        attacked = attack_tables(exact, table, held, attacks, sensitive, seed)
+        out.append(_evaluation(name, facts, exact, table, held, found, (claims or {}).get(name), attacked))
     tell("done", 1.0)
     return tuple(out)
 
@@ -258,6 +269,7 @@ def _evaluation(
     holdout: ExactTable | None,
     found: Comparison,
     claim: object,
+    attacks: tuple[AttackResult, ...],
 ) -> Evaluation:
     from sklar.pipeline.evidence import table_warnings
 
@@ -272,4 +284,5 @@ def _evaluation(
         schema=schema,
         claim=None if claim is None else str(claim),
         comparison=found,
+        attacks=attacks,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import sklar
+from sklar.pipeline.attack_report import attack_fact
 from sklar.report.facts import (
     CurveFact,
     GEpsilonFact,
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from sklar.pipeline.evaluate import Evaluation
 
 WORST = 10
+NOT_ATTACKED = "Membership, attribute and other attacks: add --attacks, or see sklar attack."
 ALWAYS_UNCHECKED = (
-    "Membership and attribute attacks: see sklar attack.",
     "Whether rows obey rules between columns that the schema does not state.",
     "Columns marked id or ignore, and everything that the schema's grid does not tell apart.",
 )
@@ -68,6 +69,7 @@ def _table(evaluation: Evaluation) -> TableFact:
         learned=() if found.transfer is None else tuple(LearnedFact(**r.to_dict()) for r in found.transfer.results),
         g_epsilon=_g_epsilon(found),
         unchecked=_unchecked(evaluation),
+        attacks=tuple(attack_fact(result, evaluation.name) for result in evaluation.attacks),
     )
 
 
@@ -145,7 +147,8 @@ def _unchecked(evaluation: Evaluation) -> tuple[str, ...]:
         missing.append(
             "Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from."
         )
-    return (*missing, *ALWAYS_UNCHECKED)
+    attacked = () if evaluation.attacks else (NOT_ATTACKED,)
+    return (*missing, *attacked, *ALWAYS_UNCHECKED)
 
 
 def _grid(matrix: Any) -> tuple[tuple[float, ...], ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sklar.report.attack_facts import AttackFact
+
 Grid = tuple[tuple[float, ...], ...]
 
 
@@ -125,6 +127,7 @@ class TableFact:
     learned: tuple[LearnedFact, ...]
     g_epsilon: GEpsilonFact | None
     unchecked: tuple[str, ...]
+    attacks: tuple[AttackFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from sklar.report import colors
+from sklar.report.attack_page import interval, interval_bars
 from sklar.report.colors import diverge, shade
 from sklar.report.drawing import curve_drawing, learning_bar, line_color, margin_drawing
 from sklar.report.facts import LearnedFact, MarginFact, MatrixFact, PairFact, ReportFacts
@@ -31,7 +32,8 @@ def render(facts: ReportFacts) -> str:
         margin_card=lambda fact: Markup(margin_card(fact)),
         curve_drawing=lambda fact: Markup(curve_drawing(fact)),
         bar=lambda rows, row: Markup(bar(rows, row)),
-        matrix_image=matrix_image, pair_image=pair_image,
+        matrix_image=matrix_image, pair_image=pair_image, interval=interval,
+        interval_bars=lambda fact: Markup(interval_bars(fact)),
     )  # fmt: skip
     return environment.get_template("report.html").render(facts=facts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -147,3 +148,15 @@ def test_without_a_holdout_it_is_said_what_cannot_be_measured(kind: str) -> None
 def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         run(kind, FRESH, **options)
+
+
+def test_attacks_have_a_section_in_the_report_of_an_evaluation(tmp_path: Path) -> None:
+    found = sklar.evaluate(REAL, COPIES, SCHEMA, holdout=HOLDOUT, attacks=["copies", "attribute"], sensitive=["weight"])
+    assert set(found.to_dict()["attacks"]) == {"copies", "attribute"}
+    found.html(tmp_path / "r.custodian.html")
+    page = (tmp_path / "r.custodian.html").read_text()
+    assert "<h2>Attacks</h2>" in page and "an attack that fails proves nothing" in page
+    with pytest.raises(UsageError, match="without a hold-out"):
+        sklar.evaluate(REAL, COPIES, SCHEMA, attacks=["membership"])
+    with pytest.raises(UsageError, match="no attack 'magic'"):
+        sklar.evaluate(REAL, COPIES, SCHEMA, attacks=["magic"])
