@@ -1,4 +1,7 @@
-"""Gambs et al. 2021, figures 5 and 6: Adult and COMPAS over epsilon. `python -m benchmarks.papers.shirley_comparison [--folds 5]`."""
+"""Gambs et al. 2021, figures 5 and 6: Adult and COMPAS over epsilon.
+
+python -m benchmarks.papers.shirley_comparison [--folds 5]
+"""
 
 from __future__ import annotations
 
@@ -8,5 +11,5 @@ if __name__ == "__main__":
     run_ablation(
         "epsilon",
         __doc__,
-        "its figures have no numbers; it finds COPULA-SHIRLEY among the best in distributions, behind PrivBayes in classification",
+        "its figures have no numbers; it finds COPULA-SHIRLEY good in distributions, behind PrivBayes in classes",
     )

@@ -1,4 +1,7 @@
-"""Gambs et al. 2021, figure 4: ordinal, one-hot, weight of evidence and GLMM. `python -m benchmarks.papers.shirley_encoder [--folds 5]`."""
+"""Gambs et al. 2021, figure 4: ordinal, one-hot, weight of evidence and GLMM.
+
+python -m benchmarks.papers.shirley_encoder [--folds 5]
+"""
 
 from __future__ import annotations
 
@@ -8,5 +11,5 @@ if __name__ == "__main__":
     run_ablation(
         "encoder",
         __doc__,
-        "its figure has no numbers; ordinal classifies worst there, one-hot has a bad KS, weight of evidence classifies best",
+        "its figure has no numbers; ordinal classifies worst there, one-hot has a bad KS, WOE classifies best",
     )

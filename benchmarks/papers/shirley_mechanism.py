@@ -1,4 +1,7 @@
-"""Gambs et al. 2021, figure 7: Laplace, geometric and Gaussian noise on the histograms. `python -m benchmarks.papers.shirley_mechanism [--folds 5]`."""
+"""Gambs et al. 2021, figure 7: Laplace, geometric and Gaussian noise on the histograms.
+
+python -m benchmarks.papers.shirley_mechanism [--folds 5]
+"""
 
 from __future__ import annotations
 

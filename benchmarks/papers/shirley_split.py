@@ -1,4 +1,7 @@
-"""Gambs et al. 2021, figure 3: the share of rows that the histograms get. `python -m benchmarks.papers.shirley_split [--folds 5]`."""
+"""Gambs et al. 2021, figure 3: the share of rows that the histograms get.
+
+python -m benchmarks.papers.shirley_split [--folds 5]
+"""
 
 from __future__ import annotations
 

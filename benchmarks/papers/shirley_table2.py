@@ -1,4 +1,7 @@
-"""Gambs et al. 2021, table 2: seven Spearman coefficients of a curated table. `python -m benchmarks.papers.shirley_table2`."""
+"""Gambs et al. 2021, table 2: seven Spearman coefficients of a curated table.
+
+python -m benchmarks.papers.shirley_table2
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,6 @@ from benchmarks.curated import main
 if __name__ == "__main__":
     main()
     print(
-        "Why they differ: the paper's rows are not published, so the table is made anew from its coefficients. Ours matches\n"
-        "ranks and draws evenly spread rows; the lines 'as published' split the rows in two and do not match ranks."
+        "Why they differ: the paper's rows are not published, so the table is made anew from its coefficients. Ours\n"
+        "matches ranks and draws evenly spread rows; the lines 'as published' split the rows in two and do not match ranks."
     )

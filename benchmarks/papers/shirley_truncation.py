@@ -1,4 +1,7 @@
-"""Gambs et al. 2021, figure 8: the number of trees. `python -m benchmarks.papers.shirley_truncation [--folds 5]`."""
+"""Gambs et al. 2021, figure 8: the number of trees.
+
+python -m benchmarks.papers.shirley_truncation [--folds 5]
+"""
 
 from __future__ import annotations
 

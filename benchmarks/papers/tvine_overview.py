@@ -15,7 +15,7 @@ def main() -> None:
     """Print the parts of the figure, and the level that the privacy-utility score picks."""
     tables = support2()
     asked = arguments(__doc__, tables.levels)
-    print("real rows: %.3f from 0/1 predictions, %.3f from probabilities" % forest_auc(tables.train, tables.test))
+    print(line("real rows", forest_auc(tables.train, tables.test)), "(AUC from 0/1 predictions and from probabilities)")
     print(heading(asked.levels))
     useful = utility(tables, asked.levels, asked.sets)
     print(line("AUC, 0/1", [useful[level][0] for level in asked.levels]))

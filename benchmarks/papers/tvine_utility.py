@@ -16,7 +16,7 @@ def main() -> None:
     """Print AUC by level, from 0/1 predictions and from probabilities."""
     tables = simulated()
     asked = arguments(__doc__, tables.levels)
-    print("real rows: %.3f from 0/1 predictions, %.3f from probabilities" % forest_auc(tables.train, tables.test))
+    print(line("real rows", forest_auc(tables.train, tables.test)), "(AUC from 0/1 predictions and from probabilities)")
     print(heading(asked.levels))
     for label, more in (("C-vine", {}), ("given Y", {"conditional_root": True})):
         found = utility(tables, asked.levels, asked.sets, **more)
