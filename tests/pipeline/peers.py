@@ -17,7 +17,7 @@ SCRIPTS = {
     # A child in a session of its own: only whoever adopts orphans finds it.
     "hang": "subprocess.Popen(['sleep', '987'], start_new_session=True); subprocess.Popen(['sleep', '987']); "
     "time.sleep(987)",
-    "greedy": "data = bytearray(400_000_000); data[::4096] = b'x' * len(data[::4096]); time.sleep(987)",
+    "greedy": "data = b'x' * 400_000_000; time.sleep(987)",
     "vandal": "shutil.copy(train, output); open(train, 'w').write('gone'); open(schema, 'w').write('gone')",
 }
 HEAD = "import os, shutil, signal, subprocess, sys, time\ntrain, schema, epsilon, delta, rows, output = sys.argv[1:]\n"

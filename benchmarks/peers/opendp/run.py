@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+import pandas as pd
 from public_grid import read_task
 
 PROMISE = "(epsilon, delta)-DP by zCDP, OpenDP's mechanisms; discrete domains from the schema"
@@ -42,12 +43,13 @@ def main() -> None:
     )  # fmt: skip
     keys = {names[name]: list(range(size)) for name, size in task.sizes.items()}
     table = context.query().contingency_table(keys=keys, algorithm=dp.mbi.AIM()).release()
-    out = table.synthesize(rows=task.rows) if "rows" in table.synthesize.__code__.co_varnames else table.synthesize()
-    frame = out.to_pandas() if hasattr(out, "to_pandas") else out
-    if len(frame) < task.rows:
-        frame = frame.sample(task.rows, replace=True)
-    codes = frame.sample(task.rows).rename(columns={short: name for name, short in names.items()})
-    task.write(codes.reset_index(drop=True), PROMISE)
+    # Independent rows: the default rounds to the model's tables, and makes children of one parent move together.
+    frame = table.synthesize(rows=task.rows, method="sample").to_pandas()
+    # It keeps a place for values that are not listed, which comes out as null; there are none, so draw others instead.
+    known = frame.dropna()
+    frame = pd.concat([known, known.sample(len(frame) - len(known), replace=True)], ignore_index=True)
+    codes = frame.rename(columns={short: name for name, short in names.items()})
+    task.write(codes, PROMISE)
 
 
 if __name__ == "__main__":

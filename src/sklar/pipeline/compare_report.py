@@ -20,6 +20,7 @@ from sklar.report.compare_facts import (
     StandingFact,
     SystemFact,
 )
+from sklar.report.tradeoff import Tradeoff, TradeoffPoint
 
 
 def compare_facts(found: Compared) -> CompareFacts:
@@ -32,8 +33,8 @@ def compare_facts(found: Compared) -> CompareFacts:
         notice=NOTICE, advice=ADVICE, rule=RULE, version=sklar.__version__, made=now(), rows=found.real_rows,
         columns=found.columns, folds=found.settings.folds, delta=found.settings.delta, target=found.settings.target,
         systems=tuple(_system(found, system, budgets) for system in found.systems), budgets=budgets,
-        plots=tuple(_plot(found, measure) for measure in found.measures), failures=_failures(found),
-        notes=_notes(found),
+        plots=tuple(_plot(found, measure) for measure in found.measures), tradeoffs=_tradeoffs(found),
+        failures=_failures(found), notes=_notes(found),
     )  # fmt: skip
 
 
@@ -66,6 +67,42 @@ def _plot(found: Compared, measure: Measure) -> PlotFact:
                 points.append((epsilon, *interval(values)))
         lines.append(LineFact(system=system.name, points=tuple(points)))
     return PlotFact(title=measure.title, better=measure.better, lines=tuple(lines))
+
+
+def _tradeoffs(found: Compared) -> tuple[Tradeoff, ...]:
+    """The first number of each attack against what users care most about: learning if there is a target, else pairs."""
+    names = [measure.name for measure in found.measures]
+    useful = next(
+        (name for name in ("learning", "tvd2", *names) if name in found.settings.metrics and name in names), None
+    )
+    first = {measure.name.partition(".")[0]: measure for measure in reversed(found.measures) if "." in measure.name}
+    if useful is None:
+        return ()
+    utility = found.measures[names.index(useful)]
+    return tuple(
+        Tradeoff(
+            points=_points(found, utility, risk), utility_title=utility.title,
+            risk_title=risk.title.partition(": ")[2] or risk.title, better_utility=utility.better,
+            better_risk=risk.better,
+        )
+        for _, risk in sorted(first.items())
+    )  # fmt: skip
+
+
+def _points(found: Compared, utility: Measure, risk: Measure) -> tuple[TradeoffPoint, ...]:
+    out: list[TradeoffPoint] = []
+    for system in found.systems:
+        for epsilon in found.epsilons if system.budgeted else (None,):
+            values = [list(found.values(system, epsilon, measure.name).values()) for measure in (utility, risk)]
+            if all(values):
+                name = system.name if epsilon is None else f"{system.name}, {epsilon:g}"
+                one, two = (_ends(*interval(some)) for some in values)
+                out.append(TradeoffPoint(name=name, group=system.name, utility=one, risk=two))
+    return tuple(out)
+
+
+def _ends(mean: float, half: float | None) -> tuple[float, float, float]:
+    return mean, mean - (half or 0.0), mean + (half or 0.0)
 
 
 def _failures(found: Compared) -> tuple[FailureFact, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sklar.report.tradeoff import Tradeoff
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingFact:
@@ -95,5 +97,6 @@ class CompareFacts:
     systems: tuple[SystemFact, ...]
     budgets: tuple[BudgetFact, ...]
     plots: tuple[PlotFact, ...]
+    tradeoffs: tuple[Tradeoff, ...]
     failures: tuple[FailureFact, ...]
     notes: tuple[str, ...]

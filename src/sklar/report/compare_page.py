@@ -10,6 +10,7 @@ from typing import Any
 from sklar.report import colors
 from sklar.report.compare_facts import CompareFacts, PlotFact
 from sklar.report.drawing import DASHES, line_color
+from sklar.report.tradeoff import tradeoff_svg
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 340, 230, 50, 40, 10
 
@@ -28,6 +29,7 @@ def render_comparison(facts: CompareFacts) -> str:
         colors=colors, figure=figure, spread=spread, epsilon_text=epsilon_text, seconds=seconds, gigabytes=gigabytes,
         line_color=lambda name: line_color(order.index(name)),
         epsilon_drawing=lambda fact: Markup(epsilon_drawing(fact, order)),
+        tradeoff_drawing=lambda fact: Markup(tradeoff_svg(fact)),
     )  # fmt: skip
     return environment.get_template("compare.html").render(facts=facts)
 
