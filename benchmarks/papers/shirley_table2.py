@@ -11,5 +11,5 @@ if __name__ == "__main__":
     main()
     print(
         "Why they differ: the paper's rows are not published, so the table is made anew from its coefficients. Ours\n"
-        "matches ranks and draws evenly spread rows; the lines 'as published' split the rows in two and do not match ranks."
+        "matches ranks and draws evenly spread rows; lines 'as published' split the rows in two and match no ranks."
     )
