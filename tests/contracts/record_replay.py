@@ -2,7 +2,8 @@
 
 A method is differentially private by its charges if, with the answers held fixed, (1) it asks the same questions with
 the same noise on a neighbouring table, (2) the exact values behind each answer differ by at most the sensitivity that
-was charged, and (3) the charges add up to the claim. All three are deterministic and checked here on the real Door.
+was charged, and (3) the charges add up to the claim; and if (4) it is shown nothing but these answers. All four are
+deterministic and checked here on the real Door.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Sum
 from sklar.accounting.noise import Noise
 from sklar.pipeline.fitted import Model
 from sklar.private.recorder import Recorder
+from sklar.private.requests import request_digest
 
 
 class DivergedError(AssertionError):
@@ -42,6 +44,7 @@ class Recording:
     looks: list[Look] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
     charges: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    shown: list[tuple[str, str]] = field(default_factory=list)
     model: Model | None = None
 
 
@@ -67,6 +70,8 @@ def compare(one: Recording, other: Recording) -> list[str]:
         (x.kind, x.settings, shapes(x.exact)) for x in other.looks
     ]:
         return [*faults, "the noise or the shapes differ"]
+    if one.shown != other.shown:
+        faults.append("with the same answers, something else was shown")
     if len(one.looks) != len(one.charges):
         return [*faults, "a look without a charge"]
     for i, (a, b) in enumerate(zip(one.looks, other.looks, strict=True)):
@@ -200,7 +205,7 @@ def _tap_noise(tap: pytest.MonkeyPatch, recording: Recording, answers: Recording
 
 
 def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
-    real_charge, real_recall = Recorder.charge, Recorder.recall
+    real_charge, real_recall, real_record = Recorder.charge, Recorder.recall, Recorder.record
 
     def charge(self: Recorder, events: Any, label: str) -> int:
         recording.charges.append((label, tuple(events)))
@@ -210,5 +215,10 @@ def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
         recording.requests.append((label, request))
         return real_recall(self, label, request)
 
+    def shown(self: Recorder, step: int, label: str, request: str, releases: tuple[Any, ...]) -> None:
+        recording.shown.append((label, request_digest(*releases)))
+        real_record(self, step, label, request, releases)
+
+    tap.setattr(Recorder, "record", shown)
     tap.setattr(Recorder, "charge", charge)
     tap.setattr(Recorder, "recall", recall)

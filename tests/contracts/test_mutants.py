@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklar.errors import DoorError, OverspendError
 from sklar.pipeline.fit import fit
 from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder
+from sklar.release.values import NoisySums
 from tests.contracts.record_replay import DivergedError, compare, record
 from tests.contracts.tables import odd_rows, people, schema
 
@@ -100,6 +102,38 @@ def test_a_look_without_a_charge(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(door_module, "exact_counts", twice)
     assert "a look without a charge" in caught(monkeypatch, "independent")
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_phase_left_without_noise(monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
+    """EFPA as its authors' code does it: the size of a coefficient gets noise, its phase (here a sign) gets none."""
+    exact_sums: list[np.ndarray] = []
+    real_feature, real_step = door_module.exact_feature, PrivateDoor._step  # pyright: ignore[reportPrivateUsage]
+
+    def remembered(feature: Any, rows: Any) -> np.ndarray:
+        exact_sums.append(real_feature(feature, rows))
+        return exact_sums[-1]
+
+    def phased(release: Any) -> Any:
+        if not isinstance(release, NoisySums):
+            return release
+        return replace(release, values=np.copysign(release.values, exact_sums[-1]))
+
+    def step(self: PrivateDoor, label: str, events: Any, digest: str, measure: Any) -> Any:
+        return real_step(self, label, events, digest, lambda: tuple(map(phased, measure())))
+
+    if planted:
+        monkeypatch.setattr(door_module, "exact_feature", remembered)
+        monkeypatch.setattr(PrivateDoor, "_step", step)
+    base = people(6)
+    other = pd.concat([base.iloc[1:], odd_rows().iloc[[0]]], ignore_index=True)
+    settings = {"schema": schema(), "method": "dpcopula-kendall", "margins": "efpa", "epsilon": 20.0}
+    first = record(monkeypatch, data=base, **settings)
+    try:
+        found = compare(first, record(monkeypatch, first, data=other, **settings))
+    except DivergedError as error:
+        found = [str(error)]
+    assert (found != []) == planted
 
 
 def test_charging_after_reading(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,14 +53,18 @@ def test_dependence_and_margins_are_recovered(margins):
 
 
 def test_the_error_falls_towards_the_sampling_floor():
-    """With more rows the noise on tau fades as 1/n, faster than sampling error does."""
+    """With more rows the noise on tau fades as 1/n, faster than sampling error does.
+
+    Over 12 repetitions with three tables each the mean errors were 0.132 (standard deviation 0.021) and 0.0103 (0.0035).
+    With eight tables the first exceeds four times the second by 0.091, six standard deviations of that difference.
+    """
     errors = []
     for rows in (500, 8_000):
         gaps = [
-            np.abs(fitted(gaussian_table(rows, seed), schema(), margins="gaussian").corr - CORR) for seed in range(3)
+            np.abs(fitted(gaussian_table(rows, seed), schema(), margins="gaussian").corr - CORR) for seed in range(8)
         ]
         errors.append(float(np.mean(gaps)))
-    assert errors[1] < errors[0] / 2 and errors[1] < 0.06
+    assert errors[1] < errors[0] / 4 and errors[1] < 0.03
 
 
 @pytest.mark.parametrize(("columns", "ratio"), [(8, 1.3), (30, 4.0)])

@@ -77,7 +77,6 @@ def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel | ReorderedModel:
     """Measure margins, then taus on ranks that the noisy margins suggest, and join them."""
-    require_replace(door.unit)
     measured = measure_named(door, door.allowance.part(options.k / (options.k + 1)), options.margins)
     codes = tuple(_codes(door.schema, margin, options.order, rng) for margin in measured.margins)
     placed = tuple(reordered_margin(margin, code) for margin, code in zip(measured.margins, codes, strict=True))
@@ -100,15 +99,6 @@ def _measured_corr(
     noise = tau_noise(feature, door.allowance.part(1 / (options.k + 1)), door.unit, options.noise)
     noisy = door.sum(feature, noise, "Kendall's tau of all pairs")
     return correlations(noisy.values, placed, groups, options)
-
-
-def require_replace(unit: Unit) -> None:
-    """Refuse add-remove neighbours with the reason, before anything is measured."""
-    if unit.neighbours != "replace":
-        raise UsageError(
-            "dpcopula-kendall needs neighbours='replace': how far one row moves Kendall's tau depends on the number of "
-            "rows, which add-remove neighbours keep private"
-        )
 
 
 def tau_noise(feature: TauVector, allowance: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
@@ -137,7 +127,6 @@ def correlations(
 
 def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
     """What will be measured; the noise on the taus is told in rows moved: tau times the number of rows."""
-    require_replace(unit)
     lines = outline_named(schema, allowance.part(options.k / (options.k + 1)), unit, options.margins)
     m = len(schema.modelled)
     if m < 2 or rows < 2:
