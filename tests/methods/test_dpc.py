@@ -15,8 +15,11 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.methods.dpc import DPC_GAUSS, Options, gaussian_noise, laplace_noise, plan_gauss
+from sklar.methods.dpc_tables import Counted, estimates, fit_counted
 from sklar.model.codec import decode, encode
+from sklar.model.gaussian_decoding import Decoding
 from sklar.model.gaussian_pairs import PairBatch, batches_of, combined_margins, consistent_tables
+from sklar.model.gaussian_scores import lay_out_scores
 
 PAPER_DELTA = 2.0**-30
 REPLACE = Unit(neighbours="replace")
@@ -128,11 +131,43 @@ def test_more_columns_than_rows_and_one_category():
     assert alone.sample(10, seed=0).num_rows == 10
 
 
+@pytest.mark.parametrize("margins", ["pooled", "raw"])
+@pytest.mark.parametrize("rows", [None, 40.0])
+def test_counts_that_are_all_negative_still_give_rows(margins, rows):
+    sizes = (5, 100, 2)
+    counted = Counted(
+        schema=FACTS,
+        bins=tuple(np.arange(size, dtype=np.int32) for size in sizes),
+        histograms=tuple(np.full(size, -7.0) for size in sizes),
+        counts=np.full(5 * 100 + 5 * 2 + 100 * 2, -9, dtype=np.int64),
+        std=10.0,
+        rows=rows,
+    )
+    model = fit_counted(
+        counted, margins, 1.0, Decoding(rounds=1, rows=2_000, last_rows=2_000), np.random.default_rng(0)
+    )
+    assert np.isfinite(model.corr).all() and np.isfinite(model.offsets).all()
+    made = model.simulate(200, np.random.default_rng(1))
+    assert made.min() >= 0 and (made.max(axis=0) < sizes).all()
+
+
+def test_raw_margins_are_those_of_the_paper():
+    """Each from its own table: shares need not sum to one before they are decoded."""
+    histograms = (np.array([30.0, -5.0, 90.0]), np.array([40.0, 60.0]))
+    schema = sklar.Schema({"a": sklar.Category(["x", "y"]), "b": sklar.Boolean()})
+    counts, bins = np.array([10, 20, -3, 1, 30, 60]), (np.arange(3, dtype=np.int32), np.arange(2, dtype=np.int32))
+    counted = Counted(schema=schema, bins=bins, histograms=histograms, counts=counts, std=1.0, rows=100.0)
+    found = estimates(counted, lay_out_scores((3, 2)), "raw", 0.0)
+    np.testing.assert_allclose(found.shares[0], [0.3, 0.0, 0.9])
+    np.testing.assert_allclose(found.joint[:3, 3], [0.2, 0.01, 0.6])
+
+
 @pytest.mark.parametrize(
-    "options", [{"bins": 1}, {"accounting": "hope"}, {"accounting": "classic"}, {"shrink": -1}, {"rounds": 0.5}]
+    "options",
+    [{"bins": 1}, {"accounting": "hope"}, {"accounting": "classic"}, {"shrink": -1}, {"rounds": 0.5}, {"margins": "x"}],
 )
 def test_options_outside_the_rules_are_refused(options):
-    with pytest.raises(UsageError, match=r"bins|accounting|budget|shrink|rounds"):
+    with pytest.raises(UsageError, match=r"bins|accounting|budget|shrink|rounds|margins"):
         DPC_GAUSS.read_options(options)
 
 
