@@ -93,13 +93,15 @@ KINDS: dict[str, Kind] = {
 
 def to_free(family: str, parameters: tuple[float, ...] | Floats) -> Floats:
     """Parameters as coordinates without bounds."""
-    return np.array([float(m[0](np.float64(p))) for m, p in zip(KINDS[family].free, parameters, strict=True)])
+    return np.array(
+        [float(m[0](np.asarray(p, dtype=np.float64))) for m, p in zip(KINDS[family].free, parameters, strict=True)]
+    )
 
 
 def from_free(family: str, x: Floats) -> Floats:
     """Coordinates as parameters, inside the family's bounds."""
     kind = KINDS[family]
-    values = np.array([float(m[1](np.float64(v))) for m, v in zip(kind.free, x, strict=True)])
+    values = np.array([float(m[1](np.asarray(v, dtype=np.float64))) for m, v in zip(kind.free, x, strict=True)])
     return np.clip(values, kind.lower, kind.upper)
 
 

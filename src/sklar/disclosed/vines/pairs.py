@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +128,7 @@ def refine(start: FittedPair, likelihood: Callable[[FittedPair], float], *, wide
     begin = to_free(start.family, start.parameters)
     if len(begin) == 1:
         low, high = _bracket(start, float(begin[0]), mirrored=mirrored, wide=wide)
-        done = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
+        done: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
         best = np.array([float(done.x)])
     else:
         step = STEP * (2 if wide else 1)

@@ -20,7 +20,9 @@ from sklar.disclosed.vines.checks import (
 from sklar.disclosed.vines.columns import vine_columns
 from sklar.disclosed.vines.fit import fit_rvine
 from sklar.disclosed.vines.ordering import ASSOCIATIONS, FEW_TREES, MANY_COLUMNS, Ordering, associations, order_columns
+from sklar.disclosed.vines.split import MOST_PARTS, ROWS_PER_PART, can_split, fit_split
 from sklar.errors import UsageError
+from sklar.model.disclosed_split import SplitVineTable
 from sklar.model.disclosed_table import VineTable
 from sklar.schema.table import Schema
 
@@ -39,6 +41,8 @@ class Options:
         families: Pair copulas to choose from.
         selection: "aic" or "bic".
         threads: Threads to fit with.
+        conditional_root: Fit one vine, with its own margins, for each value of the response, so that nothing is assumed
+            about how columns depend on it; by default where the response has few values with rows enough.
     """
 
     target: str | None = None
@@ -49,6 +53,7 @@ class Options:
     families: str = "parametric"
     selection: str = "aic"
     threads: int = 2
+    conditional_root: bool | None = None
 
     def __post_init__(self) -> None:
         given = self.sensitive
@@ -80,16 +85,26 @@ def check(schema: Schema, options: Options) -> None:
     require_affordable(covariates + 1, options.level, min(most, FEW_TREES) if covariates > MANY_COLUMNS else most)
 
 
-def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTable:
+def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTable | SplitVineTable:
     """One fit down to t_max; all lower levels are truncations of it."""
     assert options.target is not None
     names = table.names
     for name, role in ((options.target, "response"), *((name, "sensitive") for name in options.sensitive)):
         require_varying(table, name, role)
     found = find_order(table, options)
+    level = found.most if options.level is None else options.level
+    if _splits(table, options):
+        return fit_split(
+            table,
+            options.target,
+            found,
+            level,
+            sensitive=tuple(options.sensitive),
+            families=options.families,
+            selection=options.selection,
+        )
     columns = vine_columns(table, names, options.target)
     order = [names.index(name) for name in (*found.names, options.target)]
-    level = found.most if options.level is None else options.level
     vine = fit_rvine(
         columns.u,
         lower=columns.lower,
@@ -111,6 +126,17 @@ def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTa
         sensitive=tuple(names.index(name) for name in options.sensitive),
         rows_estimate=table.total,
     )
+
+
+def _splits(table: ExactTable, options: Options) -> bool:
+    assert options.target is not None
+    possible = can_split(table, options.target)
+    if options.conditional_root and not possible:
+        raise UsageError(
+            f"conditional_root needs a response with two to {MOST_PARTS} values, two of them with {ROWS_PER_PART} rows "
+            f"or more; '{options.target}' has not. Leave conditional_root out"
+        )
+    return possible if options.conditional_root is None else options.conditional_root
 
 
 def find_order(table: ExactTable, options: Options) -> Ordering:
