@@ -1,0 +1,120 @@
+"""Vines without noise: fits beside pyvinecopulib's own, the cost of a sweep, and what forests learn from each level.
+
+    python -m benchmarks.tvine [support2] [large] [utility]
+
+Both engines run in one process, on the same columns, families and criterion. Times are processor time.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklar.disclosed.vines.fit import fit_rvine
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+LEVELS = (1, 5, 10, 15, 20, 25)
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """A result and the processor seconds it took."""
+    start = time.process_time()
+    return work(), time.process_time() - start
+
+
+def support2() -> None:
+    """884 x 27, all parametric families, AIC, untruncated; and a sweep over six levels."""
+    import pandas as pd
+    from pyvinecopulib.utils import to_pseudo_obs
+
+    rows = pd.read_csv(DATA / "real_support2_small.csv").to_numpy(float)
+    u = to_pseudo_obs(rows)
+    alive = 1 - rows[:, -1].mean()
+    lower = u.copy()
+    u[:, -1], lower[:, -1] = np.where(rows[:, -1] == 1, 1.0, alive), np.where(rows[:, -1] == 1, alive, 0.0)
+    settings: dict[str, Any] = {
+        "lower": lower, "discrete": [False] * 26 + [True], "structure": "cvine", "order": range(27), "threads": 1,
+    }  # fmt: skip
+    fit_rvine(u[:50, :4], structure="cvine", order=range(4))  # compiled and loaded
+    fast, quick = timed(lambda: fit_rvine(u, **settings))
+    slow, long = timed(lambda: fit_rvine(u, engine="pyvinecopulib", **settings))
+    rng = np.random.default_rng(1)
+    _, sweep = timed(lambda: [fast.truncate(level).simulate(len(u), rng) for level in LEVELS])
+    print(f"support2: fast {quick:.1f} s, pyvinecopulib {long:.1f} s, {long / quick:.1f} times")
+    print(f"  log-likelihood {fast.loglik:.0f} ({fast.free_parameters}) and {slow.loglik:.0f} ({slow.free_parameters})")
+    print(f"  fit and six levels: {(quick + sweep) / quick:.2f} fits")
+
+
+def large() -> None:
+    """100,000 x 20: five edges of the row-wise fit, scaled to 190."""
+    import pyvinecopulib as pv
+    from pyvinecopulib.utils import to_pseudo_obs
+
+    rng = np.random.default_rng(2)
+    z = rng.standard_normal((100_000, 20)) @ (rng.standard_normal((20, 20)) + 2 * np.eye(20))
+    z[:, 0] += np.exp(0.2 * z[:, 1])
+    u = to_pseudo_obs(z)
+    fit_rvine(u[:20_000, :3], structure="cvine", order=range(3))
+    _, quick = timed(lambda: fit_rvine(u, structure="cvine", order=range(20)))
+    controls = pv.FitControlsBicop(family_set=list(pv.families.parametric), selection_criterion="aic")
+    pairs = [np.asfortranarray(u[:, [column, 19]]) for column in range(5)]
+    _, long = timed(lambda: [pv.Bicop.from_data(pair, controls) for pair in pairs])
+    print(f"100,000 x 20: fast {quick:.1f} s, pyvinecopulib {long * 38:.0f} s (five edges: {long:.1f} s), "
+          f"{long * 38 / quick:.0f} times")  # fmt: skip
+
+
+def utility(sets: int = 20) -> None:
+    """Forests trained on synthetic rows, tested on real ones: AUC by probabilities and by 0/1, median over sets."""
+    for name, test, sensitive, threshold in (
+        ("real_data_I_d20.csv", "real_data_I_d20_test.csv", ["X1"], 0.3),
+        ("real_support2_small.csv", "test_support2_small.csv", ["totcst", "crea"], 0.6),
+    ):
+        _utility(DATA / name, DATA / test, sensitive, threshold, sets)
+
+
+def _utility(train: Path, test: Path, sensitive: list[str], threshold: float, sets: int) -> None:
+    import pandas as pd
+
+    import sklar
+    from sklar.pipeline.levels import at_level, candidate_levels
+
+    rows, unseen = pd.read_csv(train), pd.read_csv(test)
+    print(train.name, "real:", _scores(rows, unseen, 0))
+    for split in (True, False):
+        model = sklar.fit(rows, _schema(rows), method="tvine", no_guarantee=True, target="Y", sensitive=sensitive,
+                          threshold=threshold, conditional_root=split)  # fmt: skip
+        for level in candidate_levels(model):
+            cut = at_level(model, level)
+            found = [_scores(cut.sample(len(rows), seed=s).to_pandas(), unseen, s) for s in range(sets)]
+            median = np.median(found, axis=0)
+            print(f"  conditional_root={split}, level {level}: {median[0]:.3f} and {median[1]:.3f}", flush=True)
+
+
+def _schema(rows: Any) -> Any:
+    import sklar
+
+    columns: dict[str, Any] = {}
+    for name in rows:
+        low, high = float(rows[name].min()), float(rows[name].max())
+        room = 0.05 * (high - low)
+        columns[name] = sklar.Integer(0, 1) if name == "Y" else sklar.Real(low - room, high + room)
+    return sklar.Schema(columns)
+
+
+def _scores(rows: Any, unseen: Any, seed: int) -> tuple[float, float]:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import roc_auc_score
+
+    forest = RandomForestClassifier(200, random_state=seed).fit(rows.drop(columns="Y"), rows["Y"])
+    chance = forest.predict_proba(unseen.drop(columns="Y"))[:, 1]
+    return float(roc_auc_score(unseen["Y"], chance)), float(roc_auc_score(unseen["Y"], chance > 0.5))
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or ("support2", "large", "utility"):
+        {"support2": support2, "large": large, "utility": utility}[wanted]()
