@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sklar.errors import UsageError
 
@@ -114,11 +114,9 @@ def _write_png(canvas: Canvas, path: Path) -> None:
     figure.savefig(path, format="png", facecolor=PAPER)
 
 
-def _draw(axes: object, shape: Line | Box | Label) -> None:
-    from matplotlib.axes import Axes
+def _draw(axes: Any, shape: Line | Box | Label) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    assert isinstance(axes, Axes)
     if isinstance(shape, Line):
         xs, ys = zip(*shape.points, strict=True)
         axes.plot(xs, ys, color=shape.color, linewidth=shape.width, solid_joinstyle="round", zorder=1)
