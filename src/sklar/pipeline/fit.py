@@ -60,7 +60,8 @@ def fit(
     """Learn a private model of a table.
 
     Args:
-        data: A file (CSV, TSV, Parquet, Arrow), a data frame, or anything that speaks Arrow.
+        data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, a data frame (also of Spark), or anything that
+            speaks Arrow.
         schema: Public facts about the columns, or the path of a schema file.
         method: A name from `sklar methods`; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
@@ -72,7 +73,8 @@ def fit(
         rho: A zCDP budget instead of epsilon.
         no_guarantee: Must be True for methods that promise nothing, and only for those.
         resume: Take up an unfinished fit of the same settings, if the ledger has one.
-        reader: How to read the source: delimiter, encoding, null_values, sql, progress.
+        reader: How to read the source: delimiter, encoding, null_values, sql, progress (called with 0.0 when a pass
+            begins), cache (a private folder for codes that outgrow the memory), spark (master of a cluster).
         seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
         pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
         options: Options of the method.
@@ -199,7 +201,8 @@ def _budget(epsilon: float | None, rho: float | None, delta: float, method: Meth
 
 def open_book(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
     """The named ledger, which must exist unless its name is the default one; else one beside the file, or in memory."""
-    path = _path_of(data) if isinstance(data, str | PathLike) else None
+    remote = ledger is not None and "://" in str(data)  # only a cluster can see it
+    path = _path_of(data) if isinstance(data, str | PathLike) and not remote else None
     if ledger is None and path is None:
         return memory_ledger(neighbours=neighbours)
     if ledger is None and path is not None:

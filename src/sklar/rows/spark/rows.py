@@ -119,7 +119,7 @@ class SparkRows:
         rows_at_once = min(max(BATCH_CELLS // max(len(self.schema.modelled), 1), 1024), 1 << 16)
         with self._batches_of(rows_at_once):
             codes = on_cluster(lambda: self._chosen().mapInArrow(task, tasks.CODES_TYPE).persist(level))
-            counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect())
+            counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
         self._codes = codes
         self._partitions = max(len(counts), 1)
         self._exact_rows = sum(int(row[1]) for row in counts)
@@ -182,9 +182,9 @@ class SparkRows:
         answers = np.split(flat[1:], np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
         return tuple(answer.reshape(shape) for answer, shape in zip(answers, shapes, strict=True))
 
-    def _run(self, call: Callable[[], Any]) -> Any:
-        """One job of Spark, watched; told as one pass."""
-        return on_cluster(lambda: watched(self._session, call, self._progress))
+    def _run(self, call: Callable[[], Any], begins: bool = False) -> Any:
+        """One job of Spark, watched."""
+        return on_cluster(lambda: watched(self._session, call, self._progress, begins))
 
     @contextmanager
     def _batches_of(self, rows: int) -> Generator[None]:

@@ -11,13 +11,14 @@ from sklar.rows.sources.source import Progress
 
 T = TypeVar("T")
 SECONDS = 0.3
+LEAST = 0.001
 
 
-def watched(session: Any, call: Callable[[], T], progress: Progress | None) -> T:
-    """Run a job and tell how far it is, if anybody wants to know."""
+def watched(session: Any, call: Callable[[], T], progress: Progress | None, begins: bool) -> T:
+    """Run a job and tell how far it is, if anybody wants to know; one that reads the rows themselves begins a pass."""
     if progress is None:
         return call()
-    progress(0.0)
+    progress(0.0 if begins else LEAST)
     context, group, done = session.sparkContext, f"sklar-{uuid.uuid4()}", threading.Event()
     context.setJobGroup(group, "sklar: counting")
     watcher = threading.Thread(target=_watch, args=(context, group, progress, done), daemon=True)
@@ -43,4 +44,4 @@ def _watch(context: Any, group: str, progress: Progress, done: threading.Event) 
         tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage]
         total = sum(count for _, count in tasks)
         if total:
-            progress(max(min(sum(finished for finished, _ in tasks) / total, 0.99), 0.001))
+            progress(max(min(sum(finished for finished, _ in tasks) / total, 0.99), LEAST))
