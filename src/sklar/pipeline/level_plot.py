@@ -1,0 +1,55 @@
+"""The pictures that go with truncation levels, drawn from a model alone: no row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sklar.pipeline.fitted import Model
+from sklar.pipeline.levels import at_level, candidate_levels
+from sklar.report.level_pictures import draw_contours, draw_levels
+from sklar.sample.rng import generator
+
+ROWS = 5_000
+
+
+def plot_levels(
+    model: Model, path: str | PathLike[str], *, chosen: Sequence[int] | None = None, seed: int | None = None
+) -> None:
+    """Rank correlations of synthetic rows level by level (as figures 10 and 24 of Griesbauer et al. 2025).
+
+    Columns stand in the order of the vine, sensitive ones first and the response last; all that varies with the level
+    is how many trees were sampled.
+    """
+    from scipy.stats import rankdata
+
+    record: Any = model.table_model
+    names = model.schema.modelled
+    order = list(reversed(record.roots)) or list(range(len(names)))
+    matrices: dict[str, Any] = {}
+    for level in candidate_levels(model) if chosen is None else chosen:
+        codes = at_level(model, level).table_model.simulate(ROWS, generator(seed))[:, order]
+        matrices[f"level {level}"] = np.corrcoef(rankdata(codes, axis=0).T)
+    draw_levels(matrices, [names[column] for column in order], path, label=model.claim.label)
+
+
+def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> None:
+    """Contours of the strongest pair copulas of a vine (of its largest part, if there is one for each response)."""
+    record: Any = model.table_model
+    part = record.parts[int(np.argmax(record.shares))] if hasattr(record, "parts") else record
+    columns = [margin.column for margin in part.margins]
+    edges = [edge for tree in part.vine.truncate(part.level).to_vinecop().get_trees() for edge in tree]
+    edges = [edge for edge in edges if edge["pair_copula"].family.name != "indep"]
+    edges.sort(key=lambda edge: -abs(edge["pair_copula"].tau))
+    shown = {_title(edge, columns): edge["pair_copula"] for edge in edges[:most]}
+    draw_contours(shown, path, label=model.claim.label)
+
+
+def _title(edge: dict[str, Any], columns: list[str]) -> str:
+    first, second = (columns[label - 1] for label in edge["conditioned"])
+    given = ", ".join(columns[label - 1] for label in edge["conditioning"][:3])
+    more = ", ..." if len(edge["conditioning"]) > 3 else ""
+    return f"{first}, {second}" + (f" | {given}{more}" if given else "") + f"\n{edge['pair_copula'].family.name}"
