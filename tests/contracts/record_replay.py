@@ -19,6 +19,7 @@ import sklar.private.door as door_module
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.pipeline.fitted import Model
+from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder
 from sklar.private.requests import request_digest
 
@@ -219,6 +220,14 @@ def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
         recording.shown.append((label, request_digest(*releases)))
         real_record(self, step, label, request, releases)
 
+    real_rows = PrivateDoor.rows.fget
+    assert real_rows is not None
+
+    def rows(self: PrivateDoor) -> int | None:
+        recording.shown.append(("rows", str(real_rows(self))))
+        return real_rows(self)
+
+    tap.setattr(PrivateDoor, "rows", property(rows))
     tap.setattr(Recorder, "record", shown)
     tap.setattr(Recorder, "charge", charge)
     tap.setattr(Recorder, "recall", recall)

@@ -88,7 +88,9 @@ def test_domain_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_exact_number_of_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact n reaches the method under add-remove."""
     monkeypatch.setattr(PrivateDoor, "rows", property(lambda self: self._rows.exact_rows))
-    assert any("asked different questions" in fault for fault in caught(monkeypatch))
+    faults = caught(monkeypatch)
+    # Whether the questions change with n is up to the noise; that the number itself was shown is seen in any case.
+    assert any("something else was shown" in fault or "asked different questions" in fault for fault in faults)
 
 
 def test_a_look_without_a_charge(monkeypatch: pytest.MonkeyPatch) -> None:
