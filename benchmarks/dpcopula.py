@@ -68,7 +68,12 @@ def noise_ratio(rows: int) -> None:
         tight = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
         paper = np.sqrt(2) * math.comb(columns, 2) * (4 / rows) * 9
         verdict(f"{columns} columns, the paper's noise over ours", paper / ours.scale, goal, True)
-        verdict(f"{columns} columns, Laplace with our tighter bound over ours", np.sqrt(2) * tight.scale / ours.scale, goal, True)
+        verdict(
+            f"{columns} columns, Laplace with our tighter bound over ours",
+            np.sqrt(2) * tight.scale / ours.scale,
+            goal,
+            True,
+        )
 
 
 def main() -> None:

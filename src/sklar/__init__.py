@@ -12,10 +12,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sklar.errors import SklarError
-    from sklar.pipeline.compare import compare
-    from sklar.pipeline.compare_result import Compared
     from sklar.pipeline.attack import Attack, attack
     from sklar.pipeline.audit import Audit, audit
+    from sklar.pipeline.compare import compare
+    from sklar.pipeline.compare_result import Compared
     from sklar.pipeline.draft import draft_schema
     from sklar.pipeline.evaluate import Evaluation, evaluate
     from sklar.pipeline.fit import fit
@@ -82,9 +82,9 @@ __all__ = [
     "Real",
     "Schema",
     "SklarError",
-    "compare",
     "attack",
     "audit",
+    "compare",
     "draft_schema",
     "evaluate",
     "fit",
