@@ -83,8 +83,10 @@ def expected(table: pa.Table) -> list[Any]:
 
 
 def test_same_integers_in_one_pass(frame: Any, expected: list[Any], table: pa.Table) -> None:
-    rows = open_rows(frame, SCHEMA)
+    told: list[float] = []
+    rows = open_rows(frame, SCHEMA, progress=told.append)
     assert counts(rows) == expected
+    assert told.count(0.0) == 1 and told[-1] == 1.0  # later requests are answered from the codes
     assert np.array_equal(exact_ones(rows, ["smoker", "old"]), exact_ones(open_rows(table, SCHEMA), ["smoker", "old"]))
     assert rows.exact_rows == 4001 and rows.passes == 1
     rows.close()
