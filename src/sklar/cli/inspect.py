@@ -18,8 +18,12 @@ def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     json: Json = False,
     plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the vine into this file, .svg or .png.", show_default=False)
+        str | None, typer.Option(metavar="FILE", help="Draw the model into this file, .svg or .png.")
     ] = None,
+    picture: Annotated[
+        str,
+        typer.Option(metavar="trees|levels|pairs", help="What to draw; levels and pairs of tvine and rvine models."),
+    ] = "trees",
 ) -> None:
     """Show what a model promises and holds.
 
@@ -29,14 +33,16 @@ def command(
     Example:
       sklar inspect people.sklar
       sklar inspect people.sklar --plot vine.svg
+      sklar inspect tvine.sklar --plot levels.png --picture levels
     """
     from sklar.pipeline.fitted import load
 
-    facts = load(model).inspect()
+    fitted = load(model)
+    facts = fitted.inspect()
     if plot is not None:
-        from sklar.pipeline.inspection import draw_structure
+        from sklar.pipeline.pictures import draw_model
 
-        draw_structure(facts, plot)
+        draw_model(fitted, plot, picture)
     if json:
         show.as_json(facts)
         return

@@ -52,7 +52,8 @@ def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
     if not structure.get("trees"):
         raise UsageError(f"there is no vine to draw: a model of method '{facts['method']}' has none.")
     columns = [margin["column"] for margin in facts["margins"]]
-    title = f"Vine of {len(columns)} columns ({facts['method']})"
+    promise = "" if facts["claim_record"]["guarantee"] else ", NO DP GUARANTEE"
+    title = f"Vine of {len(columns)} columns (method {facts['method']}{promise})"
     write_picture(draw_vine(picture_of(structure, columns), title), Path(path))
 
 

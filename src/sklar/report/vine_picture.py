@@ -15,6 +15,8 @@ ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
 PAIR_ROW, PAIR_GAP = 50.0, 128.0
 LETTER = 6.7
 LONGEST_NAME = 22
+DEEPER_TREES, DEEPER_PAIRS, PAIRS_ACROSS = 5, 12, 3
+"""More trees, and weaker pairs of a deeper tree, are counted but not drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,24 +71,30 @@ def _edge(edge: Mapping[str, Any]) -> PictureEdge:
 
 
 def draw_vine(vine: VinePicture, title: str = "Vine") -> Canvas:
-    """The drawing: tree one from left to right, below it the pairs of each deeper tree, strongest first."""
+    """The drawing: tree one from left to right, below it the strongest pairs of the next trees."""
     names = {column: shortened(column) for column in vine.columns}
     box = max((len(name) for name in names.values()), default=4) * LETTER + 18
     first = vine.trees[0] if vine.trees else ()
     places = lay_out_forest(vine.columns, [(edge.first, edge.second) for edge in first])
     depth = 1 + max((place.depth for place in places.values()), default=0)
     rows = 1 + max((place.row for place in places.values()), default=0)
-    width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + 2 * box + PAIR_GAP, 560.0)
+    most = max((len(tree) for tree in vine.trees[1:]), default=1)
+    pairs = min(most, PAIRS_ACROSS) * (2 * box + PAIR_GAP + 30) - 30
+    width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + pairs, 560.0)
     shapes: list[Line | Box | Label] = _heading(title)
     for edge in sorted(first, key=lambda edge: edge.thickness):
         shapes += _branch(edge, places, box)
     for column, place in places.items():
         shapes.append(_node(place, box, names[column]))
     bottom = HEAD + rows * ROW + 10
-    for level, tree in enumerate(vine.trees[1:], start=2):
-        if tree:
-            more, bottom = _pairs(level, tree, names, box, width, bottom)
-            shapes += more
+    deeper = [(level, tree) for level, tree in enumerate(vine.trees[1:], start=2) if tree]
+    for level, tree in deeper[:DEEPER_TREES]:
+        more, bottom = _pairs(level, tree, names, box, width, bottom)
+        shapes += more
+    if len(deeper) > DEEPER_TREES:
+        left = f"{len(deeper) - DEEPER_TREES} more trees are not drawn; `sklar inspect` lists them."
+        shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, color=GRAY))
+        bottom += 30
     return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
 
 
@@ -143,13 +151,16 @@ def _pairs(
 ) -> tuple[list[Line | Box | Label], float]:
     """The edges of a deeper tree side by side, and where they end."""
     given = "one column" if level == 2 else f"{level - 1} columns"
-    shapes: list[Line | Box | Label] = [Label(x=MARGIN, y=top + 22, text=f"Tree {level}: given {given}", bold=True)]
+    left = len(tree) - DEEPER_PAIRS
+    heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
+    shapes: list[Line | Box | Label] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
+    shown = sorted(tree, key=lambda edge: -edge.thickness)[:DEEPER_PAIRS]
     each = 2 * box + PAIR_GAP + 30
     across = max(int((width - 2 * MARGIN + 30) // each), 1)
-    for number, edge in enumerate(sorted(tree, key=lambda edge: -edge.thickness)):
+    for number, edge in enumerate(shown):
         x, y = MARGIN + number % across * each, top + 36 + number // across * PAIR_ROW
         shapes += _pair(edge, names, box, x, y)
-    return shapes, top + 36 + -(-len(tree) // across) * PAIR_ROW
+    return shapes, top + 36 + -(-len(shown) // across) * PAIR_ROW
 
 
 def _pair(edge: PictureEdge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Line | Box | Label]:

@@ -12,6 +12,7 @@ import pytest
 import sklar
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.pipeline.levels import at_level, candidate_levels, choose_level, levels, sweep
+from sklar.pipeline.pictures import draw_model
 
 QUICK: dict[str, Any] = {"families": "one-parameter", "threads": 1}
 TVINE: dict[str, Any] = {"method": "tvine", "target": "ill", "sensitive": ["income"], "threshold": 0.4, **QUICK}
@@ -30,6 +31,18 @@ def test_the_order_is_that_of_algorithm_1(model: sklar.Model) -> None:
     assert told["roots"][-2] == "children"
     assert told["fitted_levels"] == told["level"] == 5
     assert [len(tree["edges"]) + tree["independent"] for tree in told["trees"]] == [5, 4, 3, 2, 1]
+
+
+def test_an_order_of_ones_own(table: pa.Table, schema: sklar.Schema, tmp_path: Path) -> None:
+    order = [name for name in schema.modelled if name != "ill"]
+    own = sklar.fit(table, schema, no_guarantee=True, **{**TVINE, "order": order, "level": 1})
+    assert own.inspect()["structure"]["roots"] == ["ill", *reversed(order)]
+    with pytest.raises(UsageError, match="each once"):
+        sklar.fit(table, schema, no_guarantee=True, **{**TVINE, "order": order[1:]})
+    draw_model(own, tmp_path / "trees.svg")
+    assert "NO DP GUARANTEE" in (tmp_path / "trees.svg").read_text()
+    with pytest.raises(UsageError, match="the pictures are: trees, levels, pairs"):
+        draw_model(own, tmp_path / "x.svg", "moon")
 
 
 def test_levels_come_from_the_one_fit(model: sklar.Model) -> None:

@@ -36,6 +36,7 @@ class Options:
         sensitive: Columns whose dependence on others truncation is to remove.
         threshold: Above which absolute association with a sensitive column another one joins its block; one number, or
             one for each sensitive column by name.
+        order: All covariates in an order of your own instead of Algorithm 1's; the last becomes the root of tree two.
         association: "kendall" (as in the paper), "spearman", "pearson" or "phik".
         level: Trees to fit and keep. By default all up to t_max are kept, and levels are chosen later.
         families: Pair copulas to choose from.
@@ -48,6 +49,7 @@ class Options:
     target: str | None = None
     sensitive: Sequence[str] | str = ()
     threshold: float | Mapping[str, float] = 0.6
+    order: Sequence[str] | str = ()
     association: str = "kendall"
     level: int | None = None
     families: str = "parametric"
@@ -56,9 +58,8 @@ class Options:
     conditional_root: bool | None = None
 
     def __post_init__(self) -> None:
-        given = self.sensitive
-        names = [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else given
-        object.__setattr__(self, "sensitive", tuple(names))
+        object.__setattr__(self, "sensitive", _listed(self.sensitive))
+        object.__setattr__(self, "order", _listed(self.order))
 
     def thresholds(self) -> dict[str, float]:
         """The threshold of each sensitive column."""
@@ -70,6 +71,11 @@ class Options:
         return dict.fromkeys(self.sensitive, float(self.threshold))
 
 
+def _listed(names: Sequence[str] | str) -> tuple[str, ...]:
+    """Names given as a sequence, or as text with commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else tuple(names)
+
+
 def check(schema: Schema, options: Options) -> None:
     """Refuse options that do not fit the schema."""
     require_column(schema, options.target, "response")
@@ -79,6 +85,8 @@ def check(schema: Schema, options: Options) -> None:
         raise UsageError(f"association must be one of {', '.join(ASSOCIATIONS)}; found '{options.association}'")
     if not all(0 <= value < 1 for value in options.thresholds().values()):
         raise UsageError("a threshold of association lies between 0 and 1")
+    if options.order and sorted(options.order) != sorted(set(schema.modelled) - {options.target}):
+        raise UsageError("order must name every modelled column but the response, each once")
     covariates = len(schema.modelled) - 1
     most = covariates + 1 - len(options.sensitive)
     require_level(options.level, most)
@@ -140,7 +148,9 @@ def _splits(table: ExactTable, options: Options) -> bool:
 
 
 def find_order(table: ExactTable, options: Options) -> Ordering:
-    """Algorithm 1 on the rows; a threshold that puts every column into the block is refused."""
+    """The order asked for, or Algorithm 1 on the rows; a threshold that takes in every column is refused."""
+    if options.order:
+        return Ordering(names=tuple(options.order), sensitive=0, close=0)
     covariates = [name for name in table.names if name != options.target]
     strength = associations(table, covariates, options.sensitive, options.association)
     found = order_columns(covariates, options.sensitive, strength, options.thresholds())
