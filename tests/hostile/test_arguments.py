@@ -47,6 +47,7 @@ def test_unusable_deltas(delta: Any) -> None:
 @pytest.mark.parametrize("settings", [
     {"method": 5}, {"method": "nope"}, {"neighbours": "x"}, {"rows_per_person": 0}, {"rows_per_person": 1.5},
     {"rows_per_person": 10**400}, {"target": "x"}, {"seed": 1}, {"no_guarantee": True}, {"bogus": 1},
+    {"ledger": 5}, {"reader": 5}, {"reader": {"bogus": 1}},
     {"repair": None},
     {"noise": 5}, {"rho": 1.0},
 ], ids=str)  # fmt: skip

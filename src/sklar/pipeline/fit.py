@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import sklar
 from sklar.accounting.allowance import Allowance
@@ -34,6 +34,10 @@ from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-9
+READER = (
+    "delimiter", "encoding", "null_values", "sql", "progress", "cache", "cache_bytes", "threads", "spark",
+)  # fmt: skip
+"""What can be said about how a source is read."""
 DEFAULT_PAY_SHARE = 0.1
 """Share of the budget that pays for facts, where the schema marks any to be measured first."""
 
@@ -115,6 +119,7 @@ def fitting(
     Save the model inside the block: if that fails, say for a full disk, the same fit can be resumed at no further cost.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    _refuse_unusable(ledger, reader)
     disclosed = find_disclosed(method)
     if disclosed is not None:
         yield fit_disclosed(
@@ -171,6 +176,19 @@ def open_wall(data: Any, book: Ledger, unit: Unit, *, resume: bool, reader: Mapp
 def fresh_seed() -> int:
     """A seed for the post-processing (never for noise), recorded so that a resumed fit comes to the same model."""
     return secrets.randbits(63)
+
+
+def _refuse_unusable(ledger: object, reader: object) -> None:
+    """A ledger that is no path, and ways of reading that nobody knows."""
+    if ledger is not None and not isinstance(ledger, str | PathLike):
+        raise UsageError(f"ledger is the path of a ledger file, not a {type(ledger).__name__}")
+    if reader is None:
+        return
+    if not isinstance(reader, Mapping):
+        raise UsageError("reader is a mapping, as {'delimiter': ';'}")
+    unknown = [name for name in cast("Mapping[Any, Any]", reader) if name not in READER]
+    if unknown:
+        raise UsageError(f"reader has no '{unknown[0]}'; it has: {', '.join(READER)}")
 
 
 def _refuse_what_voids(seed: int | None, no_guarantee: bool) -> None:
