@@ -81,10 +81,10 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
 ) -> None:
-    """Attack a release as an adversary would, with intervals, a baseline and a control.
+    """Attack a release as an adversary would.
 
-    Every number is a lower bound on risk: an attack that fails proves nothing. Computed from real rows without noise:
-    the results are for the custodian, and not private.
+    With intervals, a baseline and a control. Every number is a lower bound on risk: an attack that fails proves
+    nothing. Computed from real rows without noise: the results are for the custodian, and not private.
 
     \b
     Examples:

@@ -29,9 +29,10 @@ def command(
     method_option: MethodOptions = None,
     json: Json = False,
 ) -> None:
-    """Audit the claim of a DP method: fit it many times on worst-case neighbours, and bound what it gives away.
+    """Look for more privacy loss than a method claims.
 
-    The tables are public and small; no private row is read. Exit code 1 if the claim is contradicted.
+    Fits it many times on worst-case neighbours, and bounds from its releases what it gives away. The tables are
+    public and small; no private row is read. Exit code 1 if the claim is contradicted.
 
     \b
     Example:

@@ -21,7 +21,7 @@ from typing import IO
 
 from sklar.errors import PeerError
 from sklar.pipeline.compare_plan import PLACES
-from sklar.pipeline.compare_processes import end_all, members
+from sklar.pipeline.compare_processes import children, end_all, members
 
 OUTPUT, PROMISE = "synthetic.parquet", "promise.txt"
 LOG_BYTES = 1_000_000
@@ -84,14 +84,14 @@ def run_peer(
     """
     output = folder / OUTPUT
     words = words_of(command, {**told, "output": str(output)})
-    clock = time.monotonic()
+    clock, before = time.monotonic(), children(os.getpid())
     peer = _start(words, folder)
     began(peer.pid)
     pump = _pump(peer, log)
     try:
-        peak = _watch(peer, limits, clock)
+        peak = _watch(peer, limits, clock, before)
     finally:
-        end_all(peer.pid, os.getpid())
+        end_all(peer.pid, os.getpid(), before)
         peer.wait()
         pump.join(2.0)
     seconds = time.monotonic() - clock
@@ -113,7 +113,7 @@ def _start(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
         raise PeerError(f"it could not be started: {why}") from None
 
 
-def _watch(peer: subprocess.Popen[bytes], limits: Limits, clock: float) -> int:
+def _watch(peer: subprocess.Popen[bytes], limits: Limits, clock: float, before: frozenset[int]) -> int:
     """Wait for the end; the most memory that was seen."""
     peak, looked = 0, 0.0
     while peer.poll() is None:
@@ -122,7 +122,7 @@ def _watch(peer: subprocess.Popen[bytes], limits: Limits, clock: float) -> int:
             raise PeerError(f"it did not end within {limits.seconds:g} seconds and was stopped", "time")
         if passed - looked > MEMORY_POLL:
             looked = passed
-            peak = max(peak, sum(members(peer.pid, os.getpid()).values()))
+            peak = max(peak, sum(members(peer.pid, os.getpid(), before).values()))
             if limits.memory is not None and peak > limits.memory:
                 raise PeerError(f"it took more than {limits.memory / 1e9:.3g} GB of memory and was stopped", "memory")
         time.sleep(POLL)

@@ -25,30 +25,38 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(ADOPT, 1, 0, 0, 0)
 
 
-def members(group: int, root: int) -> dict[int, int]:
+def children(root: int) -> frozenset[int]:
+    """The processes right below `root`."""
+    known = _processes() if PROC.is_dir() else _processes_by_ps()
+    return frozenset(pid for pid, (parent, _, _) in known.items() if parent == root)
+
+
+def members(group: int, root: int, spared: frozenset[int] = frozenset()) -> dict[int, int]:
     """Resident bytes by process: those of the group, and everything below `root`.
 
     Args:
         group: Process group of the peer.
         root: The process that started it (and adopts its orphans); it is not a member itself.
+        spared: Children of `root` that were there before the peer, which are none of its own.
     """
     known = _processes() if PROC.is_dir() else _processes_by_ps()
     inside = {pid for pid, (_, its_group, _) in known.items() if its_group == group}
     grown = True
     while grown:
-        more = {pid for pid, (parent, _, _) in known.items() if parent in inside or parent == root} - inside
+        below = {pid for pid, (parent, _, _) in known.items() if parent in inside or parent == root}
+        more = below - inside - spared
         inside |= more
         grown = bool(more)
     return {pid: known[pid][2] for pid in inside if pid not in (root, os.getpid())}
 
 
-def end_all(group: int, root: int) -> None:
-    """Kill the group, and everything below `root`, until nothing is left (or two seconds have passed)."""
+def end_all(group: int, root: int, spared: frozenset[int] = frozenset()) -> None:
+    """Kill the group, and all below `root` but who is spared, until nothing is left (or two seconds have passed)."""
     until = time.monotonic() + 2.0
     while True:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)
-        alive = members(group, root)
+        alive = members(group, root, spared)
         for pid in alive:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
