@@ -70,7 +70,7 @@ def fit_vine(steps: Steps, options: Options, rng: np.random.Generator) -> Disclo
     vine = fit_rvine(
         pseudo_observations(steps, options, rng),
         lower=steps.lower,
-        discrete=steps.discrete if options.ties == "discrete" else None,
+        discrete=steps.discrete.tolist() if options.ties == "discrete" else None,
         families=options.families,
         criterion=options.criterion,
         selection=options.selection,
