@@ -72,7 +72,7 @@ def _whitening(centered: Singles) -> Floats:
 
 def _product(lower: Floats, draws: Singles) -> Singles:
     """lower @ draws in the memory of the draws: half the work of a full product, since half of `lower` is 0."""
-    from scipy.linalg.blas import strmm
+    from scipy.linalg.blas import strmm  # pyright: ignore[reportAttributeAccessIssue]
 
     triangle = np.asfortranarray(lower, dtype=np.float32)
     return strmm(1.0, triangle, draws.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
