@@ -51,6 +51,21 @@ def test_plain_gaussian_is_labelled_everywhere(table: pa.Table, tmp_path: Path) 
     assert again.inspect()["claim"].startswith(LABEL)
 
 
+def test_parts_are_labelled(table: pa.Table, tmp_path: Path) -> None:
+    model = sklar.fit(table, people_schema(), method="plain-gaussian", no_guarantee=True)
+    model.sample_parts(tmp_path / "out", 50, seed=1, workers=1)
+    assert json.loads((tmp_path / "out" / "_sklar.json").read_text())["guarantee"].startswith(LABEL)
+    metadata = pq.read_schema(tmp_path / "out" / "part-00000.parquet").metadata
+    assert metadata[b"sklar.guarantee"].startswith(LABEL.encode())
+    assert model.sample_parts(tmp_path / "out", 50, seed=1, workers=1) == 50  # taken up, not refused
+
+
+@pytest.mark.parametrize("name", ["cache", "cache_bytes", "threads", "spark"])
+def test_ways_of_reading_for_counts_alone_are_refused(name: str, table: pa.Table) -> None:
+    with pytest.raises(UsageError, match=f"no use of {name}"):
+        sklar.fit(table, people_schema(), method="plain-gaussian", no_guarantee=True, reader={name: 1})
+
+
 def test_never_by_mistake(table: pa.Table) -> None:
     schema = people_schema()
     with pytest.raises(UsageError, match="no_guarantee=True"):

@@ -18,6 +18,7 @@ from sklar.private.features.blocks import MomentJob
 from sklar.release.copula_features import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, grouping, open_rows
+from sklar.rows.keeping import KeptCodes
 from sklar.rows.sources import parquet
 from sklar.rows.sources.ahead import read_ahead
 from sklar.schema import Boolean, Category, Integer, Real, Schema
@@ -109,6 +110,27 @@ def test_a_full_disk_is_told(file: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(SourceError, match="no space left"):
         counts(open_rows(file, SCHEMA, cache_bytes=0, cache=tmp_path / "codes"))
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 30])
+def test_a_pass_that_failed_half_way_leaves_nothing_to_count_twice(
+    cache_bytes: int, people: pa.Table, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = open_rows(file, SCHEMA, cache_bytes=cache_bytes, cache=tmp_path / "codes")
+    add, calls = KeptCodes.add, []
+
+    def fail_once(self: KeptCodes, batch: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 2:
+            raise SourceError("half-way")
+        return add(self, batch)
+
+    monkeypatch.setattr(KeptCodes, "add", fail_once)
+    with pytest.raises(SourceError, match="half-way"):
+        rows.keep_codes()
+    assert counts(rows) == counts(open_rows(people, SCHEMA))
+    rows.close()
+    assert counts(rows) == counts(open_rows(people, SCHEMA))  # read again rather than counted as empty
 
 
 def test_progress_begins_anew_with_every_pass(file: Path, tmp_path: Path) -> None:

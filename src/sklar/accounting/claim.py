@@ -85,6 +85,11 @@ class Claim:
             return f"NO DP GUARANTEE (method {self.method})"
         return f"differentially private, epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g} (method {self.method})"
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """What tables of synthetic rows carry along: those of a model that promises nothing always say so."""
+        return {} if self.guarantee else {"sklar.guarantee": self.label}
+
     def to_dict(self) -> dict[str, Any]:
         """The machine-readable record."""
         return asdict(self)

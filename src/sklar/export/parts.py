@@ -47,6 +47,7 @@ class Parts:
         rows: Rows of the whole table.
         part_rows: Rows of each part; the last may have fewer.
         given: Conditions on columns, as text.
+        guarantee: What is promised about the rows, for readers of the folder.
     """
 
     model: str
@@ -54,6 +55,7 @@ class Parts:
     rows: int
     part_rows: int
     given: str = ""
+    guarantee: str = ""
 
     @property
     def count(self) -> int:

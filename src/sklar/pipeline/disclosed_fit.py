@@ -74,9 +74,11 @@ def fit_disclosed(
 
     _require_said(method, no_guarantee)
     _refuse_budget(method, rho=rho, ledger=ledger, neighbours=neighbours)
+    _refuse_scale(method, reader or {})
     settings = method.read_options({**(options or {}), **_own_options(method, epsilon, target)})
     method.check(schema, settings)
-    table = read_table(data, schema, generator(seed), role="real", reader=reader)
+    reading = {name: value for name, value in (reader or {}).items() if value is not None}
+    table = read_table(data, schema, generator(seed), role="real", reader=reading)
     return Model(
         Stored(
             schema=schema,
@@ -100,6 +102,15 @@ def _refuse_budget(method: DisclosedMethod, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(f"method '{method.name}' has no DP guarantee, so it takes no {name}; leave it out")
+
+
+def _refuse_scale(method: DisclosedMethod, reader: Mapping[str, Any]) -> None:
+    """Ways of reading that are for counts alone; these methods need rows in memory."""
+    for name in ("cache", "cache_bytes", "threads", "spark"):
+        if reader.get(name) is not None:
+            raise UsageError(
+                f"method '{method.name}' reads its rows into memory and makes no use of {name}; leave it out"
+            )
 
 
 def _own_options(method: DisclosedMethod, epsilon: float | None, target: str | None) -> dict[str, Any]:

@@ -219,8 +219,9 @@ def _budget(epsilon: float | None, rho: float | None, delta: float, method: Meth
 
 def open_book(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
     """The named ledger, which must exist unless its name is the default one; else one beside the file, or in memory."""
-    remote = ledger is not None and "://" in str(data)  # only a cluster can see it
-    path = _path_of(data) if isinstance(data, str | PathLike) and not remote else None
+    named = isinstance(data, str | PathLike)
+    remote = named and ledger is not None and "://" in str(data)  # only a cluster can see it
+    path = _path_of(data) if named and not remote else None
     if ledger is None and path is None:
         return memory_ledger(neighbours=neighbours)
     if ledger is None and path is not None:

@@ -201,8 +201,8 @@ class Model:
 
 def _labelled(table: pa.Table, claim: Claim, notes: Mapping[str, str]) -> pa.Table:
     """The table with notes in its metadata; rows of a model that promises nothing always say so."""
-    label = {} if claim.guarantee else {"sklar.guarantee": claim.label}
-    return table.replace_schema_metadata({**notes, **label}) if notes or label else table
+    said = {**notes, **claim.notes}
+    return table.replace_schema_metadata(said) if said else table
 
 
 def load(path: str | PathLike[str]) -> Model:

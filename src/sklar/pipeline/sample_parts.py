@@ -70,6 +70,7 @@ def sample_to_parts(
         rows=count,
         part_rows=blocks * BLOCK_ROWS,
         given=json.dumps(given, sort_keys=True, default=str) if given else "",
+        guarantee=stored.claim.label,
     )
     tell = written or (lambda more: None)
     with open_parts(folder, wanted, seed_entropy(None)) as (parts, missing):
@@ -169,7 +170,8 @@ def _write(stored: Stored, folder: str, parts: Parts, part: int, given: Mapping[
     from sklar.export.parts import write_part
 
     tables = part_tables(stored, parts, part, given)
-    return part, write_part(folder, part, tables, arrow_schema(stored.schema), stored.schema)
+    types = arrow_schema(stored.schema).with_metadata(stored.claim.notes or None)
+    return part, write_part(folder, part, tables, types, stored.schema)
 
 
 def _usable_cores() -> int:

@@ -50,7 +50,7 @@ def spark_frame(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Spark says about other libraries
         numbers = session.range(0, parts.count, 1, parts.count)
-        return numbers.mapInArrow(task, _spark_type(arrow_schema(stored.schema)))
+        return numbers.mapInArrow(task, _spark_type(arrow_schema(stored.schema), stored.claim.notes))
 
 
 def _drawing_task(content: bytes, parts: Parts, given: Mapping[str, Any] | None) -> Any:
@@ -90,10 +90,14 @@ def _sent_schema(types: Any) -> Any:
     return pa.schema([field.with_type(kind).with_nullable(True) for field, kind in zip(types, kinds, strict=True)])
 
 
-def _spark_type(types: Any) -> Any:
+def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
+    """Spark's names and types; notes go with every column, since a frame as a whole has no place for them."""
     from pyspark.sql.pandas.types import from_arrow_schema  # pyright: ignore[reportMissingImports]
 
-    return from_arrow_schema(_sent_schema(types), prefer_timestamp_ntz=True)
+    fields = from_arrow_schema(_sent_schema(types), prefer_timestamp_ntz=True)
+    for field in fields:
+        field.metadata = {**(field.metadata or {}), **notes}
+    return fields
 
 
 def _session(spark: Any) -> Any:

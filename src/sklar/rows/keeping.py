@@ -43,10 +43,11 @@ class KeptCodes:
             yield CodeBatch(rows=batch.rows, columns=tuple(batch.columns[at] for at in places))
 
     def close(self) -> None:
-        """Forget everything."""
-        self._batches = []
+        """Forget everything, so that keeping can begin anew."""
+        self._batches, self._bytes = [], 0
         if self._file is not None:
             self._file.close()
+            self._file = None
 
     def _spill(self) -> bool:
         """Move what is in memory to a file; False if none was asked for."""

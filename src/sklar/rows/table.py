@@ -131,6 +131,7 @@ class EncodedRows(CodedPart):
         """Forget the codes; those on disk vanish."""
         if self._kept is not None:
             self._kept.close()
+            self._whole = False
 
     @property
     def passes(self) -> int:
@@ -189,6 +190,7 @@ class EncodedRows(CodedPart):
         """
         if self._kept is None or self._whole:
             return
+        self._kept.close()  # what a pass that failed left behind would be counted twice
         rows = 0
         for batch in self._encoded(self.schema.modelled):
             if not self._kept.add(batch):

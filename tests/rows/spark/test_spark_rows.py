@@ -161,6 +161,40 @@ def test_text_is_read_by_the_cluster(spark: Any, table: pa.Table, expected: list
     assert counts(open_rows(tmp_path / "people.csv", SCHEMA, spark="local[2,4]")) == expected
 
 
+def test_text_files_with_other_orders_of_columns_are_never_read_by_position(spark: Any, tmp_path: Any) -> None:
+    schema = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
+    (tmp_path / "0.csv").write_text("a,b\n1,2\n1,2\n")
+    (tmp_path / "1.csv").write_text("b,a\n2,1\n")
+    with pytest.raises(SourceError):
+        counts(open_rows(tmp_path, schema, spark="local[2,4]"), [(("a",), None)])
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    rows = open_rows(tmp_path, schema, spark="local[2,4]")
+    assert counts(rows, [(("b",), None)]) == [[0, 0, 3, 0, 0, 0, 0, 0, 0, 0]]
+
+
+def test_a_pass_that_fails_leaves_no_codes_on_the_cluster(frame: Any) -> None:
+    def fail(batches: Any) -> Any:
+        raise RuntimeError(MARK)
+        yield
+
+    rows = open_rows(frame.coalesce(1).mapInArrow(fail, frame.schema), SCHEMA)
+    with pytest.raises(SourceError):
+        rows.keep_codes()
+    codes = rows._codes
+    assert codes.storageLevel.useMemory
+    rows.close()
+    assert not codes.storageLevel.useMemory
+
+
+def test_rows_without_a_guarantee_say_so_on_spark(spark: Any) -> None:
+    data = pa.table({"x": [1, 2, 3, 4] * 20, "y": [1, 1, 2, 2] * 20})
+    schema = Schema({"x": Integer(0, 9), "y": Integer(0, 9)})
+    model = sklar.fit(data, schema, method="plain-gaussian", no_guarantee=True)
+    frame = model.sample_spark(10, spark=spark, seed=7)
+    assert frame.count() == 10
+    assert all(field.metadata["sklar.guarantee"].startswith("NO DP GUARANTEE") for field in frame.schema)
+
+
 def test_moments_are_those_of_the_session_clock(spark: Any) -> None:
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")

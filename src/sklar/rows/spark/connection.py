@@ -60,6 +60,7 @@ def read_path(session: Any, path: str, names: Iterable[str]) -> Any:
     if is_text:
         mark = "\t" if path.lower().endswith(".tsv") else ","
         settings = {"header": True, "sep": mark, "multiLine": True, "escape": '"', "mode": "FAILFAST"}
+        settings["enforceSchema"] = False  # else files with other orders of columns would be read by position
         return on_cluster(lambda: reader.options(**settings).csv(path))
     return on_cluster(lambda: reader.parquet(path))
 

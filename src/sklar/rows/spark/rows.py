@@ -119,8 +119,8 @@ class SparkRows:
         rows_at_once = min(max(BATCH_CELLS // max(len(self.schema.modelled), 1), 1024), 1 << 16)
         with self._batches_of(rows_at_once):
             codes = on_cluster(lambda: self._chosen().mapInArrow(task, tasks.CODES_TYPE).persist(level))
+            self._codes = codes  # known before they are made, so that a pass that fails leaves none on the cluster
             counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
-        self._codes = codes
         self._partitions = max(len(counts), 1)
         self._exact_rows = sum(int(row[1]) for row in counts)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sklar.rows.batch import CodeBatch
-from sklar.rows.blob import batch_of, blob_of, column_starts
+from sklar.rows.blob import batch_of, blob_of
 from sklar.rows.grouping import groups_of
 from sklar.rows.job import Counts, GroupJob, Job
 from sklar.rows.part import CodedPart
@@ -139,11 +139,6 @@ def add_chunk(totals: dict[tuple[int, int], Counts], key: tuple[int, int], sums:
         totals[key] += more
     else:
         totals[key] = more.copy()
-
-
-def blob_bytes(rows: int, schema: Schema) -> int:
-    """Bytes of the codes of this many rows."""
-    return column_starts(rows, [schema[name].size for name in schema.modelled])[-1]
 
 
 def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, bytes]]:
