@@ -92,8 +92,10 @@ def command(
 def _tell(model: Model, output: str, passes: int, json: bool) -> None:
     if json:
         claim = {"claim": str(model.claim), "claim_record": model.claim.to_dict()}
-        show.as_json({"model": output, **claim, "passes": passes})
-        return
-    show.paragraph(str(model.claim))
-    show.line()
-    show.line(f"The model is in {output}. The rows were read {'once' if passes == 1 else f'{passes} times'}.")
+        show.as_json({"model": output, **claim})
+    else:
+        show.paragraph(str(model.claim))
+        show.line()
+        show.line(f"The model is in {output}.")
+    # Beside the output, which may be published: how often depends on the exact size of the table.
+    show.note(f"The rows were read {'once' if passes == 1 else f'{passes} times'}.")
