@@ -184,10 +184,12 @@ def _locked(place: str) -> Generator[None]:
         yield
         return
     path = os.path.join(place, LOCK)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(handle), os.stat(path)):  # its last owner took it away meanwhile
+                raise BlockingIOError
         except OSError:
             raise OutputError(f"another process is writing to the folder {place}.") from None
         yield

@@ -23,7 +23,7 @@ BATCH_ROWS = 65_536
 
 
 class Model:
-    """A fitted model of a table: sample from it, save it, read its claim. It holds no row and no exact count.
+    """A fitted model of a table: sample from it, save it, read its claim. A private one holds no row, no exact count.
 
     Made by `sklar.fit` and `sklar.load`.
     """
@@ -68,7 +68,7 @@ class Model:
 
     @property
     def rows_estimate(self) -> int:
-        """The noisy (or, under replace-one, public) number of rows: the default size of a sample."""
+        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee)."""
         return self._stored.model.rows_estimate
 
     def sample(

@@ -1,4 +1,4 @@
-"""The model file: a zip of JSON and npy members, versioned and checksummed, that holds nothing but public values.
+"""The model file: a zip of JSON and npy members, versioned and checksummed; of public values only, if it is private.
 
 Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
 options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `model.json` and

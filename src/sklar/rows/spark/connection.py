@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 from sklar.errors import MissingExtraError, SourceError
@@ -53,8 +52,8 @@ def require_version(session: Any) -> None:
     _require_version(str(session.version), "the Spark cluster")
 
 
-def read_path(session: Any, path: str, names: Iterable[str]) -> Any:
-    """A Parquet or CSV file, or a folder of them, as a data frame of the given columns."""
+def read_path(session: Any, path: str) -> Any:
+    """A Parquet or CSV file, or a folder of them, as a data frame."""
     is_text = path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".tsv")) or _holds_text(path)
     reader = session.read
     if is_text:

@@ -57,16 +57,24 @@ def open_spark_rows(
         to_disk: Executors may keep codes on their disks when they outgrow their memory.
     """
     require_pyspark()
-    started, session = False, None
+
+    def opened(frame: Any, own_session: Any) -> SparkRows:
+        require_columns(schema, tuple(frame.columns), "the Spark frame")
+        return SparkRows(
+            frame, schema, null_values=null_values, progress=progress, to_disk=to_disk, session=own_session
+        )
+
     if isinstance(data, str | os.PathLike):
         session, started = connect(master or "local[*]")
-        data = read_path(session, os.fspath(data), schema.modelled)
-    elif not hasattr(data, "mapInArrow"):
+        try:
+            return opened(read_path(session, os.fspath(data)), session if started else None)
+        except BaseException:
+            if started:
+                session.stop()
+            raise
+    if not hasattr(data, "mapInArrow"):
         raise SourceError("rows on Spark must be a Spark data frame or the path of Parquet or CSV files")
-    require_columns(schema, tuple(data.columns), "the Spark frame")
-    return SparkRows(
-        data, schema, null_values=null_values, progress=progress, to_disk=to_disk, session=session if started else None
-    )
+    return opened(data, None)
 
 
 class SparkRows:
