@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, ks_2samp, spearmanr
 import sklar
 from sklar.disclosed.learning import measures
 from sklar.disclosed.metrics.grid import coarse_codes, coarse_grid
-from sklar.disclosed.metrics.kendall import kendall_matrix
+from sklar.disclosed.metrics.kendall import kendall_matrix, kendall_tau
 from sklar.disclosed.metrics.ks import ks
 from sklar.disclosed.metrics.phik import phik_matrix
 from sklar.disclosed.metrics.spearman import spearman, spearman_matrix
@@ -32,6 +32,12 @@ def test_ks_is_scipys(seed: int) -> None:
         (name,) = part.columns
         assert part.value == pytest.approx(ks_2samp(one[name].dropna(), two[name].dropna()).statistic, abs=1e-12)
     assert {p.columns[0] for p in score.parts} == {"age", "income", "debt"}
+
+
+def test_kendall_of_two_rows_is_a_sign() -> None:
+    up, down = np.array([1.0, 2.0]), np.array([3.0, 0.5])
+    assert kendall_tau(up, up) == 1.0 and kendall_tau(up, down) == -1.0
+    assert np.isnan(kendall_tau(up, np.ones(2)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -103,7 +103,7 @@ def command(
             "seed": seed, "progress": progress, "reader": reader_options(delimiter, encoding, null_value, None),
         }  # fmt: skip
         if method is not None or kind == "shadow":
-            fixed = {"epsilon": epsilon, **read_options(method_option)}
+            fixed = {"epsilon": epsilon, **read_options(method_option, also=("target",))}
             found = [
                 _method(kind, real, schema, method, fixed, levels, targets, profile, state, workers, options, common)
             ]

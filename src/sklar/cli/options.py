@@ -57,15 +57,20 @@ NOT_OF_METHODS = frozenset(
 """What a fit takes besides the options of its method."""
 
 
-def read_options(texts: Iterable[str] | None) -> dict[str, Any]:
-    """Options of a method from texts key=value; numbers, true, false and null are read as such."""
+def read_options(texts: Iterable[str] | None, *, also: Iterable[str] = ()) -> dict[str, Any]:
+    """Options of a method from texts key=value; numbers, true, false and null are read as such.
+
+    Args:
+        texts: What was given with -O.
+        also: Settings of a fit that a command without a flag for them takes as options.
+    """
     options: dict[str, Any] = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise typer.BadParameter(f"write an option as key=value; found {text!r}", param_hint="-O")
         name = key.strip().replace("-", "_")
-        if name in NOT_OF_METHODS:
+        if name in NOT_OF_METHODS.difference(also):
             raise typer.BadParameter(f"'{name}' is not an option of methods; see --help", param_hint="-O")
         options[name] = _value(value)
     return options

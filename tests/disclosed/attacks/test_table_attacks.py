@@ -150,6 +150,20 @@ def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> No
         run(kind, FRESH, **options)
 
 
+@pytest.mark.parametrize("value", [50.0, None])
+def test_a_constant_column_is_nothing_to_guess(value: float | None) -> None:
+    flat = REAL.assign(weight=value)
+    facts = sklar.Schema({**{n: SCHEMA[n] for n in SCHEMA.names}, "weight": sklar.Real(0, 200, nullable=True)})
+    with pytest.raises(UsageError, match="'weight' is the same in every row"):
+        sklar.attack("attribute", flat, FRESH, facts, HOLDOUT, sensitive="weight")
+
+
+def test_a_sensitive_column_named_twice_is_attacked_once() -> None:
+    found = run("attribute", FRESH, sensitive=["weight", "weight"], bootstraps=2)
+    names = [number.name for number in found.numbers]
+    assert len(names) == len(set(names)) > 0
+
+
 def test_attacks_have_a_section_in_the_report_of_an_evaluation(tmp_path: Path) -> None:
     found = sklar.evaluate(REAL, COPIES, SCHEMA, holdout=HOLDOUT, attacks=["copies", "attribute"], sensitive=["weight"])
     assert set(found.to_dict()["attacks"]) == {"copies", "attribute"}

@@ -130,6 +130,7 @@ def test_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, method: str)
         ({"sensitive": ["income", "children", "town", "weight", "score"]}, "leave at least one"),
         ({"threshold": 0.0}, "raise the threshold"),
         ({"threshold": 1.5}, "between 0 and 1"),
+        ({"threshold": "0.1,0.2"}, "a threshold is one number"),
         ({"threshold": {"weight": 0.5}}, "no value for the sensitive column 'income'"),
         ({"association": "nice"}, "association must be"),
         ({"level": 0}, "from 1 to 5"),

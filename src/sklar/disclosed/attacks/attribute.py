@@ -92,8 +92,8 @@ def infer_attributes(
 
 
 def sensitive_columns(real: ExactTable, sensitive: Sequence[str] | str | None) -> tuple[str, ...]:
-    """The columns to guess; identifiers, ignored and unknown columns are refused."""
-    names = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
+    """The columns to guess, each once; identifiers, ignored, unknown and constant columns are refused."""
+    names = (sensitive,) if isinstance(sensitive, str) else tuple(dict.fromkeys(sensitive or ()))
     if not names:
         raise UsageError("say which column is sensitive: sensitive='income' (--sensitive income).")
     for name in names:
@@ -103,9 +103,17 @@ def sensitive_columns(real: ExactTable, sensitive: Sequence[str] | str | None) -
             )
         if name not in real.schema.modelled:
             raise UsageError(f"the sensitive column '{name}' is not in the schema.")
+        if _constant(real, name):
+            raise UsageError(f"the sensitive column '{name}' is the same in every row: there is nothing to guess.")
     if len(real.names) < 2:
         raise UsageError("attribute inference needs another column besides the sensitive one.")
     return names
+
+
+def _constant(table: ExactTable, name: str) -> bool:
+    """Whether all rows agree; nulls agree with each other."""
+    numbers = table.numbers.get(name)
+    return len(np.unique(table.codes[name] if numbers is None else numbers)) < 2
 
 
 def _linear(

@@ -127,10 +127,12 @@ def _check(
         raise UsageError("iterations must be at least 1, and cells at least 2.")
     least = min(real.rows, holdout.rows)
     wanted = FEW if targets is None else targets
-    if (targets is not None and targets < FEW) or wanted > least:
+    if wanted < FEW:
+        raise UsageError(f"the attack needs at least {FEW} targets; found {wanted:,}.")
+    if wanted > least:
         raise UsageError(
-            f"the attack needs at least {max(wanted, FEW):,} rows in both the real and the hold-out table, and at "
-            f"least {FEW} targets; the smaller table has {least:,}. Give fewer targets, or more rows."
+            f"the attack needs at least {wanted:,} rows in both the real and the hold-out table; the smaller table has "
+            f"{least:,}. Give fewer targets (at least {FEW}), or more rows."
         )
 
 

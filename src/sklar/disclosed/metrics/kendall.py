@@ -45,6 +45,8 @@ def kendall_tau(left: Numbers, right: Numbers) -> float:
 
     if not varies(left) or not varies(right):
         return float("nan")
+    if len(left) == 2:  # the library divides by the number of rows less two, for a variance that nobody asked for
+        return float(np.sign(left[1] - left[0]) * np.sign(right[1] - right[0]))
     found: Any = kendalltau(left, right, method="asymptotic")
     return float(found.statistic)
 

@@ -59,7 +59,7 @@ def _read(
         for batch in source.batches(schema.modelled):
             kept.add(batch.num_rows, list(pool.map(lambda pair: pair[0](pair[1]), zip(readers, batch.columns))))  # noqa: B905
     if not kept.total:
-        raise SourceError("it has no rows; there is nothing to compare.")
+        raise SourceError("it has no rows; give one that has some.")
     columns = kept.columns()
     named = dict(zip(schema.modelled, columns, strict=True))
     return ExactTable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,8 +68,18 @@ class Options:
             missing = [name for name in self.sensitive if name not in self.threshold]
             if missing:
                 raise UsageError(f"threshold names no value for the sensitive column '{missing[0]}'")
-            return {name: float(self.threshold[name]) for name in self.sensitive}
-        return dict.fromkeys(self.sensitive, float(self.threshold))
+            return {name: _number(self.threshold[name]) for name in self.sensitive}
+        return dict.fromkeys(self.sensitive, _number(self.threshold))
+
+
+def _number(value: Any) -> float:
+    """A threshold as a number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"a threshold is one number, or one for each sensitive column by name; found {value!r}"
+        ) from None
 
 
 def _listed(names: Sequence[str] | str) -> tuple[str, ...]:
