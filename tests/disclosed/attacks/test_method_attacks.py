@@ -200,3 +200,20 @@ def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> No
         given.pop("changes")
     with pytest.raises(UsageError, match=words):
         sklar.attack(kind, REAL, None, SCHEMA, **given)
+
+
+def test_a_folder_without_finished_parts_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), open_state(tmp_path / "s", "a"):
+        raise RuntimeError
+    with pytest.raises(RuntimeError), open_state(tmp_path / "s", "b") as folder:
+        save_part(folder, "p", {"x": np.zeros(1)})
+        raise RuntimeError
+    with pytest.raises(UsageError, match="parts of another attack"), open_state(tmp_path / "s", "a"):
+        pass
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.npz").write_bytes(b"mine")
+    with pytest.raises(UsageError, match="no attack was begun there"), open_state(tmp_path, "a"):
+        pass
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.npz"]

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,14 +37,21 @@ def open_state(path: str | os.PathLike[str] | None, fingerprint: str) -> Generat
         folder.mkdir(mode=0o700, parents=False, exist_ok=True)
         note = folder / "attack.json"
         if note.exists():
-            if json.loads(note.read_text()).get("attack") != fingerprint:
+            if json.loads(note.read_text()) != {"attack": fingerprint}:
                 raise UsageError(f"the folder {folder} keeps parts of another attack; name another one, or remove it.")
+        elif any(folder.iterdir()):  # its files are taken away at the end
+            raise UsageError(f"the folder {folder} is not empty, and no attack was begun there; name a new folder.")
         else:
             _write(note, json.dumps({"attack": fingerprint}).encode())
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise OutputError(f"cannot keep the parts of the attack in {folder}: {reason.lower()}.") from None
-    yield folder
+    try:
+        yield folder
+    except BaseException:
+        if not any(folder.glob("*.npz")):  # nothing to go on from, and a corrected command would be refused
+            remove_parts(folder)
+        raise
 
 
 def run_parts(
@@ -89,7 +96,8 @@ def remove_parts(folder: Path) -> None:
     """Take away what was kept, when the attack is over."""
     for file in [*folder.glob("*.npz"), *folder.glob("*.tmp"), folder / "attack.json"]:
         file.unlink(missing_ok=True)
-    folder.rmdir()
+    with suppress(OSError):  # a folder that holds something else stays
+        folder.rmdir()
 
 
 def _side_by_side(
