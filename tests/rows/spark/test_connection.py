@@ -46,6 +46,7 @@ def test_no_java_and_no_master() -> None:
         (f"PYTHON_VERSION_MISMATCH {MARK}", "another version of Python"),
         (f"bigger than spark.driver.maxResultSize {MARK}", "maxResultSize"),
         (f"Job aborted: ExecutorLostFailure {MARK}", "an executor died"),
+        (f"Malformed record: [1,sklar.errors.SourceError: {MARK}]", "an executor died"),
         ("Traceback\nsklar.errors.SourceError: the file is ragged\n", "^the file is ragged$"),
     ],
 )

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from sklar.errors import SklarError, SourceError
 
 T = TypeVar("T")
-OWN_FAULT = re.compile(r"sklar\.errors\.\w+: ([^\n]+)")
+OWN_FAULT = re.compile(r"^[ \t]*sklar\.errors\.\w+: ([^\n]+)", re.MULTILINE)
+"""The last line of a traceback; inside a line the same words could be those of a cell that Spark quotes."""
 MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
 
 
