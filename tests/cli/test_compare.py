@@ -44,6 +44,7 @@ def test_tables_for_people_and_json_for_machines(work: Path) -> None:
     code, out, err = run(*words)
     assert code == 0, err
     assert "not covered by the claim" in out and "Epsilon 3" in out and "plain-gaussian" in out
+    assert "NO DP GUARANTEE, and not ranked: plain-gaussian." in out
     assert "liar at epsilon 1, fold 0: it ended well but wrote no table" in err
     code, out, err = run(*words, "--json")
     plain = json.loads(out)

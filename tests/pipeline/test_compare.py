@@ -211,6 +211,7 @@ def test_a_full_disk_and_a_cell_beyond_its_time_are_told_and_the_run_continues_w
         ({"peer_memory": 0}, "peer_memory"),
         ({"learners": ["nonsense"]}, "nonsense"),
         ({"attacks": ["shadow"]}, "no attack on tables"),
+        ({"attacks": ["attribute"]}, "needs a sensitive column"),
         ({"delta": 2.0}, "delta"),
     ],
 )

@@ -114,4 +114,7 @@ def test_the_command_line_says_it(tmp_path: Path, table: pa.Table) -> None:
     assert code == 0 and LABEL in out, err
     assert LABEL in run("inspect", model)[1]
     assert LABEL in run("sample", model, "-n", "5", "-o", "-", "--seed", "1")[2]
+    # The label comes before the rows, so that nobody reads them without it.
+    code, _, err = run("sample", model, "-n", "5", "-o", str(tmp_path / "none" / "x.csv"))
+    assert code == 1 and LABEL in err
     assert "plain-gaussian" in run("methods")[1]

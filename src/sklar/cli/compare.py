@@ -151,6 +151,9 @@ def _tell(found: Compared) -> None:
         rows = [[name, *(_standing(column.get(name)) for column in columns.values())] for name in names]
         show.table(["system", *columns], rows)
     show.line()
+    unsafe = [system for system in found.systems if system.kind == "disclosed"]
+    if unsafe:
+        show.line(f"{unsafe[0].promise}, and not ranked: {', '.join(system.name for system in unsafe)}.")
     show.paragraph(RULE)
     for row in found.failures:
         at = "" if row.cell.epsilon is None else f" at epsilon {row.cell.epsilon:g}"

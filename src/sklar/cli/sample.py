@@ -67,6 +67,9 @@ def command(
     in_parts = is_parts_output(output)
     if not in_parts and (workers is not None or part_rows is not None):
         raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
+    claim = fitted.claim
+    if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
+        show.note(f"{claim.label}: these rows may reveal facts about single people.")
     with row_bar("writing rows", rows) as written:
         if in_parts:
             count = fitted.sample_parts(
@@ -76,11 +79,8 @@ def command(
             count = sample_to_file(
                 fitted, output, rows, seed=seed, given=conditions, iid=iid, safe=safe_csv, written=written
             )
-    claim = fitted.claim
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return
-    if not claim.guarantee:
-        show.note(f"{claim.label}: these rows may reveal facts about single people.")
     if output != STANDARD_OUTPUT:
         show.line(f"{count:,} rows are in {output}.")

@@ -41,7 +41,12 @@ def require_attacks(kinds: Sequence[str]) -> tuple[str, ...]:
         return ()
     from sklar.disclosed.attacks.registry import TABLE_ATTACKS
 
-    unknown = [kind for kind in kinds if kind not in TABLE_ATTACKS]
+    if "attribute" in kinds:
+        raise UsageError(
+            "the attack 'attribute' needs a sensitive column, and a comparison has none; use `sklar attack`"
+        )
+    known = tuple(kind for kind in TABLE_ATTACKS if kind != "attribute")
+    unknown = [kind for kind in kinds if kind not in known]
     if unknown:
-        raise UsageError(f"there is no attack on tables '{unknown[0]}'; those are: {', '.join(TABLE_ATTACKS)}")
-    return tuple(kind for kind in TABLE_ATTACKS if kind in kinds)
+        raise UsageError(f"there is no attack on tables '{unknown[0]}'; those are: {', '.join(known)}")
+    return tuple(kind for kind in known if kind in kinds)
