@@ -69,6 +69,8 @@ def test_ways_of_reading_for_counts_alone_are_refused(name: str, table: pa.Table
 def test_never_by_mistake(table: pa.Table) -> None:
     schema = people_schema()
     with pytest.raises(UsageError, match="no_guarantee=True"):
+        sklar.fit(table, people_schema(), method="plain-gaussian", no_guarantee="no")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UsageError, match="no_guarantee=True"):
         sklar.fit(table, schema, method="plain-gaussian")
     for extra in ({"epsilon": 1.0}, {"rho": 0.1}, {"ledger": "x.ledger"}, {"neighbours": "replace"}, {"target": "age"}):
         with pytest.raises(UsageError, match="leave it out"):

@@ -113,7 +113,7 @@ class VineTable:
 
 def checked_level(level: int, most: int) -> int:
     """The level, if the fit has it."""
-    if not 1 <= level <= most:
+    if level not in range(1, most + 1):
         raise UsageError(f"this fit can be truncated at levels 1 to {most}; found {level}")
     return level
 

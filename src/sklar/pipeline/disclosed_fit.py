@@ -91,7 +91,7 @@ def fit_disclosed(
 
 
 def _require_said(method: DisclosedMethod, no_guarantee: bool) -> None:
-    if not no_guarantee:
+    if no_guarantee is not True:  # "no" or 0.1 is not somebody who said so
         raise UsageError(
             f"method '{method.name}' has no DP guarantee: it learns from the rows without enough noise. If that is "
             "what you want, say so with no_guarantee=True (--no-guarantee)"

@@ -55,8 +55,9 @@ def test_levels_come_from_the_one_fit(model: sklar.Model) -> None:
     assert levels(shallow) == (1, 2)
     assert shallow.sample(40, seed=3).equals(at_level(model, 2).sample(40, seed=3))
     assert [level for level, _ in sweep(model, rows=5, seed=1)] == [1, 5]
-    with pytest.raises(UsageError, match="levels 1 to 5"):
-        at_level(model, 6)
+    for level in (6, 0, "two"):
+        with pytest.raises(UsageError, match="levels 1 to 5"):
+            at_level(model, level)  # pyright: ignore[reportArgumentType]
 
 
 def test_truncation_frees_the_sensitive_column(model: sklar.Model, table: pa.Table) -> None:
@@ -125,6 +126,9 @@ def test_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, method: str)
         ({"target": "nothing"}, "'nothing' is not among"),
         ({"sensitive": ()}, "at least one sensitive"),
         ({"sensitive": "income,nothing"}, "'nothing' is not among"),
+        ({"sensitive": 3}, "'3' is not among"),
+        ({"sensitive": None}, "at least one sensitive"),
+        ({"families": ["gaussian"]}, "families must be"),
         ({"sensitive": ["ill"]}, "both the response and sensitive"),
         ({"sensitive": ["income", "income"]}, "named twice"),
         ({"sensitive": ["income", "children", "town", "weight", "score"]}, "leave at least one"),
@@ -169,3 +173,5 @@ def test_the_choice_of_a_level() -> None:
     assert choose_level(privacy, utility, weight=0.0) == 10
     with pytest.raises(UsageError):
         choose_level(privacy, {1: 0.5})
+    with pytest.raises(UsageError, match="finite"):
+        choose_level({**privacy, 1: float("nan")}, utility)

@@ -143,7 +143,7 @@ def _check_settings(
 
 def family_names(families: str) -> tuple[str, ...]:
     """Families of a set, or the one family of this name beside independence."""
-    if families in FAMILY_SETS:
+    if str(families) in FAMILY_SETS:  # a list, which nobody may ask for, cannot be looked up
         return FAMILY_SETS[families]
     if families in FAMILY_SETS["all"]:
         return ("indep", families)

@@ -98,6 +98,8 @@ def privacy_utility(
     """
     if set(privacy) != set(utility) or not privacy:
         raise UsageError("privacy and utility scores are needed for the same truncation levels")
+    if not np.isfinite([*privacy.values(), *utility.values()]).all():
+        raise UsageError("every score must be a finite number; leave out levels that were not measured")
     if not 0 <= weight <= 1:
         raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight}")
     one, two = _scaled(privacy), _scaled(utility)

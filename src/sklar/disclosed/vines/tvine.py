@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,9 +82,11 @@ def _number(value: Any) -> float:
         ) from None
 
 
-def _listed(names: Sequence[str] | str) -> tuple[str, ...]:
-    """Names given as a sequence, or as text with commas."""
-    return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else tuple(names)
+def _listed(names: Any) -> tuple[str, ...]:
+    """Names given as a sequence, or as text with commas; a command line makes a number of the name 3."""
+    if isinstance(names, Iterable) and not isinstance(names, str):
+        return tuple(names)
+    return tuple(name.strip() for name in str(names).split(",") if name.strip()) if names is not None else ()
 
 
 def check(schema: Schema, options: Options) -> None:
