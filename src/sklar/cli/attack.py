@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli import show
+from sklar.cli.findings import hand_over
 from sklar.cli.guard import guarded
 from sklar.cli.options import (
     STANDARD_OUTPUT,
@@ -109,20 +110,9 @@ def command(
             ]
         else:
             found = [_table(one, real, synthetic, schema, holdout, targets, options, common) for one in kinds]
-    if report is not None:
-        write_attack_report(found, report)
-    if json == STANDARD_OUTPUT:
-        plain = [one.to_dict() for one in found]
-        show.as_json(plain if len(plain) > 1 else plain[0])
-        return
-    if json is not None:
-        write_attack_json(found, json)
-    show.line(NOTICE)
-    for one in found:
-        _tell(one)
-    for path in (report, json):
-        if path is not None:
-            show.line(f"Written, for its owner only: {path}")
+    hand_over(
+        found, notice=NOTICE, tell=_tell, report=(report, write_attack_report), json=(json, write_attack_json)
+    )  # fmt: skip
 
 
 def _kinds(kind: str, sensitive: list[str] | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklar.cli import show
+from sklar.cli.findings import hand_over
 from sklar.cli.guard import guarded
 from sklar.cli.options import STANDARD_OUTPUT, Delimiter, Encoding, NullValues, SchemaFile, reader_options
 from sklar.cli.progress import step_bar
@@ -76,20 +77,10 @@ def command(
             reader=reader_options(delimiter, encoding, null_value, None), progress=progress,
             attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
         )  # fmt: skip
-    if report is not None:
-        write_report(found, report)
-    if json == STANDARD_OUTPUT:
-        plain = [evaluation.to_dict() for evaluation in found]
-        show.as_json(plain if len(plain) > 1 else plain[0])
-        return
-    if json is not None:
-        write_json(found, json)
-    show.line(NOTICE)
-    for evaluation in found:
-        _tell(evaluation, len(found) > 1)
-    for path in (report, json):
-        if path is not None:
-            show.line(f"Written, for its owner only: {path}")
+    hand_over(
+        found, notice=NOTICE, tell=lambda one: _tell(one, len(found) > 1),
+        report=(report, write_report), json=(json, write_json),
+    )  # fmt: skip
 
 
 def table_names(paths: Sequence[str]) -> list[str]:

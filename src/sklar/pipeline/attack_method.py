@@ -178,26 +178,13 @@ def shadow_attack(
         maker=feature_maker(real), seed=seed, stream=substream,
     )  # fmt: skip
     with _state(state, game) as folder:
+        count = _workers(workers, generator)
         run_parts(
-            game,
-            play_part,
-            game_parts(game),
-            folder,
-            workers=_workers(workers, generator),
-            done=_share(done, 0.0),
-            what="fits, part",
-        )
+            game, play_part, game_parts(game), folder, workers=count, done=_share(done, 0.0), what="fits, part"
+        )  # fmt: skip
         judging = Judging(game=game, folder=folder, features=chosen, classifier=classifier)
         judged = judge_parts(game)
-        run_parts(
-            judging,
-            play_judge,
-            judged,
-            folder,
-            workers=_workers(workers, generator),
-            done=_share(done, 0.5),
-            what="judging",
-        )
+        run_parts(judging, play_judge, judged, folder, workers=count, done=_share(done, 0.5), what="judging")
         return shadow_result(judging, {part: load_part(folder, part) for part in judged}, epsilon)
 
 
