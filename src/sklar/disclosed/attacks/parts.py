@@ -80,7 +80,8 @@ def save_part(folder: Path, part: str, arrays: Arrays) -> None:
     place = _place(folder, part)
     draft = place.with_suffix(f".{os.getpid()}.tmp")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        np.savez(file, allow_pickle=False, **dict(arrays))  # pyright: ignore[reportArgumentType]
+        # Numbers only, so nothing is pickled; older numpy would take allow_pickle for the name of one more array.
+        np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, place)
