@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import zipfile
 from pathlib import Path
@@ -27,11 +28,12 @@ def table() -> pa.Table:
 
 
 @pytest.mark.parametrize("name", DISCLOSED)
-def test_names_and_summaries(name: str) -> None:
+def test_what_a_method_says_of_itself_is_what_it_takes(name: str) -> None:
     method = DISCLOSED[name]
-    assert method.name == name
-    assert method.summary
-    assert method.options() is not None
+    assert method.name == name and method.summary
+    options = {field.name for field in dataclasses.fields(method.options)}
+    assert ("epsilon" in options, "target" in options) == (method.takes_epsilon, method.takes_target)
+    assert method.read_options({}) == method.options()
 
 
 def test_plain_gaussian_is_labelled_everywhere(table: pa.Table, tmp_path: Path) -> None:
