@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 TAUS = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.46, 0.52, 0.58, 0.64, 0.7, 0.76, 0.82, 0.88, 0.93)
 CELLS = 32
 LEAST_MASS = 1e-13
-Maps = tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
+Maps = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,8 @@ KINDS: dict[str, Kind] = {
     "bb8": Kind(grid=_box((1.2, 1.4, 1.7, 2.0, 2.4, 2.9, 3.5, 4.2, 5.0, 6.0, 7.4),
                           (0.35, 0.45, 0.55, 0.63, 0.7, 0.76, 0.82, 0.87, 0.91, 0.95, 0.98)),
                 free=(_above(1.0), _between()), turns=True, lower=(1.0001, 1e-3), upper=(7.99, 0.9999)),
-    "tawn": Kind(grid=_box((0.25, 0.55, 0.85, 0.99), (0.25, 0.55, 0.85, 0.99), (1.3, 1.8, 2.8, 5.0, 11.0)),
+    "tawn": Kind(grid=_box((0.2, 0.4, 0.6, 0.75, 0.88, 0.99), (0.2, 0.4, 0.6, 0.75, 0.88, 0.99),
+                           (1.3, 1.6, 2.0, 2.5, 3.3, 4.7, 7.5, 14.0)),
                  free=(_between(), _between(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
                  upper=(0.9999, 0.9999, 59.0)),
 }  # fmt: skip
@@ -98,11 +99,11 @@ def to_free(family: str, parameters: tuple[float, ...] | Floats) -> Floats:
     )
 
 
-def from_free(family: str, x: Floats) -> Floats:
+def from_free(family: str, x: Sequence[float] | Floats) -> Floats:
     """Coordinates as parameters, inside the family's bounds."""
     kind = KINDS[family]
-    values = np.array([float(m[1](np.asarray(v, dtype=np.float64))) for m, v in zip(kind.free, x, strict=True)])
-    return np.clip(values, kind.lower, kind.upper)
+    maps = zip(kind.free, x, kind.lower, kind.upper, strict=True)
+    return np.array([min(max(float(back(value)), low), high) for (_, back), value, low, high in maps])
 
 
 def bicop(family: str, parameters: Floats, rotation: int = 0, kinds: tuple[str, str] = ("c", "c")) -> pv.Bicop:

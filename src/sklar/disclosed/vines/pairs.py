@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklar.disclosed.vines.members import KINDS, Dictionary, bicop, dictionary, from_free, log_masses, to_free
 from sklar.disclosed.vines.nodes import Node, Points, cells_as_points, counts_of, rows_as_points
+from sklar.disclosed.vines.search import lowest
 
 Floats = NDArray[np.float64]
 CELLS = 32
@@ -24,6 +25,8 @@ SLACK, SLACK_SHARE = 5.0, 0.03
 """A start further than this behind the best, in units of AIC and as a share of its gain, is not searched from."""
 STEP = 0.3
 EVALUATIONS = 60
+NEAR, LEVEL = 0.1, 0.01
+"""A search ends when parameters on their free scale, and log-likelihoods, differ by no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,6 +62,9 @@ def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: st
     likelihood = _likelihood(first, second, counts, grid=grid)
     ties = "d" in (first.kind, second.kind)
     found = [refine(start, likelihood, wide=ties) for start in promising(starts, price)]
+    if ties and not grid:  # searched on cells
+        rows = rows_as_points(first, second)
+        found = [replace(pair, loglik=point_loglik(pair, rows)) for pair in found]
     best = min(found, key=lambda pair: price * len(pair.parameters) - 2 * pair.loglik)
     worse = optional and price * len(best.parameters) - 2 * best.loglik >= 0
     return INDEPENDENT if worse else best
@@ -114,32 +120,27 @@ def turn_counts(counts: Floats, turn: int) -> Floats:
 
 def refine(start: FittedPair, likelihood: Callable[[FittedPair], float], *, wide: bool) -> FittedPair:
     """The member of the start's family and rotation with the largest likelihood near the start."""
-    from scipy.optimize import minimize, minimize_scalar
+    from scipy.optimize import minimize_scalar
 
     mirrored = not KINDS[start.family].turns and start.parameters[0] < 0
 
-    def member(x: Floats) -> FittedPair:
+    def member(x: Sequence[float]) -> FittedPair:
         values = from_free(start.family, x)
         return FittedPair(family=start.family, rotation=start.rotation, parameters=values, loglik=0.0)
 
-    def cost(x: Floats) -> float:
-        return -likelihood(member(np.atleast_1d(x)))
+    def cost(x: Sequence[float]) -> float:
+        return -likelihood(member(x))
 
-    begin = to_free(start.family, start.parameters)
+    begin = [float(x) for x in to_free(start.family, start.parameters)]
     if len(begin) == 1:
-        low, high = _bracket(start, float(begin[0]), mirrored=mirrored, wide=wide)
-        done: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
-        best = np.array([float(done.x)])
+        low, high = _bracket(start, begin[0], mirrored=mirrored, wide=wide)
+        options = {"xatol": 1e-3 * (high - low)}
+        done: Any = minimize_scalar(lambda x: cost((x,)), bounds=(low, high), method="bounded", options=options)
+        least, best = float(done.fun), [float(done.x)]
     else:
         step = STEP * (2 if wide else 1)
-        simplex = np.vstack([begin, *(begin + step * np.eye(len(begin)))])
-        options = {"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01, "maxfev": EVALUATIONS}
-        done = minimize(cost, begin, method="Nelder-Mead", options=options)
-        best = np.asarray(done.x)
-    found = member(best)
-    return FittedPair(
-        family=found.family, rotation=found.rotation, parameters=found.parameters, loglik=-float(done.fun)
-    )
+        least, best = lowest(cost, begin, step, near=NEAR, level=LEVEL, evaluations=EVALUATIONS)
+    return replace(member(best), loglik=-least)
 
 
 def _bracket(start: FittedPair, begin: float, *, mirrored: bool, wide: bool) -> tuple[float, float]:
@@ -155,17 +156,30 @@ def _bracket(start: FittedPair, begin: float, *, mirrored: bool, wide: bool) -> 
 
 
 def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Callable[[FittedPair], float]:
-    """Log-likelihood of a member: of cell counts, or of rows (or cells of rows with ties) at their points."""
-    if grid and first.kind == second.kind == "c":
+    """Log-likelihood of a member: of cell counts, or of rows at their points; rows with ties are put into cells too."""
+    ties = "d" in (first.kind, second.kind)
+    if grid and not ties:
         return lambda pair: float(
             np.vdot(counts, log_masses(bicop(pair.family, pair.parameters, pair.rotation), CELLS))
         )
-    points = cells_as_points(first, second, CELLS) if grid else rows_as_points(first, second)
-    return lambda pair: point_loglik(pair, points)
+    points = cells_as_points(first, second, CELLS) if grid or ties else rows_as_points(first, second)
+    made: dict[tuple[str, int], Any] = {}
+
+    def likelihood(pair: FittedPair) -> float:
+        key = (pair.family, pair.rotation)
+        if key not in made:
+            made[key] = bicop(pair.family, pair.parameters, pair.rotation, points.kinds)
+        made[key].parameters = np.asfortranarray(pair.parameters.reshape(-1, 1))
+        return _sum_of_logs(made[key].pdf(points.at), points.weights)
+
+    return likelihood
 
 
 def point_loglik(pair: FittedPair, points: Points) -> float:
     """Sum of log densities."""
-    density = bicop(pair.family, pair.parameters, pair.rotation, points.kinds).pdf(points.at)
+    return _sum_of_logs(bicop(pair.family, pair.parameters, pair.rotation, points.kinds).pdf(points.at), points.weights)
+
+
+def _sum_of_logs(density: Floats, weights: Floats | None) -> float:
     logs = np.log(np.fmax(density, 1e-20))  # fmax: not-a-number counts as nothing
-    return float(logs.sum() if points.weights is None else points.weights @ logs)
+    return float(logs.sum() if weights is None else weights @ logs)
