@@ -24,7 +24,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.disclosed.metrics.queries import random_ranges, range_counts, relative_errors
-from sklar.methods.dpcopula import tau_noise
+from sklar.methods.dpcopula import Options, plan, tau_noise
 from sklar.release.copula_features import TauVector
 
 UNIT = Unit(neighbours="replace")
@@ -71,10 +71,14 @@ def run(
 
 def noise_ratio(rows: int) -> None:
     """Standard deviation of the noise on each tau at epsilon 1, delta 1e-9, k = 8: the paper's Laplace over ours."""
+    budget = Budget(epsilon=1.0, delta=1e-9)
     for columns, goal in ((8, 1.3), (30, 4.0)):
         lookups = (np.arange(2, dtype=np.int32),) * columns
         feature = TauVector(columns=tuple(map(str, range(columns))), lookups=lookups, rows=rows)
-        ours = tau_noise(feature, calibrate(Budget(epsilon=1.0, delta=1e-9), UNIT).part(1 / 9), UNIT, "gaussian")
+        schema = sklar.Schema({name: sklar.Integer(0, DOMAIN - 1) for name in feature.columns})
+        ours = tau_noise(feature, calibrate(budget, UNIT, plan(schema, Options())).part(1 / 9), UNIT, "gaussian")
+        zcdp = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
+        print(f"{columns} columns, {rows:,} rows: {ours.scale:.6f} a tau; {zcdp.scale:.6f} by zCDP")
         tight = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
         paper = np.sqrt(2) * math.comb(columns, 2) * (4 / rows) * 9
         verdict(f"{columns} columns, the paper's noise over ours", paper / ours.scale, goal, True)

@@ -15,7 +15,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
-from sklar.methods.dpcopula import KENDALL, Options, correlations, tau_noise
+from sklar.methods.dpcopula import KENDALL, Options, correlations, plan, tau_noise
 from sklar.methods.dpcopula_margins import public_bins
 from sklar.model.efpa import counts_from_frequencies
 from sklar.model.gaussian_tau import corr_from_tau, rank_groups, tie_share
@@ -71,10 +71,44 @@ def test_the_error_falls_towards_the_sampling_floor():
 def test_one_gaussian_release_beats_the_papers_laplace(columns, ratio):
     feature = TauVector(columns=tuple(map(str, range(columns))), lookups=(np.arange(2),) * columns, rows=1_000)
     budget = Budget(epsilon=1.0, delta=1e-9)
-    ours = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
+    facts = sklar.Schema({name: sklar.Integer(0, 999) for name in feature.columns})
+    ours = tau_noise(feature, calibrate(budget, UNIT, plan(facts, Options())).part(1 / 9), UNIT, "gaussian")
+    rough = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
+    assert 0.94 < ours.scale / rough.scale < 0.96, "exact accounting needs less noise than zCDP"
     pure = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
     paper = math.sqrt(2) * math.comb(columns, 2) * (4 / 1_000) * 9
     assert ours.scale * ratio < math.sqrt(2) * pure.scale <= paper
+
+
+@pytest.mark.parametrize(
+    ("options", "accounting"),
+    [
+        ({}, "exact"),
+        ({"margins": "gaussian", "rows_per_person": 2}, "exact"),
+        ({"noise": "laplace"}, "zcdp"),
+        ({"margins": "efpa"}, "zcdp"),
+        ({"margins": "laplace"}, "zcdp"),
+        ({"delta": 0.0}, "pure"),
+        ({"method": "dpcopula-mle", "epsilon": 60.0}, "exact"),
+        ({"method": "dpcopula-mle", "epsilon": 60.0, "neighbours": "add-remove"}, "exact"),
+        ({"method": "dpcopula-mle", "epsilon": 60.0, "noise": "laplace"}, "zcdp"),
+    ],
+)
+def test_gaussian_noise_is_accounted_for_exactly(options, accounting):
+    settings = {"method": "dpcopula-kendall", "epsilon": 1.0} | options
+    claim = sklar.fit(gaussian_table(3_000), schema(), **settings).claim
+    assert (claim.accounting, claim.epsilon) == (accounting, settings["epsilon"])
+
+
+@pytest.mark.parametrize("rows", [2, 30])
+def test_taus_of_few_rows_at_a_huge_epsilon_keep_to_the_plan(rows):
+    """The lattice of taus is then coarse against the noise, which is widened to what was planned."""
+    feature = TauVector(columns=("a", "b", "c"), lookups=(np.arange(200),) * 3, rows=rows)
+    allowance = calibrate(Budget(epsilon=1e4, delta=1e-9), UNIT, plan(schema(), Options())).part(1 / 9)
+    assert (
+        tau_noise(feature, allowance, UNIT, None).scale > 2 * allowance.sum_noise(l1=1, l2=feature.norms(UNIT)[1]).scale
+    )
+    assert np.isfinite(fitted(gaussian_table(rows), schema(), epsilon=1e4).corr).all()
 
 
 def test_add_remove_is_refused_with_the_reason():

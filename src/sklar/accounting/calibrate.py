@@ -10,9 +10,10 @@ from functools import lru_cache
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.amounts import checked_count, checked_positive
 from sklar.accounting.budget import Budget
-from sklar.accounting.events import CountEvent
-from sklar.accounting.exact import draws_of, exact_delta, why_not_exact
+from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
+from sklar.accounting.exact import exact_delta, pair_of, why_not_exact
 from sklar.accounting.gaussian import analytic_gaussian_sigma
+from sklar.accounting.lattice import FINE
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.accounting.zcdp import epsilon_to_rho
@@ -36,11 +37,27 @@ class PlannedTables:
         object.__setattr__(self, "weight", checked_positive(self.weight, "the weight of a planned line"))
 
 
-Plan = tuple[PlannedTables, ...]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedVector:
+    """One line of a plan: one vector of sums that spends `weight` parts of the allowance.
+
+    How long the vector is, and hence its noise, may be known only later: the plan fixes the ratio of both. Gaussian
+    noise is promised to be at least `FINE` units of the vector's lattice wide (`fine_noise`).
+    """
+
+    label: str
+    weight: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", checked_positive(self.weight, "the weight of a planned line"))
+
+
+PlannedLine = PlannedTables | PlannedVector
+Plan = tuple[PlannedLine, ...]
 
 
 def calibrate(
-    budget: Budget, unit: Unit, plan: Sequence[PlannedTables] | None = None, *, discovery: float = 0.0
+    budget: Budget, unit: Unit, plan: Sequence[PlannedLine] | None = None, *, discovery: float = 0.0
 ) -> Allowance:
     """All that a fit with this budget may spend.
 
@@ -51,7 +68,7 @@ def calibrate(
     Args:
         budget: The promise.
         unit: Whom it protects.
-        plan: All tables the fit will measure, none depending on a release; None when any scale does.
+        plan: All tables and vectors the fit will measure, their noise set in advance; None when it is not.
         discovery: Part of the budget's delta that is set aside for finding labels; no plan covers that.
     """
     if discovery:
@@ -59,21 +76,35 @@ def calibrate(
     return _calibrated(budget, unit, tuple(plan or ()))
 
 
-def plan_noise(allowance: Allowance, unit: Unit, plan: Sequence[PlannedTables]) -> tuple[Noise, ...]:
-    """The noise of each line of the plan when the plan spends the whole allowance by its weights."""
+def plan_noise(allowance: Allowance, unit: Unit, plan: Sequence[PlannedLine]) -> tuple[Noise, ...]:
+    """The noise of each line of the plan when it spends the whole allowance by its weights; for vectors of length 1."""
     if not plan:
         raise BudgetError("a plan needs at least one line.")
     whole = math.fsum(line.weight for line in plan)
-    return tuple(allowance.part(line.weight / whole).noise(unit, line.tables) for line in plan)
-
-
-def plan_events(allowance: Allowance, unit: Unit, plan: Sequence[PlannedTables]) -> tuple[CountEvent, ...]:
-    """The events the plan will cause, one per line."""
-    noises = plan_noise(allowance, unit, plan)
+    shares = [(line, allowance.part(line.weight / whole)) for line in plan]
     return tuple(
-        CountEvent(label=line.label, noise=noise, tables=line.tables, unit=unit)
-        for line, noise in zip(plan, noises, strict=True)
+        share.noise(unit, line.tables) if isinstance(line, PlannedTables) else share.sum_noise(l1=1.0, l2=1.0)
+        for line, share in shares
     )
+
+
+def plan_events(allowance: Allowance, unit: Unit, plan: Sequence[PlannedLine]) -> tuple[PlannedEvent, ...]:
+    """The events the plan will cause, one per line; vectors are told in units of their length."""
+    noises = plan_noise(allowance, unit, plan)
+    return tuple(_planned(line, noise, unit) for line, noise in zip(plan, noises, strict=True))
+
+
+def fine_noise(noise: Noise, resolution: float) -> Noise:
+    """The noise of a planned vector on a lattice of this resolution: more, where it would be narrower than promised."""
+    if noise.kind == "laplace" or noise.scale >= FINE * resolution:
+        return noise
+    return Noise(kind=noise.kind, scale=FINE * resolution)
+
+
+def _planned(line: PlannedLine, noise: Noise, unit: Unit) -> PlannedEvent:
+    if isinstance(line, PlannedTables):
+        return CountEvent(label=line.label, noise=noise, tables=line.tables, unit=unit)
+    return SumEvent(label=line.label, noise=noise, l1=1.0, l2=1.0, resolution=noise.scale / FINE, unit=unit)
 
 
 def _with_discovery(budget: Budget, discovery: float) -> Allowance:
@@ -123,7 +154,7 @@ def _exact_rho(epsilon: float, delta: float, unit: Unit, plan: Plan, safe: float
 def _plan_delta(rho: float, epsilon: float, delta: float, unit: Unit, plan: Plan) -> float:
     """Delta of the plan at this rho; 1 where exact composition does not apply."""
     events = plan_events(Allowance(measure="rho", amount=rho), unit, plan)
-    return exact_delta(draws_of(events), epsilon) if why_not_exact(events, delta) is None else 1.0
+    return exact_delta(pair_of(events), epsilon) if why_not_exact(events, delta) is None else 1.0
 
 
 def _next_guess(points: list[tuple[float, float]], delta: float) -> float:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from sklar.accounting.amounts import checked_delta
 from sklar.accounting.events import Event
-from sklar.accounting.exact import draws_of, exact_epsilon, why_not_exact
+from sklar.accounting.exact import exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.zcdp import rho_to_epsilon
 from sklar.errors import BudgetError
 
@@ -52,7 +52,7 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     if delta > found:
         bounds.append(Total(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
         if planned and why_not_exact(events, delta) is None:
-            epsilon = exact_epsilon(draws_of(events), delta)
+            epsilon = exact_epsilon(pair_of(events), delta)
             bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
     best = min(bounds, key=lambda bound: bound.epsilon)
     if math.isinf(best.epsilon):

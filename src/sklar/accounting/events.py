@@ -55,18 +55,30 @@ class CountEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumEvent:
-    """A noisy vector of sums that one person moves by at most `l1` and `l2`; noise and norms in the same units."""
+    """A noisy vector of sums that one person moves by at most `l1` and `l2`; noise and norms in the same units.
+
+    Attributes:
+        label: What the step is for.
+        noise: The noise on each sum.
+        l1: Largest sum of absolute changes.
+        l2: Largest Euclidean change.
+        resolution: Sums and their noise are whole multiples of this; None if it is not known, as in old records.
+        unit: Whom the promise protects.
+    """
 
     label: str
     noise: Noise
     l1: float
     l2: float
+    resolution: float | None = None
     unit: Unit
 
     def __post_init__(self) -> None:
         _check_label(self.label)
         object.__setattr__(self, "l1", checked_positive(self.l1, "an L1 bound"))
         object.__setattr__(self, "l2", checked_positive(self.l2, "an L2 bound"))
+        if self.resolution is not None:
+            object.__setattr__(self, "resolution", checked_positive(self.resolution, "the resolution of sums"))
 
     @property
     def delta(self) -> float:
@@ -155,6 +167,8 @@ class DiscoveryEvent:
 
 
 Event = CountEvent | SumEvent | ChoiceEvent | DiscoveryEvent
+PlannedEvent = CountEvent | SumEvent
+"""What a plan made in advance can hold."""
 
 
 def _vector_rho(noise: Noise, l1: float, l2: float, largest: float) -> float:

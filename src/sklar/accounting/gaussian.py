@@ -21,6 +21,21 @@ def analytic_gaussian_delta(sigma: float, epsilon: float) -> float:
     return -math.exp(upper) * math.expm1(min(lower - upper, 0.0))
 
 
+def analytic_gaussian_epsilon(sigma: float, delta: float) -> float:
+    """The least epsilon, never below it, for which the Gaussian mechanism of sensitivity 1 is (epsilon, delta)-DP."""
+    if analytic_gaussian_delta(sigma, 0.0) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0 / sigma
+    while analytic_gaussian_delta(sigma, high) > delta:
+        low, high = high, 2 * high
+    while high - low > 1e-14 * high:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if analytic_gaussian_delta(sigma, middle) > delta else (low, middle)
+    return high
+
+
 def analytic_gaussian_sigma(epsilon: float, delta: float) -> float:
     """The least sigma for which the Gaussian mechanism of sensitivity 1 is (epsilon, delta)-DP."""
     epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedLine, fine_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
-from sklar.methods.dpcopula_margins import MarginName, laplace_within, measure_named, outline_named
+from sklar.methods.dpcopula_margins import MarginName, laplace_within, measure_named, outline_named, plan_named
 from sklar.methods.method import Method, Outline
 from sklar.model.gaussian_model import GaussianModel
 from sklar.model.gaussian_nearest import clipped_correlation, nearest_correlation
@@ -34,6 +35,7 @@ Order = Literal["schema", "random"]
 Ties = Literal["adjusted", "ignored"]
 RANKS = 512
 """Columns are ranked in at most this many groups of about equal noisy mass."""
+TAUS = "Kendall's tau of all pairs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,11 @@ def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise UsageError(f"{name} must be one of {', '.join(allowed)}; {value!r} was given")
 
 
+def plan(schema: Schema, options: Options) -> tuple[PlannedLine, ...]:
+    """Margins and one vector of taus; empty if their noise is not set in advance."""
+    return () if options.noise == "laplace" else plan_named(schema, options.margins, options.k, TAUS)
+
+
 def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel | ReorderedModel:
     """Measure margins, then taus on ranks that the noisy margins suggest, and join them."""
     measured = measure_named(door, door.allowance.part(options.k / (options.k + 1)), options.margins)
@@ -97,7 +104,7 @@ def _measured_corr(
     lookups = tuple(group[np.argsort(code)] for group, code in zip(groups, codes, strict=True))
     feature = TauVector(columns=tuple(door.schema.modelled), lookups=lookups, rows=int(door.rows))
     noise = tau_noise(feature, door.allowance.part(1 / (options.k + 1)), door.unit, options.noise)
-    noisy = door.sum(feature, noise, "Kendall's tau of all pairs")
+    noisy = door.sum(feature, noise, TAUS)
     return correlations(noisy.values, placed, groups, options)
 
 
@@ -108,7 +115,7 @@ def tau_noise(feature: TauVector, allowance: Allowance, unit: Unit, kind: NoiseN
         return laplace_within(allowance, l1=l1, l2=l2)
     if kind == "gaussian" and allowance.measure == "epsilon":
         raise UsageError("Gaussian noise needs delta above 0; with delta = 0 use Laplace noise.")
-    return allowance.sum_noise(l1=l1, l2=l2)
+    return fine_noise(allowance.sum_noise(l1=l1, l2=l2), feature.resolution)
 
 
 def correlations(
@@ -134,7 +141,7 @@ def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, 
     feature = TauVector(columns=tuple(schema.modelled), lookups=(np.arange(2, dtype=np.int32),) * m, rows=rows)
     noise = tau_noise(feature, allowance.part(1 / (options.k + 1)), unit, options.noise)
     told = Noise(kind=noise.kind, scale=noise.scale * rows)
-    return (*lines, Outline(label="Kendall's tau of all pairs, times rows", tables=1, cells=feature.size, noise=told))
+    return (*lines, Outline(label=f"{TAUS}, times rows", tables=1, cells=feature.size, noise=told))
 
 
 def _codes(schema: Schema, margin: Margin, order: Order, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -151,6 +158,7 @@ KENDALL = Method(
     why_not="how far one row moves Kendall's tau depends on the number of rows, which add-remove keeps private",
     options=Options,
     fit=fit,
+    plan=plan,
     outline=outline,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedLine, PlannedTables, PlannedVector
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.methods.margin_plan import MarginOptions, outline_margins
+from sklar.methods.margin_plan import MarginOptions, outline_margins, plan_margins
 from sklar.methods.margins import measure_margins
 from sklar.methods.method import Outline
 from sklar.model.efpa import counts_from_frequencies, penalties
@@ -48,6 +49,23 @@ def measure_named(door: Door, allowance: Allowance, name: MarginName) -> NamedMa
         return _transformed(door, allowance, name)
     measured = measure_margins(door, allowance, options=_options(name))
     return NamedMargins(margins=measured.margins, rows=measured.rows)
+
+
+def plan_named(schema: Schema, name: MarginName, k: float, vector: str) -> tuple[PlannedLine, ...]:
+    """Margins with k parts of the whole and one vector of sums with one part; empty if noise is not set in advance.
+
+    EFPA's noise depends on how many frequencies were chosen, Privelet's vectors are coarse, and Laplace noise under a
+    rho is not the plan's.
+    """
+    if name not in ("density", "gaussian"):
+        return ()
+    margins = plan_margins(schema, _options(name))
+    whole = math.fsum(line.weight for line in margins)
+    scaled = [
+        PlannedTables(label=line.label, tables=line.tables, weight=k * line.weight / whole / (k + 1))
+        for line in margins
+    ]
+    return (*scaled, PlannedVector(label=vector, weight=1 / (k + 1)))
 
 
 def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: MarginName) -> tuple[Outline, ...]:

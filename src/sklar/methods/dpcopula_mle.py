@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedLine, fine_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.dpcopula import NoiseName, Repair, require_listed
-from sklar.methods.dpcopula_margins import MarginName, laplace_within, measure_named, outline_named
+from sklar.methods.dpcopula_margins import MarginName, laplace_within, measure_named, outline_named, plan_named
 from sklar.methods.method import Method, Outline
 from sklar.model.gaussian_model import GaussianModel
 from sklar.model.gaussian_nearest import clipped_correlation, nearest_correlation
@@ -32,6 +33,7 @@ FEWEST_ROWS = 20
 """A block needs about this many rows for a correlation worth averaging."""
 WORST_NOISE = 0.25
 """Noise on a correlation above this leaves nothing of it."""
+MEANS = "mean correlations of blocks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,11 @@ class Options:
             raise UsageError(f"block_rows must be a whole number from {FEWEST_ROWS} up; {self.block_rows!r} was given")
 
 
+def plan(schema: Schema, options: Options) -> tuple[PlannedLine, ...]:
+    """Margins and one vector of correlations; empty if their noise is not set in advance."""
+    return () if options.noise == "laplace" else plan_named(schema, options.margins, options.k, MEANS)
+
+
 def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel:
     """Measure margins, then the mean correlation of their scores over blocks, and join them."""
     share = door.allowance.part(1 / (options.k + 1))
@@ -77,7 +84,7 @@ def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel
         require_enough(len(measured.margins), measured.rows, options, share, door.unit)
         blocks, seed = _blocks(measured.rows, options), int(rng.integers(0, 2**62))
         feature = BlockMeans(scores=scores, blocks=blocks, seed=seed)
-        noisy = door.sum(feature, _noise(feature, share, door.unit, options.noise), "mean correlations of blocks")
+        noisy = door.sum(feature, _noise(feature, share, door.unit, options.noise), MEANS)
         corr = _matrix(noisy.values, len(measured.margins), options.repair)
     return GaussianModel(margins=measured.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
 
@@ -140,7 +147,7 @@ def _noise(feature: BlockMeans, share: Allowance, unit: Unit, kind: NoiseName | 
         return laplace_within(share, l1=l1, l2=l2)
     if kind == "gaussian" and share.measure == "epsilon":
         raise UsageError("Gaussian noise needs delta above 0; with delta = 0 use Laplace noise.")
-    return share.sum_noise(l1=l1, l2=l2)
+    return fine_noise(share.sum_noise(l1=l1, l2=l2), feature.resolution)
 
 
 def _matrix(values: NDArray[np.float64], columns: int, repair: Repair) -> NDArray[np.float64]:
@@ -156,6 +163,7 @@ MLE = Method(
     neighbours="replace",
     options=Options,
     fit=fit,
+    plan=plan,
     outline=outline,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.calibrate import PlannedTables
+from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
 from sklar.errors import UsageError
@@ -48,8 +48,8 @@ class Method:
         why_not: Why it refuses the other relation, for the error message.
         options: A frozen dataclass with a default for every option.
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
-        plan: Tables and weights, if all noise scales depend on schema, options and budget only (exact accounting
-            applies); None if scales depend on earlier releases (the zCDP filter applies).
+        plan: Tables and vectors with weights, if all noise depends on schema, options and budget only (exact accounting
+            applies); None, or empty, if it depends on earlier releases (the zCDP filter applies).
         outline: (schema, options, allowance, unit, rows) -> what is measured with which noise; no rows are touched.
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
@@ -64,7 +64,7 @@ class Method:
     why_not: str = ""
     options: type
     fit: Callable[[Door, Any, np.random.Generator], TableModel]
-    plan: Callable[[Schema, Any], tuple[PlannedTables, ...]] | None = None
+    plan: Callable[[Schema, Any], tuple[PlannedLine, ...]] | None = None
     outline: Callable[[Schema, Any, Allowance, Unit, int], tuple[Outline, ...]]
     needs_delta: bool = False
     takes_target: bool = False

@@ -84,7 +84,7 @@ class PrivateDoor:
         l1, l2 = FEATURES[type(feature)].bounds(feature, self.unit)
         if isinstance(feature, TauVector) and feature.rows != self.rows:
             raise DoorError("the number of rows that a tau is asked for is not that of the table")
-        event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, unit=self.unit)
+        event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=self.unit)
         inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)
 
         def measure() -> tuple[Release, ...]:

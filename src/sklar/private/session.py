@@ -10,7 +10,7 @@ from typing import Any
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.events import CountEvent
+from sklar.accounting.events import PlannedEvent
 from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, read_ledger
 from sklar.accounting.unit import Unit
 from sklar.private.door import PrivateDoor
@@ -30,7 +30,7 @@ class Reservation:
     unit: Unit
     seed: int
     fingerprint: str
-    plan: tuple[CountEvent, ...] | None
+    plan: tuple[PlannedEvent, ...] | None
 
 
 class Session:

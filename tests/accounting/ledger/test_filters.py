@@ -11,9 +11,10 @@ import pytest
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.calibrate import PlannedTables, calibrate, plan_events
-from sklar.accounting.events import ChoiceEvent, CountEvent
-from sklar.accounting.ledger import Ledger, create_ledger, fit_total, ledger_totals, memory_ledger
+from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, plan_events
+from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
+from sklar.accounting.ledger import Ledger, create_ledger, fit_total, ledger_totals, memory_ledger, read_ledger
+from sklar.accounting.ledger.entries import event_from_json, event_to_json
 from sklar.accounting.ledger.filters import left_of_cap
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
@@ -132,7 +133,7 @@ def test_a_plan_beyond_the_budget_is_refused(make_ledger: Any) -> None:
     with pytest.raises(OverspendError, match="no plan shows"):
         ledger.reserve(allowance=allowance, plan=plan_events(allowance, ONE, PLAN), **options)
     small = Allowance(measure="rho", amount=allowance.amount / 3)
-    with pytest.raises(OverspendError, match="planned tables cost more"):
+    with pytest.raises(OverspendError, match="planned costs more"):
         ledger.reserve(allowance=small, plan=plan_events(allowance, ONE, PLAN), **options)
     assert used(ledger) == 0
 
@@ -383,3 +384,60 @@ def test_unusable_caps_are_refused(make_ledger: Any, options: dict[str, float]) 
 def test_a_ledger_needs_a_name(name: Any) -> None:
     with pytest.raises(LedgerError, match="name"):
         memory_ledger(name)
+
+
+TAUS = (PlannedTables(label="margins", tables=6, weight=2), PlannedVector(label="taus", weight=1))
+
+
+def sums(noise: Noise, l2: float, resolution: float | None) -> SumEvent:
+    return SumEvent(label="taus", noise=noise, l1=5 * l2, l2=l2, resolution=resolution, unit=ONE)
+
+
+def with_vector(ledger: Ledger) -> Any:
+    budget = Budget(epsilon=1, delta=1e-9)
+    allowance = calibrate(budget, ONE, TAUS)
+    plan = plan_events(allowance, ONE, TAUS)
+    return ledger.reserve(
+        method="kendall", budget=budget, allowance=allowance, unit=ONE, plan=plan, seed=1, fingerprint="p"
+    )
+
+
+def test_a_planned_vector_is_charged_once_and_only_as_planned(make_ledger: Any) -> None:
+    account = with_vector(make_ledger())
+    assert account.record.accountant == "exact"
+    scale = account.record.plan[1].noise.scale * 0.01
+    good = Noise(kind="gaussian", scale=scale)
+    for event in (
+        sums(good, 0.01, scale / 1000),
+        sums(good, 0.01, None),
+        sums(good, 0.0101, scale / 2000),
+        sums(Noise(kind="laplace", scale=1e9), 0.01, scale / 2000),
+    ):
+        with pytest.raises(OverspendError):
+            account.charge([event], "taus")
+    account.charge([sums(good, 0.01, scale / 2000)], "taus")
+    account.record_release(0, DIGEST)
+    with pytest.raises(OverspendError):
+        account.charge([sums(Noise(kind="gaussian", scale=1e6), 0.01, 1e-9)], "taus again")
+    account.charge([CountEvent(label="m", noise=account.record.plan[0].noise, tables=6, unit=ONE)], "margins")
+
+
+def test_plans_with_vectors_are_read_back_and_total_what_they_promised(tmp_path: Path) -> None:
+    ledger = create_ledger(tmp_path / "people.ledger", "people")
+    account = with_vector(ledger)
+    scale = account.record.plan[1].noise.scale
+    account.charge([sums(Noise(kind="gaussian", scale=scale), 1.0, scale / 4096)], "taus")
+    account.record_release(0, DIGEST)
+    account.close()
+    read = read_ledger(tmp_path / "people.ledger")
+    assert read.fits[0] == account.record
+    total = fit_total(read.fits[0])
+    assert total.accountant == "exact" and 0.999 < total.epsilon <= 1
+    assert total.epsilon < rho_to_epsilon(total.rho, 1e-9)
+
+
+def test_sums_recorded_without_a_resolution_are_still_read() -> None:
+    event = sums(Noise(kind="gaussian", scale=2.0), 1.0, 0.5)
+    assert event_from_json(event_to_json(event), ONE) == event
+    old = {name: value for name, value in event_to_json(event).items() if name != "resolution"}
+    assert event_from_json(old, ONE) == sums(Noise(kind="gaussian", scale=2.0), 1.0, None)

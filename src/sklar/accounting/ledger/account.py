@@ -12,7 +12,7 @@ from typing import Any
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.events import CountEvent, Event
+from sklar.accounting.events import Event, PlannedEvent
 from sklar.accounting.ledger.book import Book
 from sklar.accounting.ledger.entries import budget_to_json, events_to_json
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant, plan_left
@@ -53,7 +53,7 @@ class Ledger:
         unit: Unit,
         seed: int,
         fingerprint: str,
-        plan: Sequence[CountEvent] | None = None,
+        plan: Sequence[PlannedEvent] | None = None,
     ) -> FitAccount:
         """Set the whole budget of a fit aside, before it reads anything.
 
@@ -64,7 +64,7 @@ class Ledger:
             unit: Whom the promise protects.
             seed: Seed of the post-processing, so that a resumed fit comes to the same model.
             fingerprint: Hash of schema, method and options.
-            plan: All tables the fit will count, if set in advance (`plan_events`); the fit is then held to it.
+            plan: All tables and vectors the fit will measure, if set in advance (`plan_events`); it is then held to it.
 
         Raises:
             OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it.

@@ -9,7 +9,7 @@ from typing import Any
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.amounts import checked_delta
 from sklar.accounting.budget import Budget
-from sklar.accounting.events import CountEvent
+from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
 from sklar.accounting.ledger.entries import budget_from_json, events_from_json
 from sklar.accounting.ledger.filters import plan_left, taken_from_plan
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
@@ -90,7 +90,7 @@ class Book:
         unit = Unit(**entry["unit"])
         if unit.neighbours != self.header.neighbours:
             raise LedgerError("a fit under another neighbour relation")
-        plan = None if entry["plan"] is None else _counts(entry["plan"], unit)
+        plan = None if entry["plan"] is None else _planned(entry["plan"], unit)
         self.fits[entry["fit"]] = FitRecord(
             id=entry["fit"],
             opened=entry["time"],
@@ -146,6 +146,9 @@ def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
     return replace(fit, steps=steps, spent=fit.spent + cost, spent_delta=fit.spent_delta + step.delta, left=left)
 
 
-def _counts(values: list[Mapping[str, Any]], unit: Unit) -> tuple[CountEvent, ...]:
+def _planned(values: list[Mapping[str, Any]], unit: Unit) -> tuple[PlannedEvent, ...]:
     events = events_from_json(values, unit)
-    return tuple(event for event in events if isinstance(event, CountEvent))
+    plan = tuple(event for event in events if isinstance(event, CountEvent | SumEvent))
+    if len(plan) < len(events):
+        raise LedgerError("a plan holds tables of counts and vectors of sums only")
+    return plan

@@ -6,8 +6,10 @@ that measure that is known from its parameters before it runs, and a charge that
 before anything is read. Stopping an adaptive sequence so that its costs never sum to more than A is a privacy filter,
 and the whole is A-zCDP, respectively A-DP (Rogers, Roth, Ullman, Vadhan 2016 for pure and approximate DP; Feldman,
 Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for Renyi DP and zCDP under full adaptivity). A fit with a plan must
-keep to it: each charged table takes one planned table of the same noise. Then, whatever the order, exact composition of
-the plan covers it (see `sklar.accounting.exact`), and the allowance may exceed the zCDP amount of its budget.
+keep to it: each charged table takes one planned table of the same noise, and each charged vector of sums takes one
+planned vector of at least its length against its noise, on a lattice no coarser than planned. Then, whatever the order,
+exact composition of the plan covers it (see `sklar.accounting.exact`), and the allowance may exceed the zCDP amount of
+its budget.
 
 **Between fits.** A reservation is what a fit may still do, so fits that run at the same time, or whose parameters
 depend on each other's outputs, are covered together if the sum of their *reservations* passes a filter against the cap.
@@ -51,21 +53,22 @@ from sklar.accounting.allowance import Allowance, Measure
 from sklar.accounting.amounts import ROUNDING, exceeds
 from sklar.accounting.budget import Budget
 from sklar.accounting.compose import Accountant
-from sklar.accounting.events import CountEvent, Event
-from sklar.accounting.exact import draws_of, exact_delta, why_not_exact
+from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
+from sklar.accounting.exact import exact_delta, pair_of, why_not_exact
+from sklar.accounting.lattice import covers
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
 from sklar.accounting.noise import Noise
 from sklar.accounting.zcdp import epsilon_to_rho
 from sklar.errors import LedgerError, OverspendError
 
 Regime = Literal["pure", "full", "zcdp"]
-PlanLeft = tuple[tuple[Noise, int], ...]
+PlanLeft = tuple[tuple[Noise | SumEvent, int], ...]
 
 
-def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[CountEvent] | None) -> Accountant:
+def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[PlannedEvent] | None) -> Accountant:
     """How this allowance keeps the promise of this budget; OverspendError if it does not."""
     if plan and exceeds(fsum(getattr(event, allowance.measure) for event in plan), allowance.amount):
-        raise OverspendError("the planned tables cost more than the fit's allowance.")
+        raise OverspendError("what is planned costs more than the fit's allowance.")
     if allowance.measure == "epsilon":
         if budget.epsilon is None or exceeds(allowance.amount, budget.epsilon):
             raise OverspendError("the allowance in epsilon is more than the fit's budget.")
@@ -81,9 +84,9 @@ def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[CountEve
     return "zcdp"
 
 
-def within(plan: Sequence[CountEvent], epsilon: float, delta: float) -> bool:
+def within(plan: Sequence[PlannedEvent], epsilon: float, delta: float) -> bool:
     """Whether exact composition applies to the plan and puts it within (epsilon, delta)."""
-    return why_not_exact(plan, delta) is None and exact_delta(draws_of(plan), epsilon) <= delta
+    return why_not_exact(plan, delta) is None and exact_delta(pair_of(plan), epsilon) <= delta
 
 
 def regime(cap: Budget, first: FitRecord) -> Regime:
@@ -164,11 +167,12 @@ def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step
         _check_zcdp(header, fits, fits[0], step.rho, step.delta)
 
 
-def plan_left(plan: Iterable[CountEvent]) -> PlanLeft:
-    """Tables that may be charged under a plan, by noise."""
-    left: dict[Noise, int] = {}
+def plan_left(plan: Iterable[PlannedEvent]) -> PlanLeft:
+    """What may be charged under a plan: tables by their noise, and vectors of sums."""
+    left: dict[Noise | SumEvent, int] = {}
     for event in plan:
-        left[event.noise] = left.get(event.noise, 0) + event.tables
+        key, times = (event, 1) if isinstance(event, SumEvent) else (event.noise, event.tables)
+        left[key] = left.get(key, 0) + times
     return tuple(left.items())
 
 
@@ -176,17 +180,24 @@ def taken_from_plan(left: PlanLeft, events: Iterable[Event]) -> PlanLeft | None:
     """What is left of a plan after these events, or None if they are not in it."""
     remaining = dict(left)
     for event in events:
-        if not isinstance(event, CountEvent):
+        if not isinstance(event, CountEvent | SumEvent):
             return None
-        noise = next((planned for planned in remaining if _same(planned, event.noise)), None)
-        if noise is None or remaining[noise] < event.tables:
+        times = event.tables if isinstance(event, CountEvent) else 1
+        place = next((key for key, left in remaining.items() if left >= times and _planned(key, event)), None)
+        if place is None:
             return None
-        remaining[noise] -= event.tables
+        remaining[place] -= times
     return tuple(remaining.items())
 
 
-def _same(planned: Noise, asked: Noise) -> bool:
-    return planned.kind == asked.kind and abs(planned.scale - asked.scale) <= ROUNDING * planned.scale
+def _planned(place: Noise | SumEvent, event: PlannedEvent) -> bool:
+    """Whether an event is what this part of a plan is for."""
+    if isinstance(event, SumEvent):
+        return isinstance(place, SumEvent) and covers(place, event, ROUNDING)
+    noise = event.noise
+    if isinstance(place, SumEvent) or place.kind != noise.kind:
+        return False
+    return abs(place.scale - noise.scale) <= ROUNDING * place.scale
 
 
 def _rho(budget: Budget, aside: float = 0.0) -> float:

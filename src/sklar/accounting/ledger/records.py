@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.compose import Accountant
-from sklar.accounting.events import CountEvent, Event
+from sklar.accounting.events import Event, PlannedEvent, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.accounting.zcdp import pure_to_rho
@@ -87,7 +87,7 @@ class FitRecord:
         extra_rho: Further rho reserved for repeated steps.
         extra_epsilon: Further epsilon reserved for repeated steps.
         extra_delta: Further delta reserved for repeated discoveries.
-        left: Noise and number of tables of the plan that are not yet charged.
+        left: What of the plan is not yet charged: tables by their noise, and vectors of sums.
         closed: Whether the fit is finished.
     """
 
@@ -98,7 +98,7 @@ class FitRecord:
     allowance: Allowance
     unit: Unit
     accountant: Accountant
-    plan: tuple[CountEvent, ...] | None
+    plan: tuple[PlannedEvent, ...] | None
     seed: int
     fingerprint: str
     steps: tuple[StepRecord, ...] = ()
@@ -107,7 +107,7 @@ class FitRecord:
     extra_rho: float = 0.0
     extra_epsilon: float = 0.0
     extra_delta: float = 0.0
-    left: tuple[tuple[Noise, int], ...] = ()
+    left: tuple[tuple[Noise | SumEvent, int], ...] = ()
     closed: bool = False
 
     @property

@@ -8,8 +8,8 @@ from math import fsum
 
 from sklar.accounting.amounts import checked_delta
 from sklar.accounting.compose import Accountant, Total
-from sklar.accounting.events import CountEvent
-from sklar.accounting.exact import draws_of, exact_epsilon, why_not_exact
+from sklar.accounting.events import PlannedEvent
+from sklar.accounting.exact import exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.ledger.filters import set_aside
 from sklar.accounting.ledger.records import FitRecord, Header
 from sklar.accounting.zcdp import rho_to_epsilon
@@ -102,13 +102,13 @@ def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> Total:
         bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
     plan = _joint_plan(fits)
     if delta > 0 and exact and not found and plan is not None and why_not_exact(plan, delta) is None:
-        bounds.append(Total(epsilon=exact_epsilon(draws_of(plan), delta), delta=delta, rho=rho, accountant="exact"))
+        bounds.append(Total(epsilon=exact_epsilon(pair_of(plan), delta), delta=delta, rho=rho, accountant="exact"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
-def _joint_plan(fits: Sequence[FitRecord]) -> tuple[CountEvent, ...] | None:
+def _joint_plan(fits: Sequence[FitRecord]) -> tuple[PlannedEvent, ...] | None:
     """All events that planned fits may cause, or None if one of them had no plan or did more than it planned."""
-    events: list[CountEvent] = []
+    events: list[PlannedEvent] = []
     for fit in fits:
         if fit.plan is None or fit.repeated:
             return None
