@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +15,7 @@ import sklar
 from sklar.disclosed.metrics.reading import read_table
 from sklar.disclosed.metrics.table import ExactTable
 from sklar.disclosed.shirley.axis import correlation, mid_ranks, rank_axis
-from sklar.disclosed.shirley.encoders import encoded_levels, set_aside
+from sklar.disclosed.shirley.encoders import encoded_levels, set_aside, weights_of_evidence
 from sklar.disclosed.shirley.histograms import FLOOR, noise, noisy_counts
 from sklar.disclosed.shirley.levels import levels_of, null_first
 from sklar.disclosed.shirley.options import Options
@@ -69,6 +73,32 @@ def test_weight_of_evidence_is_its_formula():
     formula = np.log((ones + 1) / (y.sum() + 2)) - np.log((zeros + 1) / ((~y).sum() + 2))
     np.testing.assert_allclose(found["k"][:3], formula)
     assert (found["k"][3:] == 0).all()  # the label d, others: not seen, no evidence
+
+
+def test_weight_of_evidence_is_the_librarys():
+    library = pytest.importorskip("category_encoders")
+    rng = np.random.default_rng(3)
+    codes = np.concatenate([rng.choice(9, 500, p=rng.dirichlet(np.ones(9))), [9, 10, 10, 12]])  # 9 and 12 occur once
+    truth = (rng.random(len(codes)) < 0.1 + 0.05 * codes).astype(np.float64)
+    labels = pd.DataFrame({"level": [f"c{code}" for code in range(14)]}, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the library's own
+        fitted = library.WOEEncoder(cols=["level"]).fit(labels.iloc[codes].reset_index(drop=True), pd.Series(truth))
+        theirs = np.asarray(fitted.transform(labels)["level"])
+    ours = weights_of_evidence(codes, truth, 14)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    assert ours[9] == ours[11] == 0.0 and np.abs(ours[:9]).max() > 0.5
+
+
+def test_weight_of_evidence_needs_no_library():
+    """A fresh process: the rest of a small fit takes less time than loading the library."""
+    code = (
+        "import sys, numpy as np; from sklar.disclosed.shirley.encoders import weights_of_evidence as w; "
+        "import sklar.model.shirley_model; print(w(np.array([0, 1, 1, 0]), np.array([0.0, 1, 1, 0]), 3)); "
+        "print([m for m in ('category_encoders', 'sklearn', 'pandas', 'scipy.stats') if m in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines()[-1] == "[]"
 
 
 def test_glmm_orders_labels_by_the_reference():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.errors import UsageError
+from sklar.model.disclosed_inverse import inverse_rosenblatt
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
@@ -99,7 +100,7 @@ class DisclosedVine:
         inside = np.asfortranarray(np.clip(w, 1e-12, 1 - 1e-12))
         if self.size == 1 or not len(self.first):
             return inside
-        return self.to_vinecop().inverse_rosenblatt(inside)
+        return inverse_rosenblatt(self.to_vinecop(), inside)
 
     def to_independent(self, u: Floats) -> Floats:
         """Dependent uniforms turned into independent ones: column by column, in `sampling_order`."""

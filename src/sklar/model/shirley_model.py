@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +48,7 @@ class ShirleyModel:
         return codes
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows that leave less to chance. Scrambled Sobol points go through the vine in place of independent uniforms,
+        """Rows that leave less to chance. Shifted Sobol points go through the vine in place of independent uniforms,
         so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones of the
         same ranks, so that its counts match its margin to rounding."""
         codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
@@ -84,7 +83,7 @@ class ShirleyModel:
         """Draws of the vine's variables from points that fill the cube evenly, in random order."""
         if self.vine is None or self.vine.size > MOST_EVEN:
             return self.uniforms(rows, rng)
-        return self.vine.from_independent(rng.permutation(_scrambled(self.vine.size, rows, rng), axis=0))
+        return self.vine.from_independent(rng.permutation(_shifted(self.vine.size, rows, rng), axis=0))
 
 
 def _spread(u: Floats, rng: np.random.Generator) -> Floats:
@@ -93,11 +92,9 @@ def _spread(u: Floats, rng: np.random.Generator) -> Floats:
     return out
 
 
-def _scrambled(size: int, rows: int, rng: np.random.Generator) -> Floats:
-    """The first points of a Sobol sequence, scrambled so that each of them is uniform on the cube."""
-    from scipy.stats import qmc
+def _shifted(size: int, rows: int, rng: np.random.Generator) -> Floats:
+    """The first points of a Sobol sequence, their binary digits shifted so that each is uniform on the cube."""
+    from pyvinecopulib.utils import sobol
 
-    # The argument was renamed in SciPy 1.15.
-    named = "rng" if "rng" in inspect.signature(qmc.Sobol).parameters else "seed"
-    settings: dict[str, Any] = {named: rng}
-    return qmc.Sobol(size, scramble=True, **settings).random_base2(max(rows - 1, 1).bit_length())[:rows]
+    # Of the library that carries the points through the vine: to load SciPy's takes as long as to draw the rows.
+    return sobol(rows, size, rng.integers(0, 2**31 - 1, size=8).tolist())

@@ -2,7 +2,8 @@
 
 Weight of evidence of a category c is ln(P(c | reference = 1) / P(c | reference = 0)), both with one pseudo-count; GLMM
 is the random intercept of c in a mixed logistic (or, for an ordinal reference, linear) regression of the reference on
-the category alone. Both are computed by the library category_encoders (McGinnis et al. 2018), as in the paper.
+the category alone, fitted by the library category_encoders (McGinnis et al. 2018), as in the paper. Weight of evidence
+has that library's numbers too, but is computed here: to load the library takes longer than the rest of a small fit.
 A category that the encoder has not seen, null included, gets 0: no evidence either way.
 """
 
@@ -69,11 +70,28 @@ def _truth(table: ExactTable, reference: str, options: Options) -> tuple[Floats,
 def _fitted(table: ExactTable, name: str, rows: NDArray[np.int64], truth: Floats, encoder: str) -> Floats:
     """Encoded value of every base code of a column."""
     size = table.schema.size(name)
-    labels = np.array([f"c{code}" for code in range(size)], dtype=object)
     codes = table.codes[name][rows]
     if len(np.unique(codes)) < 2:
         return np.zeros(size)
-    fitted = _library(encoder, truth).fit
+    return weights_of_evidence(codes, truth, size) if encoder == "woe" else random_intercepts(codes, truth, size)
+
+
+def weights_of_evidence(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
+    """ln((p_c + 1) / (P + 2)) - ln((n_c + 1) / (N + 2)), of a category's rows p_c with reference 1 and n_c with 0.
+
+    P and N are their totals. A category of one row tells too little and gets 0, as in category_encoders.
+    """
+    counts = np.bincount(codes, minlength=size)
+    ones = np.bincount(codes, weights=truth, minlength=size)
+    zeros = counts - ones
+    found = np.log((ones + 1) / (ones.sum() + 2)) - np.log((zeros + 1) / (zeros.sum() + 2))
+    return np.where(counts > 1, found, 0.0)
+
+
+def random_intercepts(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
+    """Of a mixed model with the category as its only effect."""
+    labels = np.array([f"c{code}" for code in range(size)], dtype=object)
+    fitted = _library(truth).fit
     with warnings.catch_warnings():
         # The library calls parts of pandas and statsmodels that warn about their own future.
         warnings.simplefilter("ignore")
@@ -81,16 +99,14 @@ def _fitted(table: ExactTable, name: str, rows: NDArray[np.int64], truth: Floats
     return np.nan_to_num(np.asarray(found["level"], dtype=np.float64))
 
 
-def _library(encoder: str, truth: Floats) -> Any:
+def _library(truth: Floats) -> Any:
     binary = len(np.unique(truth)) == 2
     try:
         library = importlib.import_module("category_encoders")
-        if encoder == "woe":
-            return library.WOEEncoder(cols=["level"])
         return library.GLMMEncoder(cols=["level"], binomial_target=binary, random_state=0)
     except ImportError:
         raise MissingExtraError(
-            f"encoder '{encoder}' needs category_encoders (and statsmodels for glmm): pip install 'sklar[disclosed]'."
+            "encoder 'glmm' needs category_encoders and statsmodels: pip install 'sklar[disclosed]'."
         ) from None
 
 

@@ -31,6 +31,9 @@ STRENGTH = {
 """Which parameter of a family carries the strength of dependence."""
 MOST_TILT = 200.0
 CLOSE = 1e-5
+NEAR = 0.05
+"""First steps away from the fitted strength are this share of it."""
+SECANTS = 8
 
 
 def match_ranks(vine: DisclosedVine, steps: Steps) -> DisclosedVine:
@@ -108,13 +111,46 @@ def _tilted(kind: Any, values: Floats) -> Callable[[float], pv.Bicop]:
 
 
 def _root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
-    """Where a monotone function is zero: a bracket around the start is widened until the sign changes."""
-    from scipy.optimize import brentq
-
+    """Where a monotone function is zero; None if it is at the start already, or nowhere."""
     first = miss(start)
     if not np.isfinite(first) or abs(first) < CLOSE:
         return None
-    width = 0.05 * (abs(start) + 0.2)
+    near = _secant(miss, start, first, low, high)
+    if near is not None:
+        return near
+    # Out of reach for the family as a rule: then both ends miss on the same side.
+    out_of_reach = miss(low) * first > 0 and miss(high) * first > 0
+    return None if out_of_reach else _bracketed(miss, start, low, high)
+
+
+def _secant(miss: Callable[[float], float], start: float, first: float, low: float, high: float) -> float | None:
+    """The zero by secants from the start, which is near it as a rule; None if a few of them do not get there."""
+    before, at_before = start, first
+    here = _aside(start, low, high)
+    for _ in range(SECANTS):
+        at_here = miss(here)
+        if not np.isfinite(at_here) or at_here == at_before:
+            return None
+        if abs(at_here) < CLOSE:
+            return here
+        following = here - at_here * (here - before) / (at_here - at_before)
+        before, at_before, here = here, at_here, float(np.clip(following, low, high))
+        if here == before:
+            return None
+    return None
+
+
+def _aside(start: float, low: float, high: float) -> float:
+    """A second point near the start, inside the bounds."""
+    width = NEAR * (abs(start) + 0.2)
+    return start + width if start + width < high else max(low, start - width)
+
+
+def _bracketed(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
+    """The zero inside a bracket around the start that is widened until the sign changes."""
+    from scipy.optimize import brentq
+
+    width = NEAR * (abs(start) + 0.2)
     while True:
         left, right = max(low, start - width), min(high, start + width)
         at_left, at_right = miss(left), miss(right)
