@@ -53,7 +53,7 @@ def command(
         headings = ["step", "label", "tables", "values", "noise", "std", "budget"]
         show.table(headings, [_step(step) for step in facts["steps"]])
     else:
-        show.line(f"NO DP GUARANTEE. Learned without noise from {facts['rows_estimate']:,} rows.")
+        show.line(f"NO DP GUARANTEE. Learned from {facts['rows_estimate']:,} rows. {facts['fit']['warning']}")
     show.line("Margins:")
     show.table(["column", "kind", "cells", "null", "distribution"], [_margin(margin) for margin in facts["margins"]])
     if facts.get("structure"):

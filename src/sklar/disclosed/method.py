@@ -14,6 +14,9 @@ from sklar.model.table import TableModel
 from sklar.schema.table import Schema
 
 
+NOT_PRIVATE = "All its parameters and its number of rows were learned without noise; its file holds them as they are."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosedMethod:
     """One system that learns from real rows and promises nothing.
@@ -26,6 +29,7 @@ class DisclosedMethod:
         takes_epsilon: Whether it has an option `epsilon` of its own, which is no guarantee (COPULA-SHIRLEY).
         takes_target: Whether it has an option `target`: the response.
         check: Refuses options that do not fit the schema, before the rows are read.
+        learned: What a model with these options learned with and without noise; one sentence or two for the claim.
         caveats: Sentences for the claim: what the method does and does not do.
     """
 
@@ -36,6 +40,7 @@ class DisclosedMethod:
     takes_epsilon: bool = False
     takes_target: bool = False
     check: Callable[[Schema, Any], None] = lambda schema, options: None
+    learned: Callable[[Any], str] = lambda options: NOT_PRIVATE
     caveats: tuple[str, ...] = ()
 
     def read_options(self, given: Mapping[str, Any]) -> Any:

@@ -20,8 +20,6 @@ from sklar.schema.table import Schema
 if TYPE_CHECKING:
     from sklar.disclosed.method import DisclosedMethod
 
-NOT_PRIVATE = "All its parameters and its number of rows were learned without noise; its file holds them as they are."
-
 
 def find_disclosed(name: str | None) -> DisclosedMethod | None:
     """The method without a guarantee of this name; None if the name is of a DP method or left out."""
@@ -82,7 +80,7 @@ def fit_disclosed(
     return Model(
         Stored(
             schema=schema,
-            claim=_claim(schema, method),
+            claim=_claim(schema, method, settings),
             fit=_facts(method, settings),
             recorded=(),
             model=method.fit(table, settings, generator(seed)),
@@ -122,7 +120,7 @@ def _own_options(method: DisclosedMethod, epsilon: float | None, target: str | N
     return {name: value for name, value in own.items() if value is not None}
 
 
-def _claim(schema: Schema, method: DisclosedMethod) -> Claim:
+def _claim(schema: Schema, method: DisclosedMethod, settings: Any) -> Claim:
     return Claim(
         method=method.name,
         guarantee=False,
@@ -137,7 +135,7 @@ def _claim(schema: Schema, method: DisclosedMethod) -> Claim:
         assumed=(),
         measured=(),
         rules=tuple(describe_rule(rule) for rule in schema.constraints),
-        caveats=(NOT_PRIVATE, *method.caveats),
+        caveats=(method.learned(settings), *method.caveats),
         not_covered=("everything: no differential privacy is promised",),
         numerics="",
         version=sklar.__version__,
@@ -146,4 +144,4 @@ def _claim(schema: Schema, method: DisclosedMethod) -> Claim:
 
 def _facts(method: DisclosedMethod, settings: Any) -> dict[str, Any]:
     options = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
-    return {"method": method.name, "guarantee": False, "options": options, "warning": NOT_PRIVATE}
+    return {"method": method.name, "guarantee": False, "options": options, "warning": method.learned(settings)}

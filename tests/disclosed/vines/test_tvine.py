@@ -142,11 +142,20 @@ def test_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, method: str)
         ({"level": 2.5}, "from 1 to 5"),
         ({"families": "nice"}, "families must be"),
         ({"selection": "nice"}, "families are chosen by"),
+        ({"threads": "x"}, "threads is a whole number of at least 1; found 'x'"),
+        ({"threads": 0}, "threads is a whole number"),
+        ({"conditional_root": "no"}, "True, False or left out; found 'no'"),
     ],
 )
 def test_bad_options_are_refused(table: pa.Table, schema: sklar.Schema, options: dict, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sklar.fit(table, schema, no_guarantee=True, **{**TVINE, **options})
+
+
+@pytest.mark.parametrize("threads", ["x", 0, 1.5, True, None])
+def test_threads_of_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, threads: Any) -> None:
+    with pytest.raises(UsageError, match="threads is a whole number of at least 1"):
+        sklar.fit(table, schema, method="rvine", no_guarantee=True, threads=threads)
 
 
 def test_constant_columns_are_refused(table: pa.Table, schema: sklar.Schema) -> None:

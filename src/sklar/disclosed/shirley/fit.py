@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.disclosed.method import DisclosedMethod
+from sklar.disclosed.method import NOT_PRIVATE, DisclosedMethod
 from sklar.disclosed.metrics.table import ExactTable
 from sklar.disclosed.shirley.encoders import encoded_levels, set_aside
 from sklar.disclosed.shirley.indicators import ROWS as INDICATOR_ROWS
@@ -96,6 +96,18 @@ def _calibrated(
     return tuple(with_offsets(column, uniforms) for column in columns)
 
 
+def learned(options: Options) -> str:
+    """What carries noise: the histograms, if an epsilon was given, and never anything else."""
+    if options.epsilon is None:
+        return NOT_PRIVATE
+    return (
+        f"The counts of its histograms carry noise, of an epsilon of {options.epsilon:g} spent once per column: d "
+        "columns cost d times as much; it comes from an ordinary random generator, not from the samplers of the DP "
+        "methods. All else, its vine, its bins, its encoders and its number of rows, was learned without noise; its "
+        "file holds that as it is."
+    )
+
+
 SHIRLEY = DisclosedMethod(
     name="shirley",
     summary="COPULA-SHIRLEY (Gambs et al. 2021): noisy histograms, and a vine copula of the rows",
@@ -104,10 +116,9 @@ SHIRLEY = DisclosedMethod(
     takes_epsilon=True,
     takes_target=True,
     check=check,
+    learned=learned,
     caveats=(
-        "Its vine is fitted to the rows themselves; only its histograms carry noise.",
-        "Its epsilon is spent once per column: d columns cost d times epsilon for the histograms alone.",
+        "Its vine is fitted to the rows themselves.",
         "Its bins are the values that occur, and its encoders are fitted to rows: both are released without noise.",
-        "Its noise comes from an ordinary random generator, not from the samplers of the DP methods.",
     ),
 )

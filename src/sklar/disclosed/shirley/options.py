@@ -70,6 +70,8 @@ class Options:
         if self.split is not None:
             _inside_unit("split", self.split)
         _whole_or_word(self.truncation)
+        if not isinstance(self.match_ranks, bool):
+            raise UsageError(f"option 'match_ranks' of 'shirley' is True or False; found {self.match_ranks!r}")
         if self.reference is not None and self.target is not None and self.reference != self.target:
             raise UsageError("reference and target are two names of one option of 'shirley'; give one of them")
 

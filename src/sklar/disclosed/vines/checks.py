@@ -58,6 +58,12 @@ def require_level(level: object, most: int, what: str = "level") -> None:
         raise UsageError(f"{what} is the number of trees kept, a whole number from 1 to {most}; found {level!r}")
 
 
+def require_threads(threads: object) -> None:
+    """A number of threads."""
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise UsageError(f"threads is a whole number of at least 1; found {threads!r}")
+
+
 def require_affordable(columns: int, level: int | None, most: int) -> None:
     """Refuse fits of very many pair copulas unless their number of trees was asked for."""
     edges = edge_count(columns, most)

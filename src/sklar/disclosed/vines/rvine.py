@@ -13,6 +13,7 @@ from sklar.disclosed.vines.checks import (
     require_column,
     require_level,
     require_settings,
+    require_threads,
     require_varying,
 )
 from sklar.disclosed.vines.columns import vine_columns
@@ -30,7 +31,7 @@ class Options:
         criterion: What the spanning trees maximize: "tau", "spearman", "hoeffd" or "mcor".
         families: Pair copulas to choose from.
         selection: "aic" or "bic".
-        threads: Threads to fit with.
+        threads: Threads to fit with where pyvinecopulib's own engine does it (criterion "mcor").
     """
 
     level: int | None = None
@@ -56,6 +57,7 @@ def check(schema: Schema, options: Options) -> None:
     columns = len(schema.modelled)
     require_settings(options.families, options.selection, options.criterion)
     require_level(options.level, max(columns - 1, 1))
+    require_threads(options.threads)
     require_affordable(columns, options.level, columns - 1)
 
 

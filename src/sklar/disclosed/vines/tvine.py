@@ -16,6 +16,7 @@ from sklar.disclosed.vines.checks import (
     require_level,
     require_sensitive,
     require_settings,
+    require_threads,
     require_varying,
 )
 from sklar.disclosed.vines.columns import vine_columns
@@ -42,7 +43,7 @@ class Options:
         level: Trees to fit and keep. By default all up to t_max are kept, and levels are chosen later.
         families: Pair copulas to choose from.
         selection: "aic" or "bic".
-        threads: Threads to fit with.
+        threads: Not made use of: a fit takes seconds on one core.
         conditional_root: Fit one vine, with its own margins, for each value of the response, so that nothing is assumed
             about how columns depend on it; by default where the response has few values with rows enough.
     """
@@ -103,6 +104,9 @@ def check(schema: Schema, options: Options) -> None:
     covariates = len(schema.modelled) - 1
     most = covariates + 1 - len(options.sensitive)
     require_level(options.level, most)
+    require_threads(options.threads)
+    if options.conditional_root not in (None, True, False):
+        raise UsageError(f"conditional_root is True, False or left out; found {options.conditional_root!r}")
     require_affordable(covariates + 1, options.level, min(most, FEW_TREES) if covariates > MANY_COLUMNS else most)
 
 
