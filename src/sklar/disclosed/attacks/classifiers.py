@@ -27,9 +27,11 @@ def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: i
         model.set_params(n_estimators=trees)
     with one_thread():
         model.fit((train[:, varying] - center) / spread, labels)
-        # Far beyond what training saw, distances only drown the rest.
-        scaled = [np.clip((test[:, varying] - center) / spread, -50.0, 50.0) for test in tests]
-        return [float(model.predict(test).mean()) for test in scaled]
+        # Far beyond what training saw, distances only drown the rest. One call for all: a call costs more than rows do.
+        scaled = np.clip((np.concatenate(tests)[:, varying] - center) / spread, -50.0, 50.0)
+        said = model.predict(scaled)
+    ends = np.cumsum([len(test) for test in tests])[:-1]
+    return [float(group.mean()) for group in np.split(said, ends)]
 
 
 def require_classifier(name: str) -> None:

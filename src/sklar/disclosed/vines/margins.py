@@ -63,7 +63,7 @@ def _spread(counts: NDArray[np.float64], low: int, high: int, least: int, starts
         cuts = _trim(cuts, groups[0])
     if len(rows) and high == len(counts):
         cuts = -_trim(-cuts[::-1], -1 - groups[-1])[::-1]
-    found = np.histogram(np.clip(rows, cuts[0], cuts[-1] - 1), bins=cuts)[0]
+    found = np.diff(np.searchsorted(np.clip(rows, cuts[0], cuts[-1] - 1), cuts))
     if cuts[0] > low:
         starts.append(low)
         mass.append(0.0)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.disclosed.metrics.kendall import kendall_tau
 from sklar.disclosed.metrics.phik import phik_matrix
 from sklar.disclosed.metrics.spearman import spearman_correlation
 from sklar.disclosed.metrics.table import ExactTable, ordered_values
@@ -77,7 +76,7 @@ def associations(
     if measure == "phik":
         return {s: {n: _finite(phik_matrix(table, (s, n))[0, 1]) for n in names if n != s} for s in sensitive}
     values = {name: _values(table, name) for name in names}
-    pair = {"kendall": kendall_tau, "spearman": spearman_correlation, "pearson": _pearson}[measure]
+    pair = {"kendall": _kendall, "spearman": spearman_correlation, "pearson": _pearson}[measure]
     return {s: {n: _finite(_both(pair, values[s], values[n])) for n in names if n != s} for s in sensitive}
 
 
@@ -126,6 +125,13 @@ def _values(table: ExactTable, name: str) -> Floats:
 def _both(pair: Callable[[Floats, Floats], float], left: Floats, right: Floats) -> float:
     known = ~(np.isnan(left) | np.isnan(right))
     return pair(left[known], right[known]) if known.sum() > 1 else 0.0
+
+
+def _kendall(left: Floats, right: Floats) -> float:
+    """Tau-b, twenty times as fast as scipy's for a few hundred rows; every fit asks for it once a pair."""
+    from pyvinecopulib.utils import wdm
+
+    return 0.0 if np.ptp(left) == 0 or np.ptp(right) == 0 else float(wdm(left, right, "kendall"))
 
 
 def _pearson(left: Floats, right: Floats) -> float:
