@@ -125,20 +125,19 @@ def table_2(runs: int) -> None:
     references(data, real, triples, runs)
 
 
-BUDGET = {"budget": (EPSILON, DELTA)}
 VARIANTS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
     ("dpc-gauss decoded (default)", False, {"method": "dpc-gauss"}),
     ("dpc-gauss binary", True, {"method": "dpc-gauss", "rounds": 0}),
     (
         "dpc-Gauss as published, binary",
         True,
-        {"method": "dpc-gauss", "accounting": "classic", **BUDGET, **AS_PUBLISHED},
+        {"method": "dpc-gauss", "accounting": "classic", **AS_PUBLISHED},
     ),
     ("dpc-laplace decoded (default)", False, {"method": "dpc-laplace"}),
     (
         "dpc-Lap as published, binary",
         True,
-        {"method": "dpc-laplace", "accounting": "advanced", **BUDGET, **AS_PUBLISHED},
+        {"method": "dpc-laplace", "accounting": "advanced", **AS_PUBLISHED},
     ),
     ("cop", True, {"method": "cop", "rounds": 0}),
     ("cop-ID", True, {"method": "cop-id"}),
@@ -178,7 +177,7 @@ def table_5(runs: int) -> None:
         print(f"epsilon {epsilon}, delta 0; average/largest at 90, 95, 99, 100%\n  paper dpc-Lap    {paper}")
         print(f"  paper Li-Kendall {KENDALL_5[epsilon]}")
         private: dict[str, Any] = {"epsilon": epsilon, "delta": 0.0, "neighbours": "replace", "method": "dpc-laplace"}
-        published = private | {"accounting": "basic", "budget": (epsilon, 0.0)} | AS_PUBLISHED
+        published = private | {"accounting": "basic"} | AS_PUBLISHED
         for name, binary, options in (("as published, binary", True, published), ("ours, decoded", False, private)):
             made = runs_of(data, np.zeros((0, 3), dtype=np.int64), runs, binary=binary, **options)
             told(name, real, made, triples=False)
@@ -210,7 +209,7 @@ def epsilon_curve(runs: int) -> None:
     for epsilon in (0.25, 0.5, 0.75, 1.0, 2.0, 5.0):
         print(f"epsilon {epsilon}; paper: {PAPER_6.get(epsilon, 'shown in a chart only')}")
         private: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "neighbours": "replace", "method": "dpc-laplace"}
-        published = private | {"accounting": "advanced", "budget": (epsilon, DELTA)} | AS_PUBLISHED
+        published = private | {"accounting": "advanced"} | AS_PUBLISHED
         gauss = private | {"method": "dpc-gauss"}
         for name, binary, options in (
             ("dpc-laplace as published, binary", True, published),

@@ -12,14 +12,17 @@ import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
+from sklar.accounting.ledger import read_ledger
+from sklar.accounting.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.accounting.unit import Unit
-from sklar.errors import UnsupportedConditionError, UsageError
+from sklar.errors import SklarError, UnsupportedConditionError, UsageError
 from sklar.methods.dpc import DPC_GAUSS, Options, gaussian_noise, laplace_noise, plan_gauss
 from sklar.methods.dpc_tables import Counted, estimates, fit_counted
 from sklar.model.codec import decode, encode
 from sklar.model.gaussian_decoding import Decoding
 from sklar.model.gaussian_pairs import PairBatch, batches_of, combined_margins, consistent_tables
 from sklar.model.gaussian_scores import lay_out_scores
+from sklar.pipeline.plan import plan
 
 PAPER_DELTA = 2.0**-30
 REPLACE = Unit(neighbours="replace")
@@ -164,11 +167,56 @@ def test_raw_margins_are_those_of_the_paper():
 
 @pytest.mark.parametrize(
     "options",
-    [{"bins": 1}, {"accounting": "hope"}, {"accounting": "classic"}, {"shrink": -1}, {"rounds": 0.5}, {"margins": "x"}],
+    [{"bins": 1}, {"accounting": "hope"}, {"budget": 0.5}, {"shrink": -1}, {"rounds": 0.5}, {"margins": "x"}],
 )
 def test_options_outside_the_rules_are_refused(options):
     with pytest.raises(UsageError, match=r"bins|accounting|budget|shrink|rounds|margins"):
         DPC_GAUSS.read_options(options)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "scale"),
+    [
+        ("dpc-gauss", {"epsilon": 0.9, "accounting": "classic"}, classic_gaussian_sigma(0.9, 1e-9, math.sqrt(12))),
+        ("dpc-laplace", {"epsilon": 2.0, "accounting": "advanced"}, 2 / advanced_composition_share(2.0, 6, 1e-9)),
+        ("dpc-laplace", {"epsilon": 2.0, "accounting": "basic", "delta": 0.0}, 6.0),
+    ],
+)
+def test_the_papers_formulas_take_the_budget_of_the_fit(method, settings, scale):
+    model = fitted(people(300), method=method, rounds=0, **settings)
+    noises = {release.noise.scale for step in model._stored.recorded for release in step.releases}
+    assert list(noises) == [pytest.approx(scale)]
+    assert (model.claim.epsilon, model.claim.delta) == (settings["epsilon"], settings.get("delta", 1e-9))
+    budget = (settings["epsilon"], settings.get("delta", 1e-9))
+    planned = plan(FACTS, method, *budget, options={"bins": 8, "accounting": settings["accounting"]})
+    assert planned[0].std == pytest.approx(model._stored.recorded[0].releases[0].noise.std)
+
+
+def test_the_papers_formulas_take_what_facts_left_of_the_budget():
+    facts = sklar.Schema({"area": sklar.Category(list("nesw")), "age": sklar.Integer(0, 99, source={"upper": "pay"})})
+    model = fitted(people(300)[["area", "age"]], facts, epsilon=0.9, accounting="classic", rounds=0)
+    noises = {release.noise.scale for release in model._stored.recorded[0].releases}
+    assert min(noises) > classic_gaussian_sigma(0.9, 1e-9, math.sqrt(6))
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("dpc-gauss", {"epsilon": 1.5, "accounting": "classic"}),
+        ("dpc-gauss", {"epsilon": 0.5, "accounting": "basic"}),
+        ("dpc-laplace", {"epsilon": 0.5, "accounting": "classic"}),
+        ("dpc-laplace", {"epsilon": 0.5, "delta": 0.0, "accounting": "advanced"}),
+        ("dpc-laplace", {"epsilon": 0.5, "accounting": "basic"}),
+        ("dpc-gauss", {"epsilon": 0.5, "accounting": "classic", "budget": (0.9, 1e-9)}),
+    ],
+)
+def test_formulas_are_refused_where_they_prove_nothing(method, settings, tmp_path):
+    """And, but for a budget beyond the fit's own, before anything is reserved."""
+    ledger = tmp_path / "people.ledger"
+    with pytest.raises(SklarError):
+        fitted(people(50), method=method, rounds=0, ledger=ledger, **settings)
+    assert not ledger.exists() or all(not fit.steps for fit in read_ledger(ledger).fits)
+    assert "budget" in settings or not ledger.exists()
 
 
 def test_accounting_of_the_other_noise_is_refused():

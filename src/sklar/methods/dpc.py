@@ -9,16 +9,20 @@ them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.amounts import checked_delta, checked_epsilon
+from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.accounting.unit import Unit
+from sklar.accounting.zcdp import rho_to_epsilon
 from sklar.errors import UsageError
 from sklar.methods.dpc_tables import Counted, Margins, fit_counted
 from sklar.methods.dpcopula import require_listed
@@ -43,7 +47,8 @@ class Options:
         bins: Columns with more value cells are cut into this many equal runs of them.
         accounting: "exact": the least noise that the budget allows. "classic" (Gaussian), "advanced" (Laplace) and
             "basic" (Laplace) are the paper's formulas, with more noise than needed; they are evaluated at `budget`.
-        budget: (epsilon, delta) for the paper's formulas.
+            What is claimed is the same.
+        budget: (epsilon, delta) for the paper's formulas; by default that of the fit.
         margins: "pooled": probabilities of values are averaged over all tables that tell of them, and those of pairs
             made to agree; "raw": each from its own noisy table alone, as in the paper.
         shrink: How strongly dependence that noise may have made is drawn to independence; 0 as in the paper.
@@ -66,8 +71,55 @@ class Options:
             raise UsageError(f"rounds must be a whole number between 0 and 100; {self.rounds!r} was given")
         if not isinstance(self.shrink, float | int) or not 0 <= self.shrink <= 10:
             raise UsageError(f"shrink must be a number between 0 and 10; {self.shrink!r} was given")
-        if self.accounting != "exact" and self.budget is None:
-            raise UsageError(f'accounting="{self.accounting}" needs budget=(epsilon, delta) to evaluate its formula at')
+        if self.budget is not None:
+            object.__setattr__(self, "budget", _checked_budget(self.budget))
+
+
+def settle_gauss(options: Options, budget: Budget) -> Options:
+    """Options with the budget to evaluate the paper's formula at; refused where it has no proof."""
+    if options.accounting not in ("exact", "classic"):
+        raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
+    settled = _settled(options, budget)
+    if options.accounting == "classic":
+        classic_gaussian_sigma(*_formula_budget(settled))
+    return settled
+
+
+def settle_laplace(options: Options, budget: Budget) -> Options:
+    """Options with the budget to evaluate the paper's formula at; refused where it does not apply."""
+    if options.accounting == "classic":
+        raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
+    if options.accounting == "basic" and not budget.pure:
+        raise UsageError('accounting="basic" adds up pure epsilons: it needs delta = 0')
+    settled = _settled(options, budget)
+    if options.accounting == "advanced":
+        epsilon, delta = _formula_budget(settled)
+        advanced_composition_share(epsilon, 1, delta)
+    return settled
+
+
+def _settled(options: Options, budget: Budget) -> Options:
+    if options.accounting == "exact" or options.budget is not None:
+        return options
+    epsilon = budget.epsilon
+    if epsilon is None:
+        assert budget.rho is not None
+        epsilon = rho_to_epsilon(budget.rho, budget.delta)
+    return replace(options, budget=(epsilon, budget.delta))
+
+
+def _formula_budget(options: Options) -> tuple[float, float]:
+    if options.budget is None:
+        raise UsageError(f'accounting="{options.accounting}" needs budget=(epsilon, delta) to evaluate its formula at')
+    return options.budget
+
+
+def _checked_budget(budget: Any) -> tuple[float, float]:
+    """A pair of numbers, which a file of options may give as a list."""
+    if not isinstance(budget, tuple | list) or len(cast("Sequence[Any]", budget)) != 2:
+        raise UsageError(f"budget must be (epsilon, delta); {budget!r} was given")
+    epsilon, delta = cast("Sequence[Any]", budget)
+    return checked_epsilon(epsilon), checked_delta(delta)
 
 
 def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
@@ -88,9 +140,8 @@ def gaussian_noise(schema: Schema, options: Options, allowance: Allowance, unit:
         return plan_noise(allowance, unit, plan)[0]
     if options.accounting != "classic":
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
-    assert options.budget is not None
     tables = plan[0].tables
-    return Noise(kind="gaussian", scale=classic_gaussian_sigma(*options.budget, unit.l2 * math.sqrt(tables)))
+    return Noise(kind="gaussian", scale=classic_gaussian_sigma(*_formula_budget(options), unit.l2 * math.sqrt(tables)))
 
 
 def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
@@ -103,8 +154,7 @@ def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: 
     if options.accounting == "exact":
         # rho of a table: (l1 / b) tanh(m / 2b) <= l1 m / (2 b^2), m the largest move of a cell.
         return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2 * allowance.amount)))
-    assert options.budget is not None
-    epsilon, delta = options.budget
+    epsilon, delta = _formula_budget(options)
     share = epsilon / tables
     if options.accounting == "advanced":
         share = advanced_composition_share(epsilon, tables, delta)
@@ -164,6 +214,7 @@ DPC_GAUSS = Method(
     fit=fit_gauss,
     plan=plan_gauss,
     outline=outline_gauss,
+    settle=settle_gauss,
     needs_delta=True,
     caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
 )
@@ -174,5 +225,6 @@ DPC_LAPLACE = Method(
     options=Options,
     fit=fit_laplace,
     outline=outline_laplace,
+    settle=settle_laplace,
     caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
 )

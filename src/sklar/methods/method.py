@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
@@ -54,6 +55,7 @@ class Method:
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
         check: Refuses options that do not fit the schema, before any budget is reserved.
+        settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
         caveats: Sentences for the claim.
     """
 
@@ -69,6 +71,7 @@ class Method:
     needs_delta: bool = False
     takes_target: bool = False
     check: Callable[[Schema, Any], None] = lambda schema, options: None
+    settle: Callable[[Any, Budget], Any] = lambda options, budget: options
     caveats: tuple[str, ...] = ()
 
     def require_relation(self, neighbours: Neighbours) -> None:

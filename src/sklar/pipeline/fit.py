@@ -132,12 +132,14 @@ def fitting(
     settings = chosen.read_options({**(options or {}), **_target_option(chosen, target)})
     chosen.check(facts, settings)
     budget = _budget(epsilon, rho, delta, chosen)
+    chosen.settle(settings, budget)  # refuses what does not fit before anything is paid
     facts.require_confirmed()
     book = open_book(data, ledger, neighbours or chosen.neighbours)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
     chosen.require_relation(unit.neighbours)
     wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
     with paid_first(facts, budget, unit, pay_share, wall) as paid:
+        settings = chosen.settle(settings, paid.rest)
         reservation = _reservation(paid.schema, chosen, settings, paid.rest, unit)
         with open_session(data, paid.schema, book, reservation, resume=resume, reader=reader or {}) as session:
             model = chosen.fit(session.door, settings, generator(session.record.seed))

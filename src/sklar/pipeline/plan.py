@@ -67,8 +67,10 @@ def plan(
     chosen.check(schema, settings)
     unit = Unit(neighbours=neighbours or chosen.neighbours, rows_per_person=rows_per_person)
     chosen.require_relation(unit.neighbours)
+    budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
+    settings = chosen.settle(settings, budget)
     lines = chosen.plan(schema, settings) if chosen.plan else None
-    allowance = calibrate(Budget(epsilon=epsilon, rho=rho, delta=delta), unit, lines)
+    allowance = calibrate(budget, unit, lines)
     outline = chosen.outline(schema, settings, allowance, unit, rows)
     return [
         PlanLine(
