@@ -14,7 +14,13 @@ MOST_ROWS = 10_000
 
 
 def or_kernel(best: FittedPair, first: Node, second: Node, selection: str, *, grid: bool) -> FittedPair:
-    """The kernel estimate if AIC or BIC, with its effective number of parameters, prefers it to the best family."""
+    """The kernel estimate if AIC or BIC, with its effective number of parameters, prefers it to the best family.
+
+    Where most rows lie on common points of a column taken as continuous there is no density to estimate: a family that
+    was found is kept.
+    """
+    if best.family != "indep" and on_common_points(first, second):
+        return best
     kernel, size = kernel_pair(first, second)
     points = cells_as_points(first, second, CELLS) if grid else rows_as_points(first, second)
     price = penalty(selection, len(first.u))
@@ -23,6 +29,11 @@ def or_kernel(best: FittedPair, first: Node, second: Node, selection: str, *, gr
     if price * size - 2 * gained >= price * len(best.parameters) - 2 * had:
         return best
     return FittedPair(family="tll", rotation=0, parameters=kernel.parameters, loglik=gained)
+
+
+def on_common_points(first: Node, second: Node) -> bool:
+    """Whether most rows of a continuous pair agree exactly with others."""
+    return first.kind == second.kind == "c" and rows_as_points(first, second).weights is not None
 
 
 def kernel_pair(first: Node, second: Node) -> tuple[FittedPair, float]:
