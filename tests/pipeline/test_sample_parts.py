@@ -103,6 +103,16 @@ def test_another_model_is_refused(model: sklar.Model, tmp_path: Path) -> None:
         other.sample_parts(tmp_path, 20, seed=7, workers=1)
 
 
+def test_another_version_is_refused(model: sklar.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model.sample_parts(tmp_path, 20, seed=7, workers=1)
+    assert f"sklar {sklar.__version__}" in json.loads((tmp_path / parts_module.MANIFEST).read_text())["sampler"]
+    (tmp_path / "part-00000.parquet").unlink()
+    monkeypatch.setattr(np, "__version__", "9.9")
+    with pytest.raises(OutputError, match="version of sklar or numpy"):
+        model.sample_parts(tmp_path, 20, seed=7, workers=1)
+    assert not (tmp_path / "part-00000.parquet").exists()
+
+
 def test_places_that_are_not_for_parts(model: sklar.Model, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(OutputError, match="not empty"):
@@ -113,7 +123,13 @@ def test_places_that_are_not_for_parts(model: sklar.Model, tmp_path: Path) -> No
         model.sample_parts(tmp_path / "new", 20)
     with pytest.raises(OutputError):
         model.sample_parts(tmp_path / "mine.txt", 20)
-    for asked in ({"n": 0}, {"n": 5, "workers": 0}, {"n": 5, "part_rows": -1}, {"n": 5, "seed": -1}):
+    for asked in (
+        {"n": 0},
+        {"n": 5, "workers": 0},
+        {"n": 5, "workers": -2},
+        {"n": 5, "part_rows": -1},
+        {"n": 5, "seed": -1},
+    ):
         with pytest.raises(UsageError):
             model.sample_parts(tmp_path / "other", **asked)
     assert not (tmp_path / "other").exists()

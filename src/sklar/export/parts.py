@@ -31,6 +31,7 @@ SETTINGS = {
     "rows": "number of rows",
     "part_rows": "number of rows a part",
     "given": "set of conditions",
+    "sampler": "version of sklar or numpy",
 }
 """What must stay the same, in words."""
 CELLS_AT_ONCE = 1 << 23
@@ -48,6 +49,7 @@ class Parts:
         part_rows: Rows of each part; the last may have fewer.
         given: Conditions on columns, as text.
         guarantee: What is promised about the rows, for readers of the folder.
+        sampler: Versions of what draws the rows: another may draw other rows from the same seed.
     """
 
     model: str
@@ -56,6 +58,7 @@ class Parts:
     part_rows: int
     given: str = ""
     guarantee: str = ""
+    sampler: str = ""
 
     @property
     def count(self) -> int:

@@ -71,6 +71,7 @@ def sample_to_parts(
         part_rows=blocks * BLOCK_ROWS,
         given=json.dumps(given, sort_keys=True, default=str) if given else "",
         guarantee=stored.claim.label,
+        sampler=_sampler(),
     )
     tell = written or (lambda more: None)
     with open_parts(folder, wanted, seed_entropy(None)) as (parts, missing):
@@ -172,6 +173,15 @@ def _write(stored: Stored, folder: str, parts: Parts, part: int, given: Mapping[
     tables = part_tables(stored, parts, part, given)
     types = arrow_schema(stored.schema).with_metadata(stored.claim.notes or None)
     return part, write_part(folder, part, tables, types, stored.schema)
+
+
+def _sampler() -> str:
+    """What a seed means depends on these; numpy may change its streams between versions."""
+    import numpy as np
+
+    from sklar import __version__
+
+    return f"sklar {__version__}, numpy {np.__version__}"
 
 
 def _usable_cores() -> int:
