@@ -14,19 +14,23 @@ from sklar.errors import MissingExtraError, UsageError
 
 Matrix = npt.NDArray[Any]
 TREES = 60
+ROUNDING = 1e-6
+"""Features are kept in single precision: a smaller spread, in units of their mean, is none."""
 
 
 def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = TREES) -> list[float]:
     """Train on labelled tables, and tell for each group of tests the share that is said to have seen the target."""
-    varying = train.std(axis=0) > 0
+    values = train.astype(np.float64)
+    center, spread = values.mean(axis=0), values.std(axis=0)
+    varying = spread > ROUNDING * np.abs(center)
     if not varying.any():
         return [0.5 for _ in tests]
-    center, spread = train[:, varying].mean(axis=0), train[:, varying].std(axis=0)
+    center, spread = center[varying], spread[varying]
     model = CLASSIFIERS[name](seed)
     if name == "forest":
         model.set_params(n_estimators=trees)
     with one_thread():
-        model.fit((train[:, varying] - center) / spread, labels)
+        model.fit((values[:, varying] - center) / spread, labels)
         # Far beyond what training saw, distances only drown the rest. One call for all: a call costs more than rows do.
         scaled = np.clip((np.concatenate(tests)[:, varying] - center) / spread, -50.0, 50.0)
         said = model.predict(scaled)

@@ -61,7 +61,7 @@ def monte_carlo(
     targets: int | None = None,
     iterations: int = 50,
     distance: Distance = "both",
-    cells: int = 64,
+    cells: int = 128,
     done: Done = lambda what, fraction: None,
 ) -> AttackResult:
     """Run the attack.

@@ -1,7 +1,7 @@
 """A whole synthetic table as a vector of features.
 
 Moments, histograms, correlations and all of them together, as in Stadler et al. (2022); and besides, what these do not
-have, the distances from a target to its closest synthetic rows.
+have, the distance from a target to its closest synthetic row.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LABELS = 8
 Floats = npt.NDArray[np.float64]
 TABLE_SETS = ("naive", "histogram", "correlation")
 SETS = (*TABLE_SETS, "ensemble", "closest")
-"""Moments; shares of cells; correlations; all of these together; the closest rows of a target."""
-NEAREST = 3
+"""Moments; shares of cells; correlations; all of these together; the row closest to a target."""
+CLOSEST = "closest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,18 +62,17 @@ def table_features(table: ExactTable, tables: int, maker: FeatureMaker) -> dict[
 
 
 def closest_features(table: ExactTable, tables: int, real: ExactTable, targets: npt.NDArray[np.int64]) -> Floats:
-    """For each table and target, the distances to its closest rows: shape (tables, targets, distances)."""
+    """For each table and target, the log of the distance to the closest row: shape (tables, targets)."""
     size = table.rows // tables
     rows, people = points(real, [table, real.take(targets)])
     labels = [name for name in real.names if not real.schema[name].ordered]
     codes, own = ([t.codes[name] for name in labels] for t in (table, real.take(targets)))
-    out = np.empty((tables, len(targets), min(NEAREST, size)))
+    out = np.empty((tables, len(targets)))
     for at in range(len(targets)):
         gaps = ((rows.numbers - people.numbers[at]) ** 2).sum(axis=1)
         for mine, theirs in zip(own, codes, strict=True):
             gaps = gaps + (theirs != mine[at])
-        nearest = np.sort(gaps[: size * tables].reshape(tables, size), axis=1)[:, :NEAREST]
-        out[:, at] = np.log(np.sqrt(nearest) + 1e-6)
+        out[:, at] = np.log(np.sqrt(gaps[: size * tables].reshape(tables, size).min(axis=1)) + 1e-6)
     return out
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sklar.disclosed.attacks.generator import Generator
 from sklar.disclosed.attacks.parts import Arrays
 from sklar.disclosed.attacks.profiles import ShadowProfile
-from sklar.disclosed.attacks.set_features import TABLE_SETS, FeatureMaker, closest_features, table_features
+from sklar.disclosed.attacks.set_features import CLOSEST, TABLE_SETS, FeatureMaker, closest_features, table_features
 from sklar.disclosed.attacks.targets import Target
 from sklar.disclosed.metrics.reading import read_table
 from sklar.disclosed.metrics.table import ExactTable
@@ -95,7 +95,7 @@ def play_part(game: ShadowGame, part: str) -> Arrays:
             drawn = fitted.generate(level, tables * profile.synthetic, int(rng.integers(2**31)))
             table = read_table(drawn, game.schema, rng, role="synthetic")
             found = table_features(table, tables, game.maker)
-            found["closest"] = closest_features(table, tables, game.real, people)
+            found[CLOSEST] = closest_features(table, tables, game.real, people)
             for name, values in found.items():
                 out.setdefault(f"{role}|{level}|{name}", []).append(values.astype(np.float32))
     return {key: np.concatenate(arrays) for key, arrays in out.items()}
@@ -119,4 +119,4 @@ def features_of(arrays: Arrays, role: str, level: str, name: str, target: int) -
     if name == "ensemble":
         return np.concatenate([arrays[f"{role}|{level}|{one}"] for one in TABLE_SETS], axis=1)
     found = arrays[f"{role}|{level}|{name}"]
-    return found[:, target] if name == "closest" else found
+    return found[:, target] if name == CLOSEST else found

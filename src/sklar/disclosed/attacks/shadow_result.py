@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.disclosed.attacks.classifiers import judge
-from sklar.disclosed.attacks.intervals import Estimate, clipped, exactly, mean, plain
+from sklar.disclosed.attacks.classifiers import TREES, judge
+from sklar.disclosed.attacks.intervals import Estimate, clipped, exactly, mean, normal, plain
 from sklar.disclosed.attacks.parts import Arrays, load_part
 from sklar.disclosed.attacks.result import AttackResult, Number
+from sklar.disclosed.attacks.set_features import CLOSEST
 from sklar.disclosed.attacks.shadow import OUT, ShadowGame, draw_samples, features_of
+from sklar.disclosed.attacks.threshold import judge_by_threshold
 
 Gains = npt.NDArray[np.float64]
 """Privacy gains by target and iteration."""
 BEST = "best"
 SIDES = ("gains", "controls")
-FEW_TREES = 20
+FEW_TREES = 12
 """Of the forests that only choose a feature set."""
 
 
@@ -52,7 +54,8 @@ def play_judge(judging: Judging, part: str) -> Arrays:
     gains, controls = [], []
     for level in game.generator.levels:
         found = [_said_in(judging, files, t, i, level, name) for name in judging.features]
-        best = max(range(len(found)), key=lambda at: found[at][3])
+        # Of equals the plainest: what is closest to the target.
+        best = max(range(len(found)), key=lambda at: (found[at][3], judging.features[at] == CLOSEST))
         gains.append([real - (found[at][0] - found[at][1]) for at in (*range(len(found)), best)])
         controls.append([real - (found[at][2] - found[at][1]) for at in (*range(len(found)), best)])
     return {"gains": np.array(gains), "controls": np.array(controls)}
@@ -63,17 +66,26 @@ def _said_in(
 ) -> tuple[float, float, float, float]:
     """How often the classifier of a target says "in": for tables with it, without it, and with another target.
 
-    Last, its advantage when trained on one half of the shadow models and tried on the other half.
+    Last, its advantage when trained on one half of the shadow models and tried on the other, mean of both ways round.
     """
     out, own, other = files
     train = [features_of(part, "train", level, features, t) for part in (out, own)]
     tests = [features_of(part, "test", level, features, t) for part in (own, out, other)]
-    name, seed = judging.classifier, 1000 * i + t
-    seen, unseen, otherwise = judge(name, np.concatenate(train), _labels(train), tests, seed)
-    half = len(train[0]) // 2
-    first, second = [x[:half] for x in train], [x[half:] for x in train]
-    missed, found = judge(name, np.concatenate(first), _labels(first), second, seed, trees=FEW_TREES)
-    return seen, unseen, otherwise, found - missed
+    seen, unseen, otherwise = _judge(judging, features, train, tests, 1000 * i + t, TREES)
+    middle = len(train[0]) // 2
+    halves = [[x[:middle] for x in train], [x[middle:] for x in train]]
+    tried = [_judge(judging, features, one, two, 1000 * i + t, FEW_TREES) for one, two in (halves, halves[::-1])]
+    return seen, unseen, otherwise, float(np.mean([found - missed for missed, found in tried]))
+
+
+def _judge(
+    judging: Judging, features: str, train: Sequence[npt.NDArray[Any]], tests: list[npt.NDArray[Any]], seed: int,
+    trees: int,
+) -> list[float]:  # fmt: skip
+    """Distances by a threshold, whatever the classifier: a closer row only ever speaks for the target."""
+    if features == CLOSEST:
+        return judge_by_threshold(train[0], train[1], tests)
+    return judge(judging.classifier, np.concatenate(train), _labels(train), tests, seed, trees)
 
 
 def _labels(groups: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
@@ -145,13 +157,21 @@ def _numbers(game: ShadowGame, level: str, gains: Gains, controls: Gains) -> lis
 
 
 def _estimate(gains: Gains) -> Estimate:
-    """Mean over targets and games; targets of a game share models, so games are the independent ones."""
-    return clipped(mean(gains.mean(axis=0)), 0.0, 2.0)
+    """Mean over targets and games; targets of a game share models, so games are the independent ones.
+
+    Games that all end alike leave no spread, but no certainty either: as one more table of each kind that goes the
+    other way would do, N targets and games give a standard error of at least sqrt(2 p (1 - p) / N), p = 1 / (N + 2).
+    """
+    found = mean(gains.mean(axis=0))
+    least = 1.0 / (gains.size + 2)
+    half = normal() * math.sqrt(2 * least * (1 - least) / gains.size)
+    low, high = min(found.low, found.value - half), max(found.high, found.value + half)
+    return clipped(Estimate(value=found.value, low=low, high=high), 0.0, 2.0)
 
 
 def _by_target(game: ShadowGame, gains: Gains) -> list[dict[str, Any]]:
     return [
         {"target": target.row, "group": target.group, "about": target.about, "gains": plain(row),
-         "pg": clipped(mean(row), 0.0, 2.0).to_dict()}
+         "pg": _estimate(row[None, :]).to_dict()}
         for target, row in zip(game.targets, gains, strict=True)
     ]  # fmt: skip
