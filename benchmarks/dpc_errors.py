@@ -45,7 +45,7 @@ KENDALL_5 = {
     5.0: "Q1 118/2360 345/6813 1018/30001 1325/30897   Q2 14/173 30/554 90/4151 189/28519",
 }
 PAPER_6 = {0.25: "Q1 357/3419, Q2 68/6421 (100%)", 5.0: "Q1 41/179, Q2 27/5882 (100%)"}
-AS_PUBLISHED: dict[str, Any] = {"margins": "raw", "shrink": 0.0, "rounds": 0}
+AS_PUBLISHED: dict[str, Any] = {"margins": "raw", "shrink": 0.0, "rounds": 0, "projection": "plain"}
 
 
 class Answers:
@@ -139,6 +139,7 @@ VARIANTS: tuple[tuple[str, bool, dict[str, Any]], ...] = (
         True,
         {"method": "dpc-laplace", "accounting": "advanced", **AS_PUBLISHED},
     ),
+    ("cop as published", True, {"method": "cop", "rounds": 0, "projection": "plain"}),
     ("cop", True, {"method": "cop", "rounds": 0}),
     ("cop-ID", True, {"method": "cop-id"}),
     ("cop-1", True, {"method": "cop-1"}),
@@ -163,9 +164,11 @@ def references(data: Adult, real: Answers, triples: np.ndarray, runs: int) -> No
         print(f"  {'no-cor':34} {label.upper()} {profile(getattr(real, label), [answers])}")
     share = ones / data.rows
     chance = np.sqrt(2 / np.pi) * np.sqrt(data.rows * share * (1 - share)).mean()
+    half, root = math.sqrt(2 / math.pi), math.sqrt(len(real.q1))
     print(
-        f"floors of Q1: the paper's noise alone {math.sqrt(2 / math.pi) * sigma[tables]:.0f} "
-        f"(sigma {sigma[tables]:.1f}), chance of {data.rows:,} drawn rows alone {chance:.0f}"
+        f"floors of Q1: the paper's noise alone, not cut at 0, averages {half * sigma[tables]:.0f} +- "
+        f"{math.sqrt(1 - half**2) * sigma[tables] / root:.1f} in a run (Gauss, sigma {sigma[tables]:.1f}) and "
+        f"{scale[tables]:.0f} +- {scale[tables] / root:.1f} (Lap); chance of {data.rows:,} drawn rows alone {chance:.0f}"
     )
 
 

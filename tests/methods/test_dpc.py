@@ -118,9 +118,10 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_tables_still_give_rows(name):
+@pytest.mark.parametrize("projection", ["weighted", "plain"])
+def test_hostile_tables_still_give_rows(name, projection):
     table, options = HOSTILE[name]
-    model = fitted(table, **options)._stored.model
+    model = fitted(table, projection=projection, **options)._stored.model
     assert np.isfinite(model.corr).all() and np.isfinite(model.offsets).all()
     rows = model.simulate(200, np.random.default_rng(0))
     assert rows.min() >= 0 and (rows.max(axis=0) < [5, 100, 2]).all()
@@ -167,10 +168,18 @@ def test_raw_margins_are_those_of_the_paper():
 
 @pytest.mark.parametrize(
     "options",
-    [{"bins": 1}, {"accounting": "hope"}, {"budget": 0.5}, {"shrink": -1}, {"rounds": 0.5}, {"margins": "x"}],
+    [
+        {"bins": 1},
+        {"accounting": "hope"},
+        {"budget": 0.5},
+        {"shrink": -1},
+        {"rounds": 0.5},
+        {"margins": "x"},
+        {"projection": "x"},
+    ],
 )
 def test_options_outside_the_rules_are_refused(options):
-    with pytest.raises(UsageError, match=r"bins|accounting|budget|shrink|rounds|margins"):
+    with pytest.raises(UsageError, match=r"bins|accounting|budget|shrink|rounds|margins|projection"):
         DPC_GAUSS.read_options(options)
 
 

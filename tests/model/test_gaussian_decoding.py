@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from sklar.model.gaussian_decoding import Decoding, score_weights
 from sklar.model.gaussian_kernels import lead, pick
 from sklar.model.gaussian_offsets import fit_offsets
-from sklar.model.gaussian_onehot_fit import fit_onehot
+from sklar.model.gaussian_onehot_fit import fit_onehot, latent_correlations, plain_correlations
 from sklar.model.gaussian_scores import lay_out_scores
 from sklar.model.margin import margin_from_dense
 
@@ -86,6 +87,25 @@ def test_rounds_meet_the_pairs_and_settle():
         assert errors[12, seed].max() < 0.009
         # More rounds do not undo what fewer reached: the steps shrink.
         assert errors[12, seed].mean() < 1.1 * errors[3, seed].mean()
+
+
+def test_plain_correlations_are_those_of_the_paper():
+    """Values of one column exclude each other, one that never occurs tells nothing, all others are as they were."""
+    codes, sizes = people()
+    codes = np.where(codes == 3, 2, codes)  # the last value of the first column never occurs
+    layout = lay_out_scores(sizes)
+    hot = (codes[:, layout.owner] == layout.value).astype(np.float64)
+    p, joint = np.clip(hot.mean(axis=0), 1e-9, 1), hot.T @ hot / len(codes)
+    plain = plain_correlations(layout, p, ndtri(p), joint + 1e-6)
+    dead = np.flatnonzero(p == 1e-9)
+    assert len(dead) and np.abs(np.delete(plain[dead], dead, axis=1)).max() == 0
+    alive = p > 1e-9
+    same = (layout.owner[:, None] == layout.owner) & ~np.eye(len(p), dtype=bool)
+    assert (plain[np.ix_(alive, alive)][same[np.ix_(alive, alive)]] < -0.99).all()
+    apart = (~same & ~np.eye(len(p), dtype=bool))[np.ix_(alive, alive)]
+    ours = latent_correlations(layout, ndtri(p), joint + 1e-6)
+    np.testing.assert_allclose(plain[np.ix_(alive, alive)][apart], ours[np.ix_(alive, alive)][apart], atol=1e-9)
+    np.testing.assert_array_equal(plain, plain.T)
 
 
 def test_weights_of_scores_are_densities():

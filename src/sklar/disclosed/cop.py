@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,9 @@ import numpy.typing as npt
 from sklar.disclosed.method import DisclosedMethod
 from sklar.disclosed.metrics.table import ExactTable
 from sklar.errors import UsageError
+from sklar.methods.dpc import Projection
 from sklar.methods.dpc_tables import Counted, estimates, first_codes, fit_counted, score_probabilities, value_margins
+from sklar.methods.dpcopula import require_listed
 from sklar.methods.dpcopula_margins import public_bins
 from sklar.model.gaussian_decoding import Decoding, fit_decoding
 from sklar.model.gaussian_nearest import clipped_correlation
@@ -34,22 +37,27 @@ class Options:
     Attributes:
         bins: Columns with more value cells are cut into this many equal runs of them.
         rounds: Rounds of moving correlations until decoded rows have the observed pairs; 0 for the binary table.
+        projection: "weighted": the correlation matrix that is nearest in probabilities of pairs; "plain": nearest in
+            its entries, as in the paper. Only `cop` has use for it.
     """
 
     bins: int = 32
     rounds: int = 3
+    projection: Projection = "weighted"
 
     def __post_init__(self) -> None:
         for name, low, high in (("bins", 2, 4096), ("rounds", 0, 100)):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise UsageError(f"{name} must be a whole number between {low} and {high}; {value!r} was given")
+        require_listed("projection", self.projection, get_args(Projection))
 
 
 def fit_cop(table: ExactTable, options: Options, rng: np.random.Generator) -> OneHotModel:
     """The Gaussian copula over values behind the exact tables of all pairs."""
     counted = exact_counted(table, options.bins)
-    return fit_counted(counted, "pooled", 0.0, Decoding(rounds=options.rounds), rng)
+    decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
+    return fit_counted(counted, "pooled", 0.0, decoding, rng)
 
 
 def fit_identity(table: ExactTable, options: Options, rng: np.random.Generator) -> OneHotModel:

@@ -35,6 +35,7 @@ from sklar.release.requests import PairTables, RecodedTable
 from sklar.schema.table import Schema
 
 Accounting = Literal["exact", "classic", "advanced", "basic"]
+Projection = Literal["weighted", "plain"]
 HISTOGRAMS = "histograms"
 PAIRS = "tables of pairs"
 
@@ -53,6 +54,8 @@ class Options:
             made to agree; "raw": each from its own noisy table alone, as in the paper.
         shrink: How strongly dependence that noise may have made is drawn to independence; 0 as in the paper.
         rounds: Rounds of moving correlations until decoded rows have the wanted pairs; 0 for none.
+        projection: "weighted": the correlation matrix that is nearest in probabilities of pairs; "plain": nearest in
+            its entries, as in the paper.
     """
 
     bins: int = 32
@@ -61,10 +64,12 @@ class Options:
     margins: Margins = "pooled"
     shrink: float = 1.0
     rounds: int = 3
+    projection: Projection = "weighted"
 
     def __post_init__(self) -> None:
         require_listed("accounting", self.accounting, get_args(Accounting))
         require_listed("margins", self.margins, get_args(Margins))
+        require_listed("projection", self.projection, get_args(Projection))
         if isinstance(self.bins, bool) or not isinstance(self.bins, int) or not 2 <= self.bins <= 4096:
             raise UsageError(f"bins must be a whole number between 2 and 4096; {self.bins!r} was given")
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= 100:
@@ -172,7 +177,8 @@ def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generato
         counts = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
     rows = None if door.rows is None else float(max(door.rows, 1))
     counted = Counted(schema=door.schema, bins=bins, histograms=histograms, counts=counts, std=noise.std, rows=rows)
-    return fit_counted(counted, options.margins, options.shrink, Decoding(rounds=options.rounds), rng)
+    decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
+    return fit_counted(counted, options.margins, options.shrink, decoding, rng)
 
 
 def fit_gauss(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:

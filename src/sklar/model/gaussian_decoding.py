@@ -35,11 +35,14 @@ class Decoding:
         rows: Rows simulated in each round.
         rounds: Rounds that compare decoded pairs with their targets and move the correlations.
         last_rows: Rows simulated for the last offsets, which decide the margins.
+        weighted: Whether correlation matrices are near if the probabilities of pairs are (see `score_weights`). If not,
+            all correlations count alike, those of two values of one column included, as in the paper.
     """
 
     rows: int = 50_000
     rounds: int = 3
     last_rows: int = 100_000
+    weighted: bool = True
 
 
 def fit_decoding(
@@ -66,7 +69,8 @@ def _rounds(
         model = _with_offsets(model, layout, p, scores)
         move = _move(model, joint, _decoded_pairs(model, layout, scores), scores.shape[1])
         aim = model.corr + np.where(free, 0.0, move / (1 + t / 2))
-        corr = nearest_correlation(aim, tolerance=ROUGH, weights=score_weights(-model.thresholds))
+        weights = score_weights(-model.thresholds) if decoding.weighted else None
+        corr = nearest_correlation(aim, tolerance=ROUGH, weights=weights)
         model = replace(model, corr=corr)
     return _with_offsets(model, layout, p, _simulated(model, decoding.last_rows, rng))
 

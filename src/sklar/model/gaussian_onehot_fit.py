@@ -43,9 +43,11 @@ def fit_onehot(
     """
     p = np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     scores = _normal_scores(p)
-    wanted = latent_correlations(layout, scores, joint)
-    free = layout.owner[:, None] == layout.owner
-    corr = nearest_correlation(wanted, free=free, rounds=1, tolerance=ROUGH, weights=score_weights(scores))
+    if decoding.weighted:
+        wanted, free = latent_correlations(layout, scores, joint), layout.owner[:, None] == layout.owner
+        corr = nearest_correlation(wanted, free=free, rounds=1, tolerance=ROUGH, weights=score_weights(scores))
+    else:
+        corr = nearest_correlation(plain_correlations(layout, p, scores, joint), tolerance=ROUGH)
     model = onehot_model(layout, p, corr, margins, groups, rows_estimate)
     return fit_decoding(model, layout, p, joint, decoding, rng) if max(layout.sizes) > 2 else model
 
@@ -79,6 +81,19 @@ def latent_correlations(layout: Layout, scores: Floats, joint: Floats) -> Floats
             matrix[low:high, low:high] = -1.0 / (high - low - 1)
     np.fill_diagonal(matrix, 1.0)
     return matrix
+
+
+def plain_correlations(layout: Layout, p: Floats, scores: Floats, joint: Floats) -> Floats:
+    """Correlations of all scores as in the paper: also of values of one column, whose joint probability is 0.
+
+    A value without rows, or with all of them, tells nothing and is correlated with none.
+    """
+    matrix = np.eye(len(scores))
+    telling = np.flatnonzero((p > LEAST_PROBABILITY) & (p < 1 - LEAST_PROBABILITY))
+    first, second = (telling[at] for at in np.triu_indices(len(telling), 1))
+    both = np.where(layout.owner[first] == layout.owner[second], 0.0, joint[first, second])
+    matrix[first, second] = solve_latent_corr(scores[first], scores[second], both)
+    return matrix + np.triu(matrix, 1).T
 
 
 def _normal_scores(p: Floats) -> Floats:
