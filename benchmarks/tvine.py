@@ -1,6 +1,6 @@
 """Vines without noise: fits beside pyvinecopulib's own, the cost of a sweep, and what forests learn from each level.
 
-    python -m benchmarks.tvine [support2] [large] [utility]
+    python -m benchmarks.tvine [support2] [large] [utility] [utility-simulated] [utility-support2]
 
 Both engines run in one process, on the same columns, families and criterion. Times are processor time.
 """
@@ -19,6 +19,11 @@ from sklar.disclosed.vines.fit import fit_rvine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = (1, 5, 10, 15, 20, 25)
+UTILITY: dict[str, tuple[str, str, list[str], float]] = {
+    "simulated": ("real_data_I_d20.csv", "real_data_I_d20_test.csv", ["X1"], 0.3),
+    "SUPPORT2": ("real_support2_small.csv", "test_support2_small.csv", ["totcst", "crea"], 0.6),
+}
+"""Training and test file, sensitive columns and threshold of association of each table."""
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -69,30 +74,76 @@ def large() -> None:
 
 
 def utility(sets: int = 20) -> None:
-    """Forests trained on synthetic rows, tested on real ones: AUC by probabilities and by 0/1, median over sets."""
-    for name, test, sensitive, threshold in (
-        ("real_data_I_d20.csv", "real_data_I_d20_test.csv", ["X1"], 0.3),
-        ("real_support2_small.csv", "test_support2_small.csv", ["totcst", "crea"], 0.6),
-    ):
-        _utility(DATA / name, DATA / test, sensitive, threshold, sets)
+    """Forests trained on synthetic rows, tested on real ones, at every candidate level; three fits of the same rows.
+
+    "row-wise" is pyvinecopulib's fit, "fast" ours, of one published form: same order, margins, families and sampler.
+    "by response" is the default, a vine for each value of the response. Set s of each has the seed s.
+    """
+    for name in UTILITY:
+        _utility(name, sets)
 
 
-def _utility(train: Path, test: Path, sensitive: list[str], threshold: float, sets: int) -> None:
+def _utility(name: str, sets: int) -> None:
     import pandas as pd
 
-    import sklar
-    from sklar.pipeline.levels import at_level, candidate_levels
+    from sklar.pipeline.levels import candidate_levels
 
-    rows, unseen = pd.read_csv(train), pd.read_csv(test)
-    print(train.name, "real:", _scores(rows, unseen, 0))
-    for split in (True, False):
-        model = sklar.fit(rows, _schema(rows), method="tvine", no_guarantee=True, target="Y", sensitive=sensitive,
-                          threshold=threshold, conditional_root=split)  # fmt: skip
-        for level in candidate_levels(model):
-            cut = at_level(model, level)
-            found = [_scores(cut.sample(len(rows), seed=s).to_pandas(), unseen, s) for s in range(sets)]
-            median = np.median(found, axis=0)
-            print(f"  conditional_root={split}, level {level}: {median[0]:.3f} and {median[1]:.3f}", flush=True)
+    train, test, sensitive, threshold = UTILITY[name]
+    rows, unseen = pd.read_csv(DATA / train), pd.read_csv(DATA / test)
+    print(f"{name}, {sets} sets, AUC by probabilities and by 0/1; real rows: {_told(_real(rows, unseen))}", flush=True)
+    common: dict[str, Any] = {"target": "Y", "sensitive": sensitive, "threshold": threshold}
+    fast, quick = timed(lambda: _fit(rows, **common, conditional_root=False))
+    slow, long = timed(lambda: _row_wise(rows, fast, common))
+    split, parts = timed(lambda: _fit(rows, **common))
+    print(f"  fits: row-wise {long:.1f} s CPU, fast {quick:.1f}, by response {parts:.1f}", flush=True)
+    for level in candidate_levels(fast):
+        scores = {"row-wise": slow, "fast": fast, "by response": split}
+        found = {what: _median(model, level, len(rows), unseen, sets) for what, model in scores.items()}
+        line = ", ".join(f"{what} {_told(score)}" for what, score in found.items())
+        print(f"  level {level}: {line}; fast - row-wise {found['fast'][0] - found['row-wise'][0]:+.3f}", flush=True)
+
+
+def _fit(rows: Any, **options: Any) -> Any:
+    import sklar
+
+    return sklar.fit(rows, _schema(rows), method="tvine", no_guarantee=True, **options)
+
+
+def _row_wise(rows: Any, fast: Any, options: dict[str, Any]) -> Any:
+    """The model `fast` with the vine of pyvinecopulib's own fit to the same pseudo-observations, in the same order."""
+    import dataclasses
+
+    from sklar.disclosed.metrics.reading import read_table
+    from sklar.disclosed.vines.columns import vine_columns
+    from sklar.pipeline.fitted import Model
+
+    made = fast.table_model
+    table = read_table(rows, _schema(rows), np.random.default_rng(0), role="real")
+    columns = vine_columns(table, table.names, options["target"])
+    vine = fit_rvine(
+        columns.u, lower=columns.lower, discrete=columns.discrete.tolist(), truncation=made.level, structure="cvine",
+        order=tuple(reversed(made.roots)), threads=1, engine="pyvinecopulib",
+    )  # fmt: skip
+    print(f"  log-likelihood: row-wise {vine.loglik:.0f}, fast {made.vine.loglik:.0f}", flush=True)
+    return Model(dataclasses.replace(fast._stored, model=dataclasses.replace(made, vine=vine)))
+
+
+def _median(model: Any, level: int, rows: int, unseen: Any, sets: int) -> tuple[float, float]:
+    from sklar.pipeline.levels import at_level
+
+    cut = at_level(model, level)
+    found = [_scores(cut.sample(rows, seed=s).to_pandas(), unseen, s) for s in range(sets)]
+    by_chance, by_guess = np.median(found, axis=0)
+    return float(by_chance), float(by_guess)
+
+
+def _real(rows: Any, unseen: Any) -> tuple[float, float]:
+    by_chance, by_guess = np.median([_scores(rows, unseen, seed) for seed in range(5)], axis=0)
+    return float(by_chance), float(by_guess)
+
+
+def _told(scores: tuple[float, float]) -> str:
+    return f"{scores[0]:.3f} / {scores[1]:.3f}"
 
 
 def _schema(rows: Any) -> Any:
@@ -110,11 +161,18 @@ def _scores(rows: Any, unseen: Any, seed: int) -> tuple[float, float]:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.metrics import roc_auc_score
 
-    forest = RandomForestClassifier(200, random_state=seed).fit(rows.drop(columns="Y"), rows["Y"])
+    forest = RandomForestClassifier(100, n_jobs=1, random_state=seed).fit(rows.drop(columns="Y"), rows["Y"])
     chance = forest.predict_proba(unseen.drop(columns="Y"))[:, 1]
     return float(roc_auc_score(unseen["Y"], chance)), float(roc_auc_score(unseen["Y"], chance > 0.5))
 
 
 if __name__ == "__main__":
+    PARTS: dict[str, Callable[[], None]] = {
+        "support2": support2,
+        "large": large,
+        "utility": utility,
+        "utility-simulated": lambda: _utility("simulated", 20),
+        "utility-support2": lambda: _utility("SUPPORT2", 20),
+    }
     for wanted in sys.argv[1:] or ("support2", "large", "utility"):
-        {"support2": support2, "large": large, "utility": utility}[wanted]()
+        PARTS[wanted]()
