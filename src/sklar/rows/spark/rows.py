@@ -21,6 +21,8 @@ from sklar.rows.sources.source import Progress, require_columns
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import connect, read_path, require_pyspark, require_version
 from sklar.rows.spark.faults import on_cluster
+from sklar.rows.spark.footers import Part, parts_to_read
+from sklar.rows.spark.scans import scans_of
 from sklar.rows.spark.watch import watched
 from sklar.schema import Schema
 
@@ -97,6 +99,7 @@ class SparkRows:
         self._exact_rows: int | None = None
         self._partitions = 1
         require_version(self._session)
+        self._parts = self._parts_to_read()
 
     def require_repeatable(self) -> None:
         """A frame can be asked for its rows again and again."""
@@ -122,15 +125,14 @@ class SparkRows:
         from pyspark import StorageLevel  # pyright: ignore[reportMissingImports]
 
         self.passes += 1
-        task = tasks.encoding_task(self.schema, self.null_values)
         level = StorageLevel.MEMORY_AND_DISK if self._to_disk else StorageLevel.MEMORY_ONLY
         rows_at_once = min(max(BATCH_CELLS // max(len(self.schema.modelled), 1), 1024), 1 << 16)
         with self._batches_of(rows_at_once):
-            codes = on_cluster(lambda: self._chosen().mapInArrow(task, tasks.CODES_TYPE).persist(level))
+            codes = on_cluster(lambda: self._encoded().persist(level))
             self._codes = codes  # known before they are made, so that a pass that fails leaves none on the cluster
             counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
         self._partitions = max(len(counts), 1)
-        self._exact_rows = sum(int(row[1]) for row in counts)
+        self._exact_rows = self._agreed(sum(int(row[1]) for row in counts))
 
     def summed(self, job: Job) -> tuple[Counts, ...]:
         """The answers of a job for all rows, added up in a tree of tasks."""
@@ -160,6 +162,28 @@ class SparkRows:
         if self._own_session is not None:
             self._own_session.stop()
             self._own_session = None
+
+    def _parts_to_read(self) -> tuple[Part, ...]:
+        """Parts of Parquet files that tasks may read themselves: none if it takes Spark to know what the rows are."""
+        scans = on_cluster(lambda: scans_of(self._chosen()))
+        return (
+            parts_to_read(scans, self.schema.modelled, self._session.sparkContext.defaultParallelism) if scans else ()
+        )
+
+    def _encoded(self) -> Any:
+        """Codes of all rows, not worked out yet."""
+        if not self._parts:
+            task = tasks.encoding_task(self.schema, self.null_values)
+            return self._chosen().mapInArrow(task, tasks.CODES_TYPE)
+        numbers = self._session.range(0, len(self._parts), 1, len(self._parts))
+        task = tasks.reading_task(self._parts, self.schema, self.null_values)
+        return numbers.mapInArrow(task, tasks.CODES_TYPE)
+
+    def _agreed(self, rows: int) -> int:
+        """The number of rows, which is that of the footers where files were read directly."""
+        if self._parts and rows != sum(piece.rows for part in self._parts for piece in part):
+            raise SourceError("the Parquet files behind the frame do not hold the rows that their footers say")
+        return rows
 
     def _chosen(self) -> Any:
         """The modelled columns; moments as the clock of the session shows them."""

@@ -14,6 +14,8 @@ from sklar.rows.job import Counts, GroupJob, Job
 from sklar.rows.part import CodedPart
 from sklar.rows.sources.source import Source
 from sklar.rows.spark.faults import guarded_task
+from sklar.rows.spark.footers import Part
+from sklar.rows.spark.part_rows import PartRows
 from sklar.rows.table import EncodedRows
 from sklar.schema import Schema
 
@@ -64,12 +66,18 @@ def encoding_task(schema: Schema, null_values: tuple[str, ...]) -> Task:
     """Rows to codes: one blob a batch."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
+        yield from _encoded(TaskRows(batches, schema.modelled), schema, null_values)
 
-        names = schema.modelled
-        rows = EncodedRows(TaskRows(batches, names), schema, null_values=null_values, threads=1)
-        for batch in rows.batches(names):
-            yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
+    return guarded_task(work)
+
+
+def reading_task(parts: Sequence[Part], schema: Schema, null_values: tuple[str, ...]) -> Task:
+    """Numbers of parts of files to the codes of their rows."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from _encoded(PartRows(parts[number], schema.modelled), schema, null_values)
 
     return guarded_task(work)
 
@@ -141,11 +149,19 @@ def add_chunk(totals: dict[tuple[int, int], Counts], key: tuple[int, int], sums:
         totals[key] = more.copy()
 
 
-def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, bytes]]:
+def _encoded(source: Source, schema: Schema, null_values: tuple[str, ...]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    rows = EncodedRows(source, schema, null_values=null_values, threads=1)
+    for batch in rows.batches(schema.modelled):
+        yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
+
+
+def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, memoryview]]:
     for batch in batches:
         rows, codes = batch.column(batch.schema.get_field_index("rows")), batch.column(batch.num_columns - 1)
         for at in range(batch.num_rows):
-            yield rows[at].as_py(), codes[at].as_py()
+            yield rows[at].as_py(), memoryview(codes[at].as_buffer())
 
 
 def _sent(branch: int, answers: Sequence[Counts]) -> Iterator[Any]:
