@@ -90,6 +90,20 @@ def test_a_method_is_attacked_by_fitting_it(folder: Path) -> None:
         (["shadow", "real.csv", "--method", "vine", "--targets", "9999"], "9999 is not in the table"),
         (["shadow", "real.csv", "--method", "vine"], "real rows: samples of 500"),
         (["copies", "real.csv", "synthetic.csv", "--report", "x.html"], ".custodian.html"),
+        (
+            ["copies", "real.csv", "synthetic.csv", "--levels", "1,2"],
+            "takes no --levels: it is for attacks on a method",
+        ),
+        (["copies", "real.csv", "synthetic.csv", "-e", "1"], "takes no -e"),
+        (["all", "real.csv", "synthetic.csv", "--profile", "quick"], "takes no --profile"),
+        (["copies", "real.csv", "synthetic.csv", "--distance", "hamming"], "takes no --distance: it is for other"),
+        (["linkability", "real.csv", "synthetic.csv", "--sensitive", "age"], "takes no --sensitive"),
+        (["copies", "real.csv", "synthetic.csv", "--targets", "3,17"], "--targets is one number"),
+        (["copies", "real.csv", "synthetic.csv", "--targets", "0"], "targets must be a whole number of at least 1"),
+        (["shadow", "real.csv", "synthetic.csv", "--method", "vine"], "SYNTHETIC says nothing"),
+        (["shadow", "real.csv", "--method", "vine", "--holdout", "held.csv"], "--holdout says nothing"),
+        (["shadow", "real.csv", "--method", "vine", "--distance", "both"], "--distance says nothing"),
+        (["shadow", "real.csv", "--method", "vine", "--workers", "0"], "workers must be a whole number of at least 1"),
     ],
 )
 def test_bad_input_is_told(folder: Path, words: list[str], message: str) -> None:

@@ -20,6 +20,7 @@ from sklar.cli.options import (
     reader_options,
 )
 from sklar.cli.progress import step_bar
+from sklar.errors import UsageError
 
 if TYPE_CHECKING:
     from sklar.pipeline.attack import Attack
@@ -99,11 +100,17 @@ def command(
     require_outputs(report, None if json == STANDARD_OUTPUT else json)
     options: dict[str, Any] = {"sensitive": sensitive, "iterations": iterations, "distance": distance}
     kinds = _kinds(kind, sensitive)
+    on_method = method is not None or kind == "shadow"
+    _refuse_idle(
+        kind, kinds, on_method, synthetic=synthetic, holdout=holdout, sensitive=sensitive, epsilon=epsilon,
+        method_option=method_option, levels=levels, targets=targets, iterations=iterations, distance=distance,
+        profile=profile, state=state, workers=workers,
+    )  # fmt: skip
     with step_bar("attacking") as progress:
         common: dict[str, Any] = {
             "seed": seed, "progress": progress, "reader": reader_options(delimiter, encoding, null_value, None),
         }  # fmt: skip
-        if method is not None or kind == "shadow":
+        if on_method:
             fixed = {"epsilon": epsilon, **read_options(method_option, also=("target",))}
             found = [
                 _method(kind, real, schema, method, fixed, levels, targets, profile, state, workers, options, common)
@@ -122,16 +129,57 @@ def _kinds(kind: str, sensitive: list[str] | None) -> tuple[str, ...]:
     return (*ON_TABLES, "attribute") if sensitive else ON_TABLES
 
 
+FLAGS = {"synthetic": "SYNTHETIC", "epsilon": "-e", "method_option": "-O"}
+"""How options are written whose names are not their flags."""
+METHOD_FLAGS = (
+    "sensitive",
+    "epsilon",
+    "method_option",
+    "levels",
+    "targets",
+    "iterations",
+    "profile",
+    "state",
+    "workers",
+)
+TABLE_FLAGS = {
+    "membership": ("targets", "iterations", "distance"), "copies": ("targets",), "linkability": ("targets",),
+    "attribute": ("sensitive",),
+}  # fmt: skip
+"""What each attack on a table takes besides the synthetic table and the hold-out."""
+
+
+def _refuse_idle(kind: str, kinds: tuple[str, ...], on_method: bool, **given: Any) -> None:
+    """An option that would do nothing is refused: whoever gave it expects something of it."""
+    taken = METHOD_FLAGS
+    if not on_method:
+        taken = ("synthetic", "holdout", *(flag for one in kinds for flag in TABLE_FLAGS.get(one, ())))
+    for name, value in given.items():
+        if value is None or name in taken:
+            continue
+        flag = FLAGS.get(name, f"--{name}")
+        if on_method:
+            raise UsageError(
+                f"{flag} says nothing to an attack on a method, which draws tables by itself; leave it out."
+            )
+        elsewhere = any(name in flags for flags in TABLE_FLAGS.values())
+        hint = "it is for other attacks" if elsewhere else "it is for attacks on a method (--method)"
+        raise UsageError(f"the attack '{kind}' takes no {flag}: {hint}; leave it out.")
+
+
 def _table(
     kind: str, real: str, synthetic: str | None, schema: str, holdout: str | None, targets: str | None,
     options: dict[str, Any], common: dict[str, Any],
 ) -> Attack:  # fmt: skip
     from sklar.pipeline.attack import attack
 
-    wanted = {"membership": ("iterations", "distance"), "attribute": ("sensitive",)}.get(kind, ())
-    given = {key: options[key] for key in wanted if options[key] is not None}
-    if targets is not None and kind in ("membership", "copies", "linkability"):
-        given["targets"] = _numbers(targets, "--targets")[0]
+    wanted = TABLE_FLAGS.get(kind, ())
+    given = {key: options[key] for key in wanted if options.get(key) is not None}
+    if targets is not None and "targets" in wanted:
+        found = _numbers(targets, "--targets")
+        if len(found) != 1:
+            raise UsageError(f"--targets is one number of rows for the attack '{kind}'; found {targets}.")
+        given["targets"] = found[0]
     return attack(kind, real, synthetic, schema, holdout, name=synthetic, **given, **common)
 
 

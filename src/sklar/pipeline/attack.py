@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
+from sklar.pipeline.attack_options import refuse_unknown_options, require_seed
 from sklar.sample.rng import substreams
 from sklar.schema.table import Schema
 
@@ -107,9 +107,16 @@ def attack(
         progress: Told what is being computed, and the fraction that is done.
         options: Options of the attack, as targets=500; see docs/attacks.md.
     """
+    require_seed(seed)
     if method is not None or kind == "shadow":
         from sklar.pipeline.attack_method import attack_method
 
+        given = {"synthetic": synthetic, "holdout": holdout, "synthetic_reader": synthetic_reader}
+        idle = [what for what, value in given.items() if value is not None]
+        if idle and method is not None:
+            raise UsageError(
+                f"an attack on a method draws its own tables and rows for control: leave {idle[0]} out, or the method."
+            )
         return attack_method(
             kind, real, schema, method, name=name, seed=seed, reader=reader, progress=progress, options=options
         )
@@ -173,17 +180,6 @@ def attack_kinds() -> tuple[str, ...]:
     from sklar.disclosed.attacks.registry import TABLE_ATTACKS
 
     return tuple(dict.fromkeys((*TABLE_ATTACKS, *METHOD_ATTACKS)))
-
-
-def refuse_unknown_options(
-    kind: str, run: Callable[..., Any], options: Mapping[str, Any], fixed: Sequence[str]
-) -> None:
-    """Options that the attack does not have are refused by name."""
-    known = [p.name for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    listed = [name for name in known if name not in fixed]
-    unknown = [name for name in options if name not in listed]
-    if unknown:
-        raise UsageError(f"the attack '{kind}' has no option '{unknown[0]}'; its options are: {', '.join(listed)}.")
 
 
 def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
-from sklar.pipeline.attack import Attack, refuse_unknown_options
+from sklar.pipeline.attack import Attack
+from sklar.pipeline.attack_options import refuse_unknown_options, require_option
 from sklar.sample.rng import substream
 from sklar.schema.table import Schema
 
@@ -87,7 +88,7 @@ def attack_method(
     if method is None:
         raise UsageError("say which method to attack: method='vine' (--method vine).")
     given = dict(options or {})
-    levels, settings = given.pop("levels", None), dict(given.pop("settings", {}))
+    levels, settings = _popped(kind, given, "levels"), dict(_popped(kind, given, "settings") or {})
     refuse_unknown_options(kind, runs[kind], given, ("seed", "done"))
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     generator = make_generator(facts, method, settings, levels)
@@ -97,6 +98,14 @@ def attack_method(
     tell("done", 1.0)
     told = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))
     return Attack(result=result, rows={"real": exact.total}, schema=facts, name=told)
+
+
+def _popped(kind: str, given: dict[str, Any], name: str) -> Any:
+    """An option of every attack on a method, taken out and looked at."""
+    value = given.pop(name, None)
+    if value is not None:
+        require_option(name, value, on_method=True, kind=kind)
+    return value
 
 
 def make_generator(
@@ -109,7 +118,7 @@ def make_generator(
     if isinstance(method, str):
         disclosed = find_disclosed(method)  # refuses unknown names
         extra = {} if disclosed is None else {"no_guarantee": True}
-        named = tuple(str(level) for level in levels) if levels else ("",)
+        named = tuple(str(level) for level in dict.fromkeys(levels)) if levels else ("",)
         return MethodGenerator(schema=schema, settings={"method": method, **extra, **settings}, levels=named)
     if settings or levels:
         raise UsageError("settings and levels are for methods by name; a generator brings its own.")
@@ -131,7 +140,7 @@ def shadow_attack(
     sensitive: Sequence[str] | str | None = None,
     targets: Sequence[int] | None = None,
     random_targets: int = 5,
-    features: Sequence[str] | None = None,
+    features: Sequence[str] | str | None = None,
     classifier: str = "forest",
     epsilon: float | None = None,
     state: str | PathLike[str] | None = None,
@@ -166,7 +175,7 @@ def shadow_attack(
     from sklar.disclosed.attacks.targets import choose_targets
 
     require_classifier(classifier)
-    chosen = SETS if features is None else tuple(features)
+    chosen = SETS if features is None else (features,) if isinstance(features, str) else tuple(features)
     if not chosen or any(name not in SETS for name in chosen):
         raise UsageError(f"features are any of {', '.join(SETS)}; found {list(chosen)}.")
     sizes = find_profile(SHADOW_PROFILES, profile, dict(changes or {}))

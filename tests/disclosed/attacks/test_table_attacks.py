@@ -143,6 +143,17 @@ def test_without_a_holdout_it_is_said_what_cannot_be_measured(kind: str) -> None
         ("linkability", {"columns": [["age"], ["person"]]}, "not a modelled column"),
         ("singling-out", {"guesses": 0}, "at least 1"),
         ("magic", {}, "there is no attack 'magic'; the attacks are: membership"),
+        ("membership", {"iterations": "5"}, "iterations must be a whole number of at least 1; found '5'"),
+        ("membership", {"iterations": True}, "iterations must be a whole number"),
+        ("membership", {"cells": 2.5}, "cells must be a whole number of at least 2"),
+        ("membership", {"distance": 3}, "distance must be a word"),
+        ("copies", {"targets": [3]}, "targets must be a whole number of at least 1"),
+        ("copies", {"levels": [1]}, "no option 'levels'.*belongs to attacks on a method"),
+        ("singling-out", {"columns": ["age"]}, "columns must be a whole number"),
+        ("linkability", {"columns": ["age", "sex"]}, "columns must be two lists of columns"),
+        ("attribute", {"sensitive": 3}, "sensitive must be a name or a list of names"),
+        ("attribute", {"sensitive": "weight", "tolerance": "a"}, "tolerance must be a number between 0 and 1"),
+        ("attribute", {"sensitive": "weight", "profile": "quick"}, "has no option 'profile'"),
     ],
 )
 def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> None:

@@ -111,7 +111,7 @@ def _closest(
     middle = len(order) // 2
     number = Number(
         name="closest_record",
-        title="chance that a real row is closer to its closest synthetic row than a hold-out row is",
+        title="chance that a real row lies closer to its closest synthetic row than a hold-out row",
         says="Distance to the closest record: numbers in units of their spread, labels equal or not.",
         attack=auc_interval(-mine, -others),
         baseline=exactly(0.5),

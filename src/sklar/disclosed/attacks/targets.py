@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -51,13 +52,13 @@ def choose_targets(
 
 
 def _checked(rows: Sequence[int], total: int) -> list[int]:
-    wrong = [row for row in rows if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < total]
-    if wrong or not rows:
+    wrong = [row for row in rows if isinstance(row, bool) or not isinstance(row, Integral) or not 0 <= row < total]
+    if wrong or not len(rows):
         raise UsageError(
             f"targets are places of rows in the real table, from 0 to {total - 1:,}; "
-            f"{'none was given' if not rows else f'{wrong[0]!r} is not in the table'}."
+            f"{'none was given' if not len(rows) else f'{wrong[0]!r} is not in the table'}."
         )
-    return list(dict.fromkeys(rows))
+    return list(dict.fromkeys(int(row) for row in rows))
 
 
 def _outlying(real: ExactTable, sensitive: Sequence[str]) -> list[tuple[int, str, str]]:
