@@ -168,7 +168,7 @@ def references(data: Adult, real: Answers, triples: np.ndarray, runs: int) -> No
     print(
         f"floors of Q1: the paper's noise alone, not cut at 0, averages {half * sigma[tables]:.0f} +- "
         f"{math.sqrt(1 - half**2) * sigma[tables] / root:.1f} in a run (Gauss, sigma {sigma[tables]:.1f}) and "
-        f"{scale[tables]:.0f} +- {scale[tables] / root:.1f} (Lap); chance of {data.rows:,} drawn rows alone {chance:.0f}"
+        f"{scale[tables]:.0f} +- {scale[tables] / root:.1f} (Lap); chance of drawn rows alone {chance:.0f}"
     )
 
 

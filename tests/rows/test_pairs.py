@@ -6,10 +6,12 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sklar.errors import TableTooLargeError
 from sklar.rows import exact_counts, exact_pair_counts, open_rows, require_pair_room
+from sklar.rows.encode.boolean import packed_flags
 from sklar.rows.pairs import pair_cell_count
 from sklar.schema import Boolean, Integer, Schema
 
@@ -39,3 +41,44 @@ def test_too_many_cells_are_refused_with_names():
     with pytest.raises(TableTooLargeError, match=r"'income' \(40,000\)"):
         require_pair_room(["age", "income"], [40_000, 40_000])
     require_pair_room(["age", "income"], [100, 40_000])
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 65, 300])
+@pytest.mark.parametrize("offset", [0, 1, 8, 13])
+def test_bits_of_arrow_are_taken_as_they_are(rows, offset):
+    flags = np.random.default_rng(rows).random(rows + offset + 5) < 0.6
+    array = pa.array(flags)[offset : offset + rows]
+    expected = np.packbits(flags[offset : offset + rows], bitorder="little")
+    np.testing.assert_array_equal(packed_flags(array), expected)
+    # What lies behind a buffer's last bit need not be zero.
+    dirty = pa.BooleanArray.from_buffers(pa.bool_(), rows, [None, pa.py_buffer(b"\xff" * (rows // 8 + 1))])
+    np.testing.assert_array_equal(packed_flags(dirty), np.packbits(np.ones(rows, bool), bitorder="little"))
+
+
+@pytest.mark.parametrize(
+    "array", [pa.array([True, None]), pa.array([1, 0]), pa.array(["true"]), pa.array([], pa.bool_())]
+)
+def test_other_arrays_are_encoded_one_by_one(array):
+    assert packed_flags(array) is None
+    rows = open_rows(pa.table({"a": array}), Schema({"a": Boolean(missing_value=True)}))
+    (counts,) = exact_counts(rows, [(("a",), None)])
+    assert counts.sum() == len(array) and counts[1] == sum(x is None or x in (True, "true") for x in array.to_pylist())
+
+
+def test_histograms_of_bits_need_no_pass_once_pairs_are_counted(tmp_path):
+    rng, names = np.random.default_rng(1), [f"x{j}" for j in range(5)]
+    table = pa.table({name: rng.random(1_003) < 0.3 for name in names})
+    pq.write_table(table, tmp_path / "bits.parquet")
+    schema, lookups = Schema(dict.fromkeys(names, Boolean())), [np.arange(2, dtype=np.int32)] * 5
+    specs = [((name,), (lookup,)) for name, lookup in zip(names, lookups, strict=True)]
+    rows = open_rows(tmp_path / "bits.parquet", schema, cache_bytes=0)
+    counted = exact_counts(rows, specs)
+    exact_pair_counts(rows, names, lookups)
+    passes = rows.passes
+    told = exact_counts(rows, specs)
+    assert rows.passes == passes
+    np.testing.assert_array_equal(told, counted)
+    np.testing.assert_array_equal(counted, [[(~table[n].to_numpy()).sum(), table[n].to_numpy().sum()] for n in names])
+    flipped = exact_counts(rows, [(("x0",), (np.array([1, 0], dtype=np.int32),)), (("x1",), None)])
+    assert rows.passes == passes + 1
+    np.testing.assert_array_equal(flipped[0], counted[0][::-1])

@@ -170,11 +170,11 @@ def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generato
     """Count all histograms and pairs with this noise, and fit the copula of values."""
     names = tuple(door.schema.modelled)
     bins = tuple(public_bins(door.schema[name], options.bins) for name in names)
+    counts = np.zeros(0, np.int64)
+    if len(names) > 1:  # first, since bits that are counted in pairs need not be read again for the histograms
+        counts = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
     ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, bins, strict=True)]
     histograms = tuple(noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS))
-    counts = np.zeros(0, np.int64)
-    if len(names) > 1:
-        counts = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
     rows = None if door.rows is None else float(max(door.rows, 1))
     counted = Counted(schema=door.schema, bins=bins, histograms=histograms, counts=counts, std=noise.std, rows=rows)
     decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")

@@ -1,4 +1,4 @@
-"""Counting pairs of features with two codes each by their bits: one AND and one bit count serve 64 rows."""
+"""Counting features with two codes by their bits, and pairs of them: one AND and one bit count serve 64 rows."""
 
 from __future__ import annotations
 
@@ -85,6 +85,50 @@ def binary_work(plan: Plan) -> BinaryWork | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SinglesWork:
+    """Tables of one feature of two codes each.
+
+    Attributes:
+        plan: What is counted.
+        tables: The plan's tables of one such feature.
+        ones: For each of them, number of rows where the feature has code 1.
+        rows: Number of rows so far, in an array of one.
+    """
+
+    plan: Plan
+    tables: tuple[int, ...]
+    ones: Counts
+    rows: Counts
+
+    def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Add a batch of rows; too quick a work to be shared out."""
+        from sklar.rows.kernels.bits import count_ones
+
+        place = {name: at for at, name in enumerate(self.plan.columns)}
+        for at, table in enumerate(self.tables):
+            feature = self.plan.features[self.plan.tables[table][0]]
+            self.ones[at] += count_ones(_bits_of(batch, place[feature.column], feature))
+        self.rows[0] += batch.rows
+
+    def counts(self) -> dict[int, Counts]:
+        """The tables so far."""
+        return {t: np.array([self.rows[0] - n, n]) for t, n in zip(self.tables, self.ones, strict=True)}
+
+
+def singles_work(plan: Plan, tables: Sequence[int]) -> SinglesWork | None:
+    """The work for those of the tables that have one feature of two codes, as it stands in the rows."""
+    chosen = tuple(t for t in tables if len(plan.tables[t]) == 1 and _is_bits(plan.features[plan.tables[t][0]]))
+    if not chosen:
+        return None
+    zeros = np.zeros(len(chosen), dtype=np.int64)
+    return SinglesWork(plan=plan, tables=chosen, ones=zeros, rows=np.zeros(1, dtype=np.int64))
+
+
+def _is_bits(feature: Feature) -> bool:
+    return feature.groups == 2 and feature.lookup is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnesJob:
     """In how many rows each two of the plan's features both have code 1; only entries [i, j] with i <= j are right."""
 
@@ -108,9 +152,25 @@ def exact_ones(rows: Rows, columns: Sequence[str]) -> Counts:
     if any(feature.groups != 2 for feature in plan.features):
         raise UsageError("only columns of exactly two codes can be counted by their bits")
     (ones,) = rows.summed(OnesJob(plan=plan))
+    _known_ones(rows).update(zip((feature.column for feature in plan.features), ones.diagonal().tolist(), strict=True))
     upper = np.triu(ones)
     chosen = np.array(plan.answers, dtype=np.int64)
     return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
+
+
+def known_singles(rows: Rows, plan: Plan) -> tuple[Counts, ...] | None:
+    """The plan's tables, if all are of one feature of two codes and the pairs counted before have told them."""
+    known = _known_ones(rows)
+    features = [plan.features[axes[0]] for axes in plan.tables if len(axes) == 1]
+    if len(features) < len(plan.tables) or not all(_is_bits(f) and f.column in known for f in features):
+        return None
+    ones = [known[feature.column] for feature in features]
+    return tuple(np.array([rows.exact_rows - n, n], dtype=np.int64) for n in ones)
+
+
+def _known_ones(rows: Rows) -> dict[str, int]:
+    """Number of rows with code 1 of columns of two codes, kept with rows that can keep it; else nothing is known."""
+    return getattr(rows, "known_ones", {})
 
 
 def _work(plan: Plan, pairs: tuple[int, ...], singles: tuple[int, ...], features: tuple[int, ...]) -> BinaryWork:

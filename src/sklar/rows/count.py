@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.binary import BinaryWork, binary_work
+from sklar.rows.binary import BinaryWork, SinglesWork, binary_work, known_singles, singles_work
 from sklar.rows.job import Rows
 from sklar.rows.part import CodedPart
 from sklar.rows.plan import MAX_BYTES, Plan, TableSpec, plan_counts
@@ -47,7 +47,7 @@ def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX
         One int64 array a table; axis j has as many entries as column j has codes, or its lookup groups.
     """
     plan = plan_counts(rows.schema, specs, max_bytes)
-    found = rows.summed(CountJob(plan=plan))
+    found = known_singles(rows, plan) or rows.summed(CountJob(plan=plan))
     given: set[int] = set()
     answers: list[Counts] = []
     for answer in plan.answers:
@@ -61,8 +61,10 @@ def _count_plan(rows: CodedPart, plan: Plan) -> dict[int, Counts]:
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
     derived = _derivable(plan, done)
-    works: list[BinaryWork | TallyWork] = [binary] if binary else []
-    works += tally_works(plan, [t for t in range(len(plan.tables)) if t not in done and t not in derived])
+    rest = [t for t in range(len(plan.tables)) if t not in done and t not in derived]
+    singles = singles_work(plan, rest)
+    works: list[BinaryWork | SinglesWork | TallyWork] = [work for work in (binary, singles) if work is not None]
+    works += tally_works(plan, [t for t in rest if singles is None or t not in singles.tables])
     with ThreadPoolExecutor(rows.threads) as pool:
         for batch in rows.batches(plan.columns):
             for work in works:

@@ -99,8 +99,12 @@ class _Features:
     def _recoded_number(self, column: str, lookup: Lookup) -> int:
         key = (column, _digest(lookup, self._digests))
         if key not in self._recoded:
-            self.listed.append(_feature(self.schema, column, lookup))
-            self._recoded[key] = len(self.listed) - 1
+            feature = _feature(self.schema, column, lookup)
+            if np.array_equal(lookup, np.arange(len(lookup))):  # nothing is recoded
+                self._recoded[key] = self._plain_number(column)
+            else:
+                self.listed.append(feature)
+                self._recoded[key] = len(self.listed) - 1
         return self._recoded[key]
 
 

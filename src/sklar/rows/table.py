@@ -16,13 +16,14 @@ from sklar.errors import SourceError
 from sklar.rows.batch import CodeBatch, Codes, PackedBits, packed
 from sklar.rows.blob import column_bytes
 from sklar.rows.encode import encoder_of
+from sklar.rows.encode.boolean import packed_flags
 from sklar.rows.job import GroupJob, Job, Rows, added
 from sklar.rows.keeping import KeptCodes
 from sklar.rows.part import CodedPart
 from sklar.rows.sources import Progress, Source, open_source
 from sklar.rows.sources.ahead import read_ahead
 from sklar.rows.spill import private_folder
-from sklar.schema import Column, Schema
+from sklar.schema import Boolean, Column, Schema
 
 FILE_CACHE_BYTES = 384 << 20
 """Codes of a file are kept up to this size, so that a fit from a file stays well below 1 GB."""
@@ -104,6 +105,9 @@ class EncodedRows(CodedPart):
         null_values: Texts that stand for null, besides the empty one.
         kept: Where codes are kept for later passes; None to read the source for every pass.
         threads: Number of threads, by default one for each usable core.
+
+    Attributes:
+        known_ones: Number of rows with code 1 of columns of two codes, as far as it is known: private, like the codes.
     """
 
     def __init__(
@@ -120,6 +124,7 @@ class EncodedRows(CodedPart):
         self._encoders: dict[Column, Callable[[Any], Codes | PackedBits]] = {}
         self._whole = False
         self._exact_rows: int | None = source.known_rows
+        self.known_ones: dict[str, int] = {}
 
     def __enter__(self) -> EncodedRows:
         return self
@@ -129,6 +134,7 @@ class EncodedRows(CodedPart):
 
     def close(self) -> None:
         """Forget the codes; those on disk vanish."""
+        self.known_ones = {}
         if self._kept is not None:
             self._kept.close()
             self._whole = False
@@ -241,7 +247,7 @@ class EncodedRows(CodedPart):
         """Prepared once for all columns that are described alike."""
         column = self.schema[name]
         if column not in self._encoders:
-            self._encoders[column] = _compact(column.size, encoder_of(column, self._null_values))
+            self._encoders[column] = _compact(column, encoder_of(column, self._null_values))
         return self._encoders[column]
 
 
@@ -262,6 +268,13 @@ def _finished(rows: int, parts: list[Future[Any]]) -> CodeBatch:
     return CodeBatch(rows=rows, columns=tuple(codes for part in parts for codes in part.result()))
 
 
-def _compact(size: int, encode: Callable[[Any], Codes]) -> Callable[[Any], Codes | PackedBits]:
-    """Columns of two codes are kept as bits."""
-    return encode if size != 2 else lambda array: packed(encode(array))
+def _compact(column: Column, encode: Callable[[Any], Codes]) -> Callable[[Any], Codes | PackedBits]:
+    """Columns of two codes are kept as bits; those of Arrow's booleans are taken as they are."""
+    if column.size != 2:
+        return encode
+
+    def compact(array: Any) -> PackedBits:
+        bits = packed_flags(array) if isinstance(column, Boolean) else None
+        return packed(encode(array)) if bits is None else PackedBits(rows=len(array), data=bits)
+
+    return compact

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
 from sklar.rows.encode.text import Text, text_of, valid_of
@@ -34,6 +35,27 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
         return codes_of_words(_stripped(text_of(array)), words, missing, missing)
 
     return encode
+
+
+def packed_flags(array: Any) -> npt.NDArray[np.uint8] | None:
+    """The bits of an Arrow array of booleans without nulls, the first in the lowest place, zeros beyond the last.
+
+    None for any other array. Arrow's bits are packed already: no byte a value in between.
+    """
+    import pyarrow as pa
+
+    if not isinstance(array, pa.Array) or not pa.types.is_boolean(array.type) or array.null_count or not len(array):
+        return None
+    shift, size = array.offset % 8, -(-len(array) // 8)
+    whole = np.frombuffer(array.buffers()[1], dtype=np.uint8)[array.offset // 8 :]
+    bits = whole[:size].copy()
+    if shift:
+        bits >>= shift
+        rest = whole[1 : size + 1]
+        bits[: len(rest)] |= rest << (8 - shift)
+    if len(array) % 8:
+        bits[-1] &= (1 << len(array) % 8) - 1
+    return bits
 
 
 def _flags(array: Any) -> Codes | None:

@@ -1,4 +1,4 @@
-"""How many rows have both of two bits set, for all pairs of many bit rows at once."""
+"""How many rows have a bit set, or both of two bits for all pairs of many bit rows at once."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -27,6 +27,15 @@ def _popcount(typing_context: Any, word: Any) -> Any:
 
 
 popcount: Any = _popcount
+
+
+@njit(nogil=True, cache=True)
+def count_ones(data):
+    """Number of bits set in bytes."""
+    total = np.uint64(0)
+    for byte in data:
+        total += popcount(np.uint64(byte))
+    return np.int64(total)
 
 
 @njit(nogil=True, cache=True)
