@@ -1,8 +1,10 @@
-"""Attacks measured: `python -m benchmarks.attacks [adult] [overfitted] [simulated] [support2] [support2-attribute]`.
+"""Attacks measured: `python -m benchmarks.attacks [adult] [overfitted] [simulated] [simulated-gain] [support2] ...`.
 
 adult: Monte Carlo membership on Adult, 500 targets, 32,000 synthetic rows, 50 iterations (goal: 30 s).
 overfitted: bootstrap copies with small jitter are caught, `independent` at epsilon 1 is not.
-simulated: attribute inference per truncation level of tvine on the papers' simulated table.
+strangers: generators that nobody would publish, and one that somebody might: verdicts of three attacks.
+simulated: attribute inference per truncation level of tvine on the papers' simulated table (`--selection bic`).
+simulated-gain: privacy gain per truncation level of tvine there, three targets of the paper, smaller profile.
 support2, support2-attribute: shadow models and attribute inference against tvine at the papers' parameters (goals: 10
 and 3 min); `--level N` (default 1), `--profile quick`.
 """
@@ -59,10 +61,20 @@ def independent(table: Any, rows: int, seed: int) -> pd.DataFrame:
 def copier(table: Any, rows: int, seed: int) -> pd.DataFrame:
     """Bootstrap copies, every number moved by 1% of its spread."""
     rng, real = np.random.default_rng(seed), as_frame(table)
-    out = real.iloc[rng.integers(len(real), size=rows)].reset_index(drop=True)
+    return jittered(real.iloc[rng.integers(len(real), size=rows)].reset_index(drop=True), rng)
+
+
+def every_row_once(table: Any, rows: int, seed: int) -> pd.DataFrame:
+    """All real rows, numbers moved as above, over and over until there are enough."""
+    rng, real = np.random.default_rng(seed), as_frame(table)
+    order = np.concatenate([rng.permutation(len(real)) for _ in range(-(-rows // len(real)))])[:rows]
+    return jittered(real.iloc[order].reset_index(drop=True), rng)
+
+
+def jittered(out: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     for name in out.select_dtypes("number"):
         if out[name].nunique() > 2:
-            out[name] = out[name] + rng.normal(0, 0.01 * out[name].std(), rows)
+            out[name] = out[name] + rng.normal(0, 0.01 * out[name].std(), len(out))
     return out
 
 
@@ -99,6 +111,7 @@ def overfitted() -> None:
     some = real[:2_000]
     runs: list[tuple[str, Any, dict[str, Any]]] = [
         ("copies, tables of the size of the fit", copier, {"workers": 1}),
+        ("every row once, tables of the size of the fit", every_row_once, {"workers": 1}),
         ("copies, tables five times as large", copier, {"workers": 1, "changes": {"synthetic": 1_000}}),
         ("independent, epsilon 1", "independent", {"settings": {"epsilon": 1.0, "repair": "clip"}}),
     ]
@@ -109,6 +122,20 @@ def overfitted() -> None:
             )
         print(f"shadow models, quick profile, {name}: {clock.wall:.0f} s")
         tell(found)
+
+
+def strangers() -> None:
+    from benchmarks.strangers import GENERATORS
+
+    people = frame("adult.csv").sample(frac=1, random_state=0).reset_index(drop=True)
+    schema = confirmed(sklar.draft_schema(people))
+    real, held, some = people[:2_000], people[2_000:4_000], people[:1_000]
+    for name, method in GENERATORS.items():
+        print(f"{name}, 2,000 real rows, 8,000 synthetic ones; shadow models on 1,000 rows, quick profile")
+        synthetic = method(real, 8_000, 3)
+        tell(sklar.attack("membership", real, synthetic, schema, held, iterations=10))
+        tell(sklar.attack("copies", real, synthetic, schema, held))
+        tell(sklar.attack("shadow", some, None, schema, method=method, profile="quick", sensitive="age", workers=1))
 
 
 def confirmed(schema: sklar.Schema) -> sklar.Schema:
@@ -129,13 +156,28 @@ def simulated() -> None:
     with Clock() as clock:
         found = sklar.attack(
             "attribute", real, None, sklar.draft_schema(real), method="tvine", profile=option("--profile", "paper"),
-            sensitive=["X1", "X6", "X11"], levels=levels, settings=tvine(["X1"]), workers=int(option("--workers", "2")),
+            sensitive=["X1", "X6", "X11"], levels=levels, workers=int(option("--workers", "2")),
+            settings={**tvine(["X1"]), "selection": option("--selection", "aic")},
         )  # fmt: skip
     print(f"simulated table, {len(levels)} levels: {clock.wall:.0f} s ({clock.cpu:.0f} s of processor time)")
     for measure in ("mab", "wcab"):
         for name in ("X1", "X6", "X11"):
             values = " ".join(f"{level}:{found[f'{name}.{measure}[{level}]'].attack.value:.3f}" for level in levels)
             print(f"  {measure} of {name}: {values}")
+
+
+def simulated_gain() -> None:
+    """PG by truncation level: rows 202 and 843 lie at quantiles .01 and .99 of X1, row 123 is one of the random."""
+    real = frame("real_data_I_d20.csv")
+    levels = [int(x) for x in option("--levels", "1,10,16,18,20").split(",")]
+    with Clock() as clock:
+        found = sklar.attack(
+            "shadow", real, None, sklar.draft_schema(real), method="tvine", profile=option("--profile", "quick"),
+            targets=[202, 843, 123], levels=levels, settings=tvine(["X1"]), workers=int(option("--workers", "2")),
+            progress=progress,
+        )  # fmt: skip
+    print(f"simulated table, PG at {len(levels)} levels: {clock.wall:.0f} s ({clock.cpu:.0f} s of processor time)")
+    tell(found)
 
 
 def tvine(sensitive: list[str]) -> dict[str, Any]:
@@ -171,8 +213,8 @@ def progress(what: str, fraction: float) -> None:
 
 
 RUNS = {
-    "adult": adult, "overfitted": overfitted, "simulated": simulated, "support2": support2,
-    "support2-attribute": support2_attribute,
+    "adult": adult, "overfitted": overfitted, "strangers": strangers, "simulated": simulated,
+    "simulated-gain": simulated_gain, "support2": support2, "support2-attribute": support2_attribute,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class AttackResult:
             return (f"{self.title}: nothing could be measured.",)
         if not caught:
             return (f"{self.title}: this attack found nothing beyond chance ({LABEL}).",)
-        return tuple(f"{self.title}: {number.title} {_words(number)} ({LABEL})." for number in caught)
+        return tuple(f"{self.title}: this attack works: {n.title} {_words(n)} ({LABEL})." for n in caught)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
