@@ -63,9 +63,11 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
     """
     if copula.family.name not in SEARCHED:
         return _open(copula.hinv2(_pairs(level, second)))
+    level, second = _open(level), _open(second)
+    if copula.family.name == "frank":
+        return _open(_frank(float(copula.parameters[0, 0]), level, second))
     from scipy.special import ndtr, ndtri
 
-    level, second = _open(level), _open(second)
     goal = ndtri(level)
     corr = np.sin(np.pi / 2 * np.clip(copula.tau, -0.99, 0.99))
     z = corr * ndtri(second) + np.sqrt(1 - corr**2) * goal
@@ -89,6 +91,21 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
         moved = _stepped(x[active], reached, goal[active], copula.pdf(at))
         x[active] = np.where((moved > low[active]) & (moved < high[active]), moved, middle)
     return _open(x)
+
+
+def _frank(theta: float, level: Floats, second: Floats) -> Floats:
+    """The quantile of Frank's copula: h(x, v) = level solved for x, with only positive terms.
+
+    x = -log((a (1 - w) + w exp(-theta)) / (a (1 - w) + w)) / theta with a = exp(-theta v), w = level and theta > 0;
+    for theta < 0, h(x, v) of theta is 1 - h(1 - x, v) of -theta.
+    """
+    if abs(theta) < 1e-6:
+        return level
+    turned = 1 - level if theta < 0 else level
+    size = abs(theta)
+    other = np.exp(-size * second) * (1 - turned)
+    found = -np.log((other + turned * np.exp(-size)) / (other + turned)) / size
+    return 1 - found if theta < 0 else found
 
 
 def _stepped(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
