@@ -24,11 +24,12 @@ import sklar.private.door as door
 import sklar.private.session as session
 from benchmarks.dpc_adult import MANY, adult
 from sklar.rows.kernels.bits import popcount
+from sklar.rows.table import EncodedRows
 
 DELTA = 2.0**-30
 ROWS = 5_240_260
 STEPS: dict[str, list[tuple[Any, str]]] = {
-    "reading": [(session, "open_rows")],
+    "reading": [(session, "open_rows"), (EncodedRows, "keep_codes")],
     "counting": [(door, "exact_counts"), (door, "exact_pair_counts")],
     "noise": [(door, "add_noise_to_all"), (door, "add_noise_to_pairs")],
     "solving": [(onehot_fit, "latent_correlations")],
@@ -46,18 +47,19 @@ CASES: dict[str, tuple[str, float]] = {
 
 
 @contextmanager
-def timed_steps() -> Generator[dict[str, float]]:
-    """Seconds spent in each step; what a step calls of another step counts for that one."""
-    spent, saved, running = dict.fromkeys(STEPS, 0.0), list[tuple[Any, str, Any]](), list[float]()
+def timed_steps() -> Generator[dict[str, np.ndarray]]:
+    """Seconds of wall and CPU time spent in each step; what a step calls of another step counts for that one."""
+    spent, saved = {name: np.zeros(2) for name in STEPS}, list[tuple[Any, str, Any]]()
+    running: list[np.ndarray] = []
 
     def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any, **named: Any) -> Any:
-            start = time.perf_counter()
-            running.append(0.0)
+            start = clocks()
+            running.append(np.zeros(2))
             try:
                 return function(*given, **named)
             finally:
-                whole = time.perf_counter() - start
+                whole = clocks() - start
                 spent[name] += whole - running.pop()
                 if running:
                     running[-1] += whole
@@ -75,27 +77,34 @@ def timed_steps() -> Generator[dict[str, float]]:
             setattr(module, attribute, function)
 
 
+def clocks() -> np.ndarray:
+    """Wall time, and CPU time of all threads, in seconds."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
 def run_case(case: str, rows: int | None, folder: str | None) -> None:
     """Fit and sample as many rows as were given; print the time of each step."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         data, schema, height = MAKERS[case](rows, Path(place))
-        start, cpu = time.perf_counter(), time.process_time()
+        start = clocks()
         with timed_steps() as spent:
             model = sklar.fit(
                 data, schema, method="dpc-gauss", bins=max(MANY, 256), epsilon=0.99, delta=DELTA, neighbours="replace"
             )._stored.model
-        fit = time.perf_counter() - start
+        fit = clocks() - start
         drawn = 0
         while drawn < height:
             drawn += len(model.simulate(min(262_144, height - drawn), np.random.default_rng(drawn)))
-        whole, work = time.perf_counter() - start, time.process_time() - cpu
-    told(case, spent, fit, whole, work, height)
-    limits(model, spent, whole - fit, height)
+        whole = clocks() - start
+        told(case, {name: float(found[0]) for name, found in spent.items()}, fit, whole, height)
+        reading = decoding_seconds(data, height) if isinstance(data, Path) else 0.0
+        limits(model, spent, float((whole - fit)[1]), height, reading)
 
 
-def told(case: str, spent: dict[str, float], fit: float, whole: float, work: float, rows: int) -> None:
+def told(case: str, spent: dict[str, float], fits: np.ndarray, wholes: np.ndarray, rows: int) -> None:
     """The table line of a case."""
     paper, goal = CASES[case]
+    (fit, _), (whole, work) = fits.tolist(), wholes.tolist()
     steps = {**spent, "sampling": whole - fit, "other": fit - sum(spent.values())}
     shares = ", ".join(f"{name} {seconds:.1f} s ({seconds / whole:.0%})" for name, seconds in steps.items())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
@@ -106,18 +115,25 @@ def told(case: str, spent: dict[str, float], fit: float, whole: float, work: flo
     )
 
 
-def limits(model: Any, spent: dict[str, float], sampling: float, rows: int) -> None:
-    """Counting beside a bare loop of popcounts or of tallies, sampling beside bare float32 products."""
+def limits(model: Any, spent: dict[str, np.ndarray], sampling: float, rows: int, reading: float) -> None:
+    """Counting beside a bare loop of popcounts or of tallies, sampling beside bare float32 products; CPU seconds."""
+    counting = float(spent["counting"][1])
     width, columns = len(model.corr), len(model.groups)
     pairs = columns * (columns - 1) // 2
     if all(len(groups) == 2 for groups in model.groups):
         least, what = pairs * rows / 64 / popcounts_per_second(), "bare popcounts"
     else:
         least, what = pairs * rows / tallies_per_second(), "bare tallies"
-    print(f"  counting {spent['counting']:.1f} s, {what} alone {least:.1f} s: ratio {spent['counting'] / least:.1f}")
+    print(f"  CPU: counting {counting:.1f} s, {what} alone {least:.1f} s: ratio {counting / least:.1f}")
+    if reading:
+        ours, least = counting + float(spent["reading"][1]), least + reading
+        print(
+            f"  CPU: reading and counting {ours:.1f} s, one bare reading and these {least:.1f} s: "
+            f"ratio {ours / least:.1f}"
+        )
     product = 2.0 * width * width * rows / flops(width)
     print(
-        f"  sampling {sampling:.1f} s, float32 products alone {product:.1f} s: ratio {sampling / product:.1f}",
+        f"  CPU: sampling {sampling:.1f} s, float32 products alone {product:.1f} s: ratio {sampling / product:.1f}",
         flush=True,
     )
 
@@ -142,39 +158,53 @@ def _tallies(left: np.ndarray, right: np.ndarray, times: int) -> int:
 
 
 def _per_second(work: Callable[[], Any], amount: float) -> float:
-    """Amount of work done a second by all cores together: the best of three."""
+    """Amount of work done in a second of CPU time while all cores are at it: the best of three."""
     cores, best = cpu_count() or 1, 0.0
     with ThreadPoolExecutor(cores) as pool:
         list(pool.map(lambda _: work(), range(cores)))
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             list(pool.map(lambda _: work(), range(cores)))
-            best = max(best, cores * amount / (time.perf_counter() - start))
+            best = max(best, cores * amount / (time.process_time() - start))
     return best
 
 
+def decoding_seconds(path: Path, rows: int) -> float:
+    """CPU seconds of reading a file into Arrow arrays and nothing else, scaled up from its first row groups."""
+    with pq.ParquetFile(path) as file:
+        groups = list(range(min(file.num_row_groups, 4)))
+        some = sum(file.metadata.row_group(g).num_rows for g in groups)
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            for _batch in file.iter_batches(batch_size=1 << 16, row_groups=groups):
+                pass
+            best = min(best, time.process_time() - start)
+    return best * rows / some
+
+
 def popcounts_per_second() -> float:
-    """Words of 64 bits that are anded and counted a second, out of the first-level cache."""
+    """Words of 64 bits that are anded and counted in a second of CPU time, out of the first-level cache."""
     words = np.random.default_rng(0).integers(0, 2**63, (2, 1024)).astype(np.uint64)
     return _per_second(lambda: _popcounts(words[0], words[1], 100_000), 1024 * 100_000)
 
 
 def tallies_per_second() -> float:
-    """Pairs of codes that are added to a table a second, out of the cache."""
+    """Pairs of codes that are added to a table in a second of CPU time, out of the cache."""
     codes = np.random.default_rng(0).integers(0, 32, (2, 1 << 14)).astype(np.uint8)
     return _per_second(lambda: _tallies(codes[0], codes[1], 2_000), 2_000 * (1 << 14))
 
 
 def flops(width: int) -> float:
-    """Float32 operations a second of matrix products of the shape that sampling uses."""
+    """Float32 operations in a second of CPU time, for matrix products of the shape that sampling uses."""
     rng = np.random.default_rng(0)
     left = rng.standard_normal((width, width), dtype=np.float32)
     right = rng.standard_normal((width, max(256, (1 << 23) // width)), dtype=np.float32)
     best = float("inf")
     for _ in range(4):
-        start = time.perf_counter()
+        start = time.process_time()
         left @ right
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return 2.0 * width * width * right.shape[1] / best
 
 
