@@ -48,7 +48,7 @@ class PieceRows(Source):
 
         path, rows = self._piece.stamp.path, 0
         settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
-        chosen = {"row_groups": list(self._piece.groups), "columns": list(columns)}
+        chosen: dict[str, Any] = {"row_groups": list(self._piece.groups), "columns": list(columns)}
         with shielded(f"{self.what} cannot be read", lambda: pq.ParquetFile(path, **settings)) as file:
             # One thread: the cores of an executor belong to its tasks.
             for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False, **chosen):
