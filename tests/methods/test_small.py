@@ -197,7 +197,9 @@ def test_shares_sum_to_one_and_follow_the_noise():
             closed = closing_shares(opened, strength, noise)
             assert closed.rest == pytest.approx(0, abs=1e-12) and closed.star >= opened.star - 1e-12
     assert opening_shares(1.0, target=False).pairs == 0
-    assert closing_shares(opening_shares(0.01, target=True), 0.0, 0.01).class_pairs > 0
+    for noise in (0.01, 0.1, 1.0):
+        assert closing_shares(opening_shares(noise, target=True), 0.0, noise).class_pairs > 0
+        assert closing_shares(opening_shares(noise, target=True), 1.0, noise).class_pairs == 0
     assert ease(0.2, 0.1, 0.05) == 0 and ease(0.01, 0.1, 0.05) == 1
     add, replace = (Unit(neighbours=n) for n in ("add-remove", "replace"))
     allowance = Allowance(measure="rho", amount=0.5)

@@ -13,6 +13,7 @@ from sklar.model.calibration import (
     calibrate,
     cell_matrix,
     empty_calibration,
+    hold_margins,
     log_weights,
     prior_strength,
     weight_ceiling,
@@ -160,3 +161,36 @@ def test_cells_without_particles_get_no_tilt():
     found, _ = calibrate(PARTS, tables, cell_matrix(draft, SCALES, particles))
     assert np.all(found.tables[0].dual.reshape(3, 4)[:, 3] == 0)
     assert found.tables[1].dual[3] == 0
+
+
+def test_margins_hold_on_particles_that_took_no_part_in_the_fit():
+    rng = np.random.default_rng(4)
+    truth = rng.dirichlet(np.ones(4))
+    pair = (np.outer(np.full(3, 1 / 3), truth) + rng.normal(0, 0.02, (3, 4))).ravel()
+    draft = Calibration(
+        partitions=PARTS,
+        tables=(soft((0, 1), pair, 1e-6), soft((1,), truth, 1e-8)),
+        level=0.0,
+        effective=1.0,
+        ceiling=1.0,
+    )
+    few = rng.random((300, 2))
+    fitted, _ = calibrate(PARTS, draft.tables, cell_matrix(draft, SCALES, few))
+    held = hold_margins(fitted, SCALES, rng.random((50_000, 2)))
+
+    fresh = rng.random((200_000, 2))
+    cells = cell_matrix(draft, SCALES, fresh)[1]
+
+    def error(calibration):
+        weights = np.exp(log_weights(calibration, SCALES, fresh))
+        return np.abs(np.bincount(cells, weights, 4) / weights.sum() - truth).sum()
+
+    assert error(held) < 0.3 * error(fitted)
+    assert np.array_equal(held.tables[0].dual, fitted.tables[0].dual)
+
+
+def test_without_tables_of_single_columns_nothing_is_held():
+    draft = Calibration(
+        partitions=PARTS, tables=(soft((0, 1), np.full(12, 1 / 12), 1e-4),), level=0.0, effective=1.0, ceiling=1.0
+    )
+    assert hold_margins(draft, SCALES, np.random.default_rng(0).random((100, 2))) is draft

@@ -45,7 +45,7 @@ def opening_shares(noise: float, target: bool) -> Shares:
         pairs = 0.3 * ease(noise, 0.3, 0.03)
         return Shares(margins=1 - pairs, pairs=pairs)
     moved = ease(noise, 0.07, 0.03)
-    return Shares(margins=0.75 - 0.1 * moved, star=0.25 - 0.1 * moved)
+    return Shares(margins=0.7 - 0.05 * moved, star=0.15)
 
 
 def closing_shares(opened: Shares, strength: float, noise: float) -> Shares:
@@ -58,7 +58,8 @@ def closing_shares(opened: Shares, strength: float, noise: float) -> Shares:
     """
     rest = opened.rest
     if strength < STRONG:
-        return Shares(margins=opened.margins, star=opened.star, pairs=0.4 * rest, class_pairs=0.6 * rest)
+        pairs = 0.4 * ease(noise, 0.07, 0.03) * rest
+        return Shares(margins=opened.margins, star=opened.star, pairs=pairs, class_pairs=rest - pairs)
     pairs = ease(noise, 0.02, 0.008)
     return Shares(margins=opened.margins, star=opened.star + (1 - pairs) * rest, pairs=pairs * rest)
 

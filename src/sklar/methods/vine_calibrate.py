@@ -16,13 +16,15 @@ from sklar.model.calibration import (
     calibrate,
     cell_matrix,
     empty_calibration,
+    hold_margins,
     prior_strength,
 )
 from sklar.model.pool import pool_size
 from sklar.model.vine import Vine
 from sklar.model.vine_sampling import simulate_vine
 
-PARTICLES = 100_000
+PARTICLES = 200_000
+"""Weights are fitted on particles and used on others, so many are needed for each cell of the tables."""
 LEAST_EFFECTIVE = 0.15
 MOST_STRENGTH = 1e6
 TRIAL_PARTICLES = 25_000
@@ -58,14 +60,14 @@ def calibrate_vine(
     draft = soft_tables([*pairs, *others], rows)
     if not draft.tables:
         return Calibrated(calibration=draft, strength=0.0)
-    size = min(PARTICLES, pool_size(draft, PARTICLES, 1.0))
-    particles = simulate_vine(vine, size, rng, stratified=True)
-    cells = cell_matrix(draft, tuple(axis.scale for axis in axes), particles)
+    scales, size = tuple(axis.scale for axis in axes), pool_size(draft, PARTICLES, 1.0)
+    cells = cell_matrix(draft, scales, simulate_vine(vine, size, rng, stratified=True))
     guide = len(pairs) or len(draft.tables)
     strength = prior_strength(draft.tables[:guide], cells[:guide])
     strength = _bearable(draft, cells, strength)
     calibration, _ = calibrate(draft.partitions, _with_strength(draft, strength), cells)
-    return Calibrated(calibration=calibration, strength=strength)
+    held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, stratified=True))
+    return Calibrated(calibration=held, strength=strength)
 
 
 def _with_strength(draft: Calibration, strength: float) -> list[SoftTable]:
