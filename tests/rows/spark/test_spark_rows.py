@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import suppress
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,6 +120,42 @@ def test_a_failing_task_is_repeated_and_counted_once(fault: str, frame: Any, exp
 
     failing = frame.mapInArrow(fail_first, frame.schema)
     assert counts(open_rows(failing, SCHEMA)) == expected
+
+
+def pythons_of_executors() -> list[int]:
+    """Processes that run tasks of the session of this very process."""
+    children: dict[int, list[int]] = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            children.setdefault(int(place.read_text().rsplit(")", 1)[1].split()[1]), []).append(int(place.parent.name))
+    family, found = [os.getpid()], list[int]()
+    for process in family:
+        family += children.get(process, [])
+        with suppress(OSError):
+            found += [process] if b"pyspark.daemon" in Path(f"/proc/{process}/cmdline").read_bytes() else []
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs to see processes")
+def test_executors_that_lose_their_python_fail_in_plain_words_or_count_the_same(
+    spark: Any, path: str, expected: list[Any]
+) -> None:
+    rows = open_rows(spark.read.parquet(path), SCHEMA)
+    rows.keep_codes()
+    ended = pythons_of_executors()
+    assert ended
+    for process in ended:
+        with suppress(ProcessLookupError):  # those of a daemon end with it
+            os.kill(process, signal.SIGKILL)
+    found: list[Any] = []
+    for _ in ended:  # each dead process that Spark still trusts fails one attempt, and it allows four of a task
+        try:
+            found = counts(rows)
+            break
+        except SourceError as error:
+            assert "an executor died" in str(error)
+    assert found == expected
+    rows.close()
 
 
 def test_a_task_that_always_fails_is_told_without_a_cell(frame: Any) -> None:
