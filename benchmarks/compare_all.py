@@ -25,8 +25,8 @@ from typing import Any
 
 from benchmarks.yardstick import harness, to_schema
 from sklar.errors import PeerError
-from sklar.pipeline.compare_peers import Limits, run_peer
-from sklar.pipeline.compare_processes import adopt_orphans
+from sklar.pipeline.comparison.peers import Limits, run_peer
+from sklar.pipeline.comparison.processes import adopt_orphans
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "compare_all.jsonl"

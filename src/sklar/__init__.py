@@ -13,9 +13,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sklar.errors import SklarError
     from sklar.pipeline.attack import Attack, attack
-    from sklar.pipeline.audit import Audit, audit
-    from sklar.pipeline.compare import compare
-    from sklar.pipeline.compare_result import Compared
+    from sklar.pipeline.auditing.audit import Audit, audit
+    from sklar.pipeline.comparison.compare import compare
+    from sklar.pipeline.comparison.result import Compared
     from sklar.pipeline.draft import draft_schema
     from sklar.pipeline.evaluate import Evaluation, evaluate
     from sklar.pipeline.fit import fit
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 _HOMES: dict[str, str] = {
     "AtMost": "sklar.schema",
     "Attack": "sklar.pipeline.attack",
-    "Audit": "sklar.pipeline.audit",
+    "Audit": "sklar.pipeline.auditing.audit",
     "Boolean": "sklar.schema",
     "Category": "sklar.schema",
-    "Compared": "sklar.pipeline.compare_result",
+    "Compared": "sklar.pipeline.comparison.result",
     "Datetime": "sklar.schema",
     "Evaluation": "sklar.pipeline.evaluate",
     "Function": "sklar.schema",
@@ -54,9 +54,9 @@ _HOMES: dict[str, str] = {
     "Real": "sklar.schema",
     "Schema": "sklar.schema",
     "SklarError": "sklar.errors",
-    "compare": "sklar.pipeline.compare",
+    "compare": "sklar.pipeline.comparison.compare",
     "attack": "sklar.pipeline.attack",
-    "audit": "sklar.pipeline.audit",
+    "audit": "sklar.pipeline.auditing.audit",
     "draft_schema": "sklar.pipeline.draft",
     "evaluate": "sklar.pipeline.evaluate",
     "fit": "sklar.pipeline.fit",

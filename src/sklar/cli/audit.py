@@ -38,7 +38,7 @@ def command(
     Example:
       sklar audit independent -e 1 --runs 2000
     """
-    from sklar.pipeline.audit import audit
+    from sklar.pipeline.auditing.audit import audit
 
     relation: Any = neighbours
     with step_bar("auditing") as progress:

@@ -24,7 +24,7 @@ from sklar.cli.options import (
 from sklar.cli.progress import step_bar
 
 if TYPE_CHECKING:
-    from sklar.pipeline.compare_result import Compared
+    from sklar.pipeline.comparison.result import Compared
 
 NAME = "compare"
 
@@ -78,7 +78,7 @@ def command(
       sklar compare public.csv -s people.toml -m vine,independent -e 0.5,1,3 --target income -o comparison
       sklar compare public.csv -s people.toml -e 1 --peer mst='benchmarks/peers/dpmm/run mst' -o comparison
     """
-    from sklar.pipeline.compare import REPORT, compare
+    from sklar.pipeline.comparison.compare import REPORT, compare
 
     require_data(file, sql)
     budgets = numbers(epsilons)
@@ -138,7 +138,7 @@ def _words(text: str | None) -> list[str] | None:
 
 
 def _tell(found: Compared) -> None:
-    from sklar.pipeline.compare_ranks import RULE
+    from sklar.pipeline.comparison.ranks import RULE
 
     show.line(found.notice)
     show.paragraph(found.advice)

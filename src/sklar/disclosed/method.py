@@ -13,7 +13,6 @@ from sklar.methods.method import read_options
 from sklar.model.table import TableModel
 from sklar.schema.table import Schema
 
-
 NOT_PRIVATE = "All its parameters and its number of rows were learned without noise; its file holds them as they are."
 
 

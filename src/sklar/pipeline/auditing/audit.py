@@ -16,7 +16,7 @@ from typing import Any
 from sklar.accounting.unit import Neighbours
 from sklar.errors import NoSignalWarning, UsageError
 from sklar.methods.registry import METHODS, find_method
-from sklar.pipeline.audit_bounds import (
+from sklar.pipeline.auditing.bounds import (
     Bounded,
     claimed_mu,
     epsilon_low,
@@ -25,10 +25,10 @@ from sklar.pipeline.audit_bounds import (
     mu_interval,
     seen_mu,
 )
-from sklar.pipeline.audit_noise import ALL, noise_spreads
-from sklar.pipeline.audit_requests import Codes, Notes
-from sklar.pipeline.audit_statistic import Seen, Side, combined, look
-from sklar.pipeline.audit_tables import PEOPLE, Pair, audit_pairs, audit_schema
+from sklar.pipeline.auditing.noise import ALL, noise_spreads
+from sklar.pipeline.auditing.requests import Codes, Notes
+from sklar.pipeline.auditing.statistic import Seen, Side, combined, look
+from sklar.pipeline.auditing.tables import PEOPLE, Pair, audit_pairs, audit_schema
 from sklar.pipeline.fit import DEFAULT_DELTA, fit
 from sklar.sample.rng import generator
 

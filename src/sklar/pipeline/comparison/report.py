@@ -6,10 +6,10 @@ from dataclasses import asdict
 from statistics import fmean
 
 import sklar
-from sklar.pipeline.compare_plan import System
-from sklar.pipeline.compare_ranks import RULE, interval
-from sklar.pipeline.compare_result import ADVICE, NOTICE, Compared, Measure
-from sklar.pipeline.compare_store import now
+from sklar.pipeline.comparison.plan import System
+from sklar.pipeline.comparison.ranks import RULE, interval
+from sklar.pipeline.comparison.result import ADVICE, NOTICE, Compared, Measure
+from sklar.pipeline.comparison.store import now
 from sklar.report.compare_facts import (
     BudgetFact,
     CompareFacts,

@@ -14,10 +14,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from sklar.pipeline.compare_cell import Bank, read_cell, read_settings, run_cell
-from sklar.pipeline.compare_peers import Limits
-from sklar.pipeline.compare_processes import adopt_orphans, end_all
-from sklar.pipeline.compare_store import Store
+from sklar.pipeline.comparison.cell import Bank, read_cell, read_settings, run_cell
+from sklar.pipeline.comparison.peers import Limits
+from sklar.pipeline.comparison.processes import adopt_orphans, end_all
+from sklar.pipeline.comparison.store import Store
 
 
 class _Voice:

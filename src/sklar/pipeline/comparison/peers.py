@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO
 
 from sklar.errors import PeerError
-from sklar.pipeline.compare_plan import PLACES
-from sklar.pipeline.compare_processes import children, end_all, members
+from sklar.pipeline.comparison.plan import PLACES
+from sklar.pipeline.comparison.processes import children, end_all, members
 
 OUTPUT, PROMISE = "synthetic.parquet", "promise.txt"
 LOG_BYTES = 1_000_000

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import sklar
-from sklar.pipeline.compare_cell import Result, failed
-from sklar.pipeline.compare_peers import Limits
-from sklar.pipeline.compare_plan import Cell, Settings
-from sklar.pipeline.compare_store import Store
+from sklar.pipeline.comparison.cell import Result, failed
+from sklar.pipeline.comparison.peers import Limits
+from sklar.pipeline.comparison.plan import Cell, Settings
+from sklar.pipeline.comparison.store import Store
 
 PATIENCE = 3.0
 """Seconds that a worker has to end its peer and itself."""
@@ -33,8 +33,8 @@ class Worker:
         log = os.open(store.folder / "logs" / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(log, "ab") as messages:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "sklar.pipeline.compare_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=messages, env=_environment(threads), start_new_session=True,
+                [sys.executable, "-m", "sklar.pipeline.comparison.worker"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, env=_environment(threads), start_new_session=True,
             )  # fmt: skip
         self.cell: Cell | None = None
         self.began = 0.0

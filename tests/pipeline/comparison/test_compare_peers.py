@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from sklar.errors import PeerError, UsageError
-from sklar.pipeline.compare_peers import LOG_BYTES, Limits, run_peer, words_of
-from sklar.pipeline.compare_plan import read_peer
-from sklar.pipeline.compare_processes import members
+from sklar.pipeline.comparison.peers import LOG_BYTES, Limits, run_peer, words_of
+from sklar.pipeline.comparison.plan import read_peer
+from sklar.pipeline.comparison.processes import members
 
 TOLD = {"train": "T", "schema": "S", "epsilon": "1", "delta": "0", "rows": "5"}
 

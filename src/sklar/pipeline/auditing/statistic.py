@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.noise import Noise
-from sklar.pipeline.audit_requests import Asked, Codes, exact_cells
+from sklar.pipeline.auditing.requests import Asked, Codes, exact_cells
 from sklar.release.record import Recorded
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums
 from sklar.schema.table import Schema

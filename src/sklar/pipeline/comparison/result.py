@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from sklar.pipeline.compare_plan import Cell, Settings, System
-from sklar.pipeline.compare_ranks import Standing, standings
+from sklar.pipeline.comparison.plan import Cell, Settings, System
+from sklar.pipeline.comparison.ranks import Standing, standings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,7 +148,7 @@ class Compared:
     def html(self, path: str | PathLike[str]) -> None:
         """Write the report, readable by its owner only; the name must end in .custodian.html."""
         from sklar.export.atomic import atomic_file
-        from sklar.pipeline.compare_report import compare_facts
+        from sklar.pipeline.comparison.report import compare_facts
         from sklar.pipeline.evaluate import require_report
         from sklar.report.compare_page import render_comparison
 

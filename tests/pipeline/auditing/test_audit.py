@@ -15,9 +15,9 @@ import sklar.private.door as door_module
 from sklar.accounting.noise import Noise
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
-from sklar.pipeline.audit_bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power, mu_interval
-from sklar.pipeline.audit_statistic import noise_moments
-from sklar.pipeline.audit_tables import audit_pairs, audit_schema
+from sklar.pipeline.auditing.bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power, mu_interval
+from sklar.pipeline.auditing.statistic import noise_moments
+from sklar.pipeline.auditing.tables import audit_pairs, audit_schema
 
 SURE = 1 - 1e-6
 """All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""

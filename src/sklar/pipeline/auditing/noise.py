@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sklar.pipeline.audit_bounds import Bounded, quantile
-from sklar.pipeline.audit_statistic import Seen
+from sklar.pipeline.auditing.bounds import Bounded, quantile
+from sklar.pipeline.auditing.statistic import Seen
 
 ALL = "all tables"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from sklar.errors import BudgetError, UsageError
-from sklar.pipeline.compare_attacks import require_attacks
-from sklar.pipeline.compare_folds import modelled_schema, read_whole, write_folds
-from sklar.pipeline.compare_peers import Limits
-from sklar.pipeline.compare_plan import (
+from sklar.pipeline.comparison.attacks import require_attacks
+from sklar.pipeline.comparison.folds import modelled_schema, read_whole, write_folds
+from sklar.pipeline.comparison.peers import Limits
+from sklar.pipeline.comparison.plan import (
     MAX_FOLDS,
     Cell,
     Settings,
@@ -30,9 +30,9 @@ from sklar.pipeline.compare_plan import (
     require_target,
     require_whole,
 )
-from sklar.pipeline.compare_pool import work_off
-from sklar.pipeline.compare_result import Compared, Row
-from sklar.pipeline.compare_store import Store, now, source_facts, table_hash
+from sklar.pipeline.comparison.pool import work_off
+from sklar.pipeline.comparison.result import Compared, Row
+from sklar.pipeline.comparison.store import Store, now, source_facts, table_hash
 from sklar.sample.rng import seed_entropy
 from sklar.schema.table import Schema
 

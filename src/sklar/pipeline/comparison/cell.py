@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.errors import PeerError, SklarError
-from sklar.pipeline.compare_folds import Fold, fold_files, read_values
-from sklar.pipeline.compare_peers import Limits, run_peer, scratch
-from sklar.pipeline.compare_plan import Cell, Settings
-from sklar.pipeline.compare_store import SCHEMA, Store
+from sklar.pipeline.comparison.folds import Fold, fold_files, read_values
+from sklar.pipeline.comparison.peers import Limits, run_peer, scratch
+from sklar.pipeline.comparison.plan import Cell, Settings
+from sklar.pipeline.comparison.store import SCHEMA, Store
 from sklar.sample.rng import substream
 from sklar.schema.table import Schema
 
@@ -177,7 +177,7 @@ def _attacked(bank: Bank, cell: Cell, made: Made) -> tuple[dict[str, dict[str, A
     """The numbers of all attacks, as `attack.number`, and why some are missing."""
     if not bank.settings.attacks:
         return {}, {}
-    from sklar.pipeline.compare_attacks import attack_numbers
+    from sklar.pipeline.comparison.attacks import attack_numbers
 
     train, holdout = bank.tables(cell.fold)
     # The same targets for all systems of a fold.
@@ -206,7 +206,7 @@ def _plain(value: float | None) -> float | None:
 
 def read_cell(facts: Mapping[str, Any]) -> Cell:
     """A cell from plain data."""
-    from sklar.pipeline.compare_plan import System
+    from sklar.pipeline.comparison.plan import System
 
     return Cell(system=System(**facts["system"]), epsilon=facts["epsilon"], fold=facts["fold"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.errors import UsageError
-from sklar.pipeline.compare_store import Store
+from sklar.pipeline.comparison.store import Store
 from sklar.sample.decode import decode_column
 from sklar.sample.rng import generator, substream
 from sklar.sample.values import Values
