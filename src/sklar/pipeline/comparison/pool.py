@@ -34,8 +34,12 @@ class Worker:
         with os.fdopen(log, "ab") as messages:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "sklar.pipeline.comparison.worker"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, env=_environment(threads), start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=messages,
+                env=_environment(threads),
+                start_new_session=True,
+            )
         self.cell: Cell | None = None
         self.began = 0.0
         self._group = 0
