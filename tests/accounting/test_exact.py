@@ -150,8 +150,9 @@ def test_draws_of_refuses_what_it_cannot_represent() -> None:
 def test_the_total_is_the_smallest_bound_that_applies() -> None:
     events = [gaussian_counts(40, 30), gaussian_counts(80, 10)]
     planned, adaptive = (total_loss(events, 1e-9, planned=p) for p in (True, False))
-    assert (planned.accountant, adaptive.accountant) == ("exact", "zcdp")
-    assert planned.epsilon < adaptive.epsilon
+    chosen = total_loss([*events, ChoiceEvent(label="c", choice=1e-6, unit=SWAP)], 1e-9, planned=False)
+    assert (planned.accountant, adaptive.accountant, chosen.accountant) == ("exact", "gaussian", "zcdp")
+    assert planned.epsilon < adaptive.epsilon < chosen.epsilon
     assert planned.rho == adaptive.rho == pytest.approx(sum(e.rho for e in events))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sklar.accounting.amounts import checked_count, checked_delta, checked_positive
@@ -12,6 +12,8 @@ from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 
 Measure = Literal["rho", "epsilon"]
+COARSE = 64.0
+"""Vectors of sums are on lattices at least this many times finer than their noise, where that matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,14 @@ class Allowance:
         measure: "rho" or "epsilon".
         amount: How much of it.
         delta: What discoveries of labels may spend besides; it adds up too, and is cut along. Only with rho.
+        dither: If above 0, amounts are half squared shifts as `sklar.accounting.adaptive` adds them up, for which noise
+            counts only as far as its variance exceeds the square of this, in units of its lattice. Only with rho.
     """
 
     measure: Measure
     amount: float
     delta: float = 0.0
+    dither: float = 0.0
 
     def __post_init__(self) -> None:
         if self.measure not in ("rho", "epsilon"):
@@ -37,29 +42,35 @@ class Allowance:
         object.__setattr__(self, "delta", checked_delta(self.delta, "the delta of an allowance"))
         if self.delta and self.measure == "epsilon":
             raise BudgetError("an allowance of pure epsilon has no delta for discoveries.")
+        if self.dither and (self.measure == "epsilon" or self.delta or not 0 < self.dither < COARSE):
+            raise BudgetError("only an allowance for Gaussian noise alone, without discoveries, has a dither.")
 
     def part(self, fraction: float) -> Allowance:
         """This fraction, in (0, 1], of the allowance."""
         share = checked_positive(fraction, "a fraction of an allowance")
         if share > 1 + 1e-12:
             raise BudgetError(f"a part of an allowance is at most the whole; the fraction {share:g} was given.")
-        return Allowance(measure=self.measure, amount=self.amount * share, delta=self.delta * min(share, 1.0))
+        return replace(self, amount=self.amount * share, delta=self.delta * min(share, 1.0))
 
     def noise(self, unit: Unit, tables: int = 1) -> Noise:
         """Noise for each cell of `tables` tables of counts that together spend this allowance.
 
-        rho: sigma = l2 / sqrt(2 rho / tables). epsilon: scale = l1 / (epsilon / tables).
+        rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2. epsilon: scale = l1 / (epsilon / tables).
         """
         share = self.amount / checked_count(tables, "the number of tables")
-        return _calibrated(self.measure, share, unit.l1, unit.l2)
+        noise = _calibrated(self.measure, share, unit.l1, unit.l2)
+        return replace(noise, scale=math.hypot(noise.scale, self.dither)) if self.dither else noise
 
     def sum_noise(self, *, l1: float, l2: float) -> Noise:
         """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance."""
         moved = checked_positive(l1, "an L1 bound"), checked_positive(l2, "an L2 bound")
-        return _calibrated(self.measure, self.amount, *moved)
+        noise = _calibrated(self.measure, self.amount, *moved)
+        return replace(noise, scale=noise.scale / math.sqrt(1 - (self.dither / COARSE) ** 2)) if self.dither else noise
 
     def choice_epsilon(self) -> float:
         """Epsilon of one exponential mechanism that spends this allowance: sqrt(8 rho), or epsilon itself."""
+        if self.dither:
+            raise BudgetError("this allowance is for Gaussian noise alone; a choice is none of it.")
         return math.sqrt(8 * self.amount) if self.measure == "rho" else self.amount
 
 

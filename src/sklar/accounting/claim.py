@@ -48,7 +48,8 @@ class Claim:
         epsilon: The bound for this fit at `delta`.
         delta: Probability with which the bound may fail; 0 for pure epsilon.
         rho: zCDP cost of this fit, where it applies.
-        accounting: How the releases were added up: "exact" (privacy loss distributions), "zcdp" or "pure".
+        accounting: How the releases were added up: "exact" (privacy loss distributions), "gaussian" (squared
+            shifts of Gaussian noise, exact too), "zcdp" or "pure".
         neighbours: "add-remove" (the number of rows is private) or "replace" (it is public).
         rows_per_person: The most rows one person may have for the promise to hold.
         ledger: All fits on this dataset together; None if only this fit is known.
@@ -173,6 +174,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
 def _accounting_words(accounting: str) -> str:
     words = {
         "exact": "exact accounting by privacy loss distributions",
+        "gaussian": "exact accounting for Gaussian noise",
         "zcdp": "accounting by zero-concentrated differential privacy",
         "pure": "pure epsilon, which simply adds up",
     }

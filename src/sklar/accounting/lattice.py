@@ -53,8 +53,8 @@ FINE = 1024.0
 """Sigma in units of the lattice that planned vectors promise at least: the lemma then costs two millionths."""
 
 
-def why_no_shift(event: Event) -> str | None:
-    """Why the lemma does not apply to an event, as a clause; None if it does."""
+def why_no_shift(event: Event, coarsest: float = COARSEST) -> str | None:
+    """Why the lemma does not serve for an event, as a clause; None if it does. `coarsest` is at least `DITHER`."""
     if not isinstance(event, CountEvent | SumEvent):
         return "a measurement is neither a table of counts nor a sum"
     if event.noise.kind != "gaussian":
@@ -62,12 +62,13 @@ def why_no_shift(event: Event) -> str | None:
     fineness = _fineness(event)
     if fineness is None:
         return "the resolution of a sum is not known"
-    return None if fineness >= COARSEST else f"a noise scale is below {COARSEST:g} units of its lattice"
+    enough = fineness >= coarsest and fineness > DITHER
+    return None if enough else f"a noise scale is below {coarsest:g} units of its lattice"
 
 
-def squared_shift(event: Event) -> float:
+def squared_shift(event: Event, coarsest: float = COARSEST) -> float:
     """(D / t)^2: the squared shift, in its own standard deviations, of the Gaussian that dominates the event."""
-    why = why_no_shift(event)
+    why = why_no_shift(event, coarsest)
     if why is not None or not isinstance(event, CountEvent | SumEvent):
         raise ValueError(why)
     fineness = _fineness(event)

@@ -9,15 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from sklar.accounting.adaptive import adaptive_allowance
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.calibrate import PlannedLine
+from sklar.accounting.calibrate import Plan, PlannedLine, calibrate
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
 from sklar.errors import UsageError
 from sklar.model.table import TableModel
 from sklar.release.door import Door
 from sklar.schema.table import Schema
+
+LEAST_NOISE = 13.0
+"""Where less noise than this is on some table, what the Gaussian filter gains is lost to its dither of variance 4."""
+GUESSED_ROWS = 10_000
+"""For outlines whose noise does not depend on the number of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +56,9 @@ class Method:
         options: A frozen dataclass with a default for every option.
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
         plan: Tables and vectors with weights, if all noise depends on schema, options and budget only (exact accounting
-            applies); None, or empty, if it depends on earlier releases (the zCDP filter applies).
+            applies); None, or empty, if it depends on earlier releases (a filter applies).
+        gaussian: (schema, options) -> whether all it asks for is counts and sums with its allowance's noise: then the
+            filter for Gaussian noise applies where there is a delta, else that of zCDP.
         outline: (schema, options, allowance, unit, rows) -> what is measured with which noise; no rows are touched.
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
@@ -67,6 +75,7 @@ class Method:
     options: type
     fit: Callable[[Door, Any, np.random.Generator], TableModel]
     plan: Callable[[Schema, Any], tuple[PlannedLine, ...]] | None = None
+    gaussian: Callable[[Schema, Any], bool] = lambda schema, options: False
     outline: Callable[[Schema, Any, Allowance, Unit, int], tuple[Outline, ...]]
     needs_delta: bool = False
     takes_target: bool = False
@@ -81,6 +90,16 @@ class Method:
             raise UsageError(
                 f"method '{self.name}' needs neighbours={needed}{': ' + self.why_not if self.why_not else ''}"
             )
+
+    def allowance(self, schema: Schema, options: Any, budget: Budget, unit: Unit) -> tuple[Allowance, Plan]:
+        """What a fit may spend, by the accounting that allows most, and the plan it is held to (empty for none)."""
+        plan = self.plan(schema, options) if self.plan is not None else ()
+        allowance = calibrate(budget, unit, plan)
+        shifts = adaptive_allowance(budget) if not plan and self.gaussian(schema, options) else None
+        if shifts is None:
+            return allowance, plan
+        least = min(line.noise.scale for line in self.outline(schema, options, allowance, unit, GUESSED_ROWS))
+        return (shifts if least >= LEAST_NOISE else allowance), plan
 
     def read_options(self, given: Mapping[str, Any]) -> Any:
         """The options record; unknown names and wrong values are refused by name."""

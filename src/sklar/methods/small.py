@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -98,7 +98,7 @@ def _known(door: Door, allowance: Allowance, total: float | None) -> Total | Non
     spent = door.allowance.amount - allowance.amount
     if total is None or spent <= 0:
         return None
-    noise = Allowance(measure=allowance.measure, amount=spent).noise(door.unit)
+    noise = replace(allowance, amount=spent).noise(door.unit)
     return Total(rows=total, sigma=noise.std)
 
 

@@ -14,7 +14,7 @@ from sklar.methods.vine_calibrate import Calibrated, calibrate_vine
 from sklar.methods.vine_options import SMALL_RESOLUTION, TOTAL_SHARE, Options, budget_shares, check_options
 from sklar.methods.vine_outline import outline_vine
 from sklar.methods.vine_pairs import dependence, informative_pairs, measure_pairs, pair_groups, resolution
-from sklar.methods.vine_select import ALL_PAIRS, CHOICE_SHARE, affordable_pairs, choose_pairs, pairs_to_measure
+from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, choose_pairs, chooses_pairs, pairs_to_measure
 from sklar.methods.vine_target import measure_triples, measure_with_target
 from sklar.methods.vine_tree import choose_tree, fit_tree, measure_tree
 from sklar.model.calibration import empty_calibration
@@ -114,7 +114,7 @@ def _measure_pairs(
     columns = len(axes)
     pairs: Sequence[tuple[int, int]] | None = None
     tables = max(columns * (columns - 1) // 2, 1)
-    if tables > ALL_PAIRS:
+    if chooses_pairs(columns):
         wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
         pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, target)
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
@@ -135,8 +135,7 @@ def _measure_target(
     pairs: Sequence[Measured],
 ) -> tuple[Measured, ...]:
     """Tables with the declared target: fine ones of each column, coarse ones of each pair."""
-    few = len(axes) * (len(axes) - 1) // 2 <= ALL_PAIRS
-    chosen = None if few else [(table.columns[0], table.columns[1]) for table in pairs]
+    chosen = None if not chooses_pairs(len(axes)) else [(table.columns[0], table.columns[1]) for table in pairs]
     return (
         *measure_with_target(door, allowance.part(shares[3]), axes, target, rows),
         *measure_triples(door, allowance.part(shares[4]), axes, target, rows, chosen),
@@ -207,6 +206,7 @@ VINE = Method(
     summary="A vine copula from noisy tables of counts, calibrated to all of them; picks its regime by itself.",
     options=Options,
     fit=fit,
+    gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
     outline=outline_vine,
     takes_target=True,
     check=check_options,

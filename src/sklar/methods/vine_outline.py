@@ -11,7 +11,7 @@ from sklar.methods.margin_plan import outline_margins
 from sklar.methods.method import Outline
 from sklar.methods.vine_options import TOTAL_SHARE, Options, budget_shares
 from sklar.methods.vine_pairs import resolution
-from sklar.methods.vine_select import ALL_PAIRS, CHOICE_SHARE, affordable_pairs, pairs_to_measure
+from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure
 from sklar.methods.vine_target import TRIPLE_GROUPS
 from sklar.methods.vine_tree import MOST_GROUPS
 from sklar.schema.table import Schema
@@ -42,7 +42,7 @@ def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: U
 
 def _pairs(allowance: Allowance, unit: Unit, rows: int, columns: int, options: Options) -> Outline:
     tables = pairs_to_measure(columns)
-    if columns * (columns - 1) // 2 > ALL_PAIRS:
+    if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)
         allowance = allowance.part(1 - CHOICE_SHARE)
     return _square("pairs", tables, allowance, unit, rows, max(options.groups))

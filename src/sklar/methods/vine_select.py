@@ -24,10 +24,14 @@ CHOICE_GROUPS = 5
 USEFUL_GROUPS = 5.0
 
 
+def chooses_pairs(columns: int) -> bool:
+    """Whether there are too many pairs of columns to measure them all."""
+    return columns * (columns - 1) // 2 > ALL_PAIRS
+
+
 def pairs_to_measure(columns: int) -> int:
     """How many pair tables a fit measures at most; a public number."""
-    pairs = columns * (columns - 1) // 2
-    return pairs if pairs <= ALL_PAIRS else min(PAIRS_PER_COLUMN * columns, ALL_PAIRS)
+    return min(PAIRS_PER_COLUMN * columns, ALL_PAIRS) if chooses_pairs(columns) else columns * (columns - 1) // 2
 
 
 def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int) -> int:

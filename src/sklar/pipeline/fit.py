@@ -16,7 +16,7 @@ from typing import Any, cast
 import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.calibrate import calibrate, plan_events
+from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import Ledger, ensure_ledger, memory_ledger, open_ledger
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
@@ -249,8 +249,7 @@ def _dataset_name(name: str) -> str:
 
 
 def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> Reservation:
-    plan = method.plan(schema, options) if method.plan is not None else ()
-    allowance: Allowance = calibrate(budget, unit, plan)
+    allowance, plan = method.allowance(schema, options, budget, unit)
     return Reservation(
         method=method.name,
         budget=budget,

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sklar.accounting.budget import Budget
-from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import UsageError
 from sklar.methods.registry import find_method
@@ -69,8 +68,7 @@ def plan(
     chosen.require_relation(unit.neighbours)
     budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
     settings = chosen.settle(settings, budget)
-    lines = chosen.plan(schema, settings) if chosen.plan else None
-    allowance = calibrate(budget, unit, lines)
+    allowance, _ = chosen.allowance(schema, settings, budget, unit)
     outline = chosen.outline(schema, settings, allowance, unit, rows)
     return [
         PlanLine(

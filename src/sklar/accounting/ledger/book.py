@@ -141,9 +141,10 @@ def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
             extra_epsilon=extra,
             extra_delta=fit.extra_delta + step.delta,
         )
-    cost = step.epsilon if fit.pure else step.rho
     left = fit.left if fit.plan is None else (taken_from_plan(fit.left, step.events) or ())
-    return replace(fit, steps=steps, spent=fit.spent + cost, spent_delta=fit.spent_delta + step.delta, left=left)
+    return replace(
+        fit, steps=steps, spent=fit.spent + fit.cost(step), spent_delta=fit.spent_delta + step.delta, left=left
+    )
 
 
 def _planned(values: list[Mapping[str, Any]], unit: Unit) -> tuple[PlannedEvent, ...]:

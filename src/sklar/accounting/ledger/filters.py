@@ -9,7 +9,8 @@ Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for Renyi DP and zCDP under f
 keep to it: each charged table takes one planned table of the same noise, and each charged vector of sums takes one
 planned vector of at least its length against its noise, on a lattice no coarser than planned. Then, whatever the order,
 exact composition of the plan covers it (see `sklar.accounting.exact`), and the allowance may exceed the zCDP amount of
-its budget.
+its budget. A fit of Gaussian releases alone needs no plan for that: squared shifts add up in any order
+(`sklar.accounting.adaptive`), and anything but counts and sums with Gaussian noise is refused.
 
 **Between fits.** A reservation is what a fit may still do, so fits that run at the same time, or whose parameters
 depend on each other's outputs, are covered together if the sum of their *reservations* passes a filter against the cap.
@@ -18,8 +19,8 @@ Which filter is used must not depend on outputs, so the cap and the first reserv
 exists, fix it:
 
 * `pure`: the cap has delta 0 or the first fit is pure. Epsilons are added; only pure fits are admitted.
-* `full`: the first fit rests on exact composition, its rho is more than the cap's rho, and its plan is exactly within
-  the cap's (epsilon, delta). It is covered alone and nothing more is admitted.
+* `full`: the first fit rests on exact composition or squared shifts, its amount is more than the cap's rho, and it is
+  exactly within the cap's (epsilon, delta). It is covered alone and nothing more is admitted.
 * `zcdp`: all other cases. Rhos are added and kept within the rho of the cap. A pure fit of epsilon counts
   epsilon tanh(epsilon / 2), an upper bound on the sum of its events' rhos since tanh grows.
 
@@ -49,6 +50,7 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import Literal
 
+from sklar.accounting.adaptive import amount_within, why_not_gaussian
 from sklar.accounting.allowance import Allowance, Measure
 from sklar.accounting.amounts import ROUNDING, exceeds
 from sklar.accounting.budget import Budget
@@ -75,6 +77,8 @@ def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[PlannedE
         return "pure"
     if budget.pure:
         raise OverspendError("a budget with delta 0 cannot be spent as rho: Gaussian noise needs a delta above 0.")
+    if allowance.dither:
+        return _gaussian(budget, allowance, plan)
     if plan and not allowance.delta and budget.epsilon is not None and within(plan, budget.epsilon, budget.delta):
         return "exact"
     if allowance.delta and not allowance.delta < budget.delta:
@@ -82,6 +86,14 @@ def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[PlannedE
     if exceeds(allowance.amount, _rho(budget, allowance.delta)):
         raise OverspendError("the allowance in rho is more than the fit's budget, and no plan shows that it is within.")
     return "zcdp"
+
+
+def _gaussian(budget: Budget, allowance: Allowance, plan: Sequence[PlannedEvent] | None) -> Accountant:
+    if plan:
+        raise OverspendError("an allowance for Gaussian noise in any order goes without a plan.")
+    if budget.epsilon is None or not amount_within(allowance.amount, budget.epsilon, budget.delta):
+        raise OverspendError("the allowance for Gaussian noise is more than the fit's budget.")
+    return "gaussian"
 
 
 def within(plan: Sequence[PlannedEvent], epsilon: float, delta: float) -> bool:
@@ -94,7 +106,7 @@ def regime(cap: Budget, first: FitRecord) -> Regime:
     if cap.pure or first.pure:
         return "pure"
     over = exceeds(first.allowance.amount, _rho(cap))
-    return "full" if first.accountant == "exact" and over else "zcdp"
+    return "full" if first.accountant in ("exact", "gaussian") and over else "zcdp"
 
 
 def set_aside(header: Header, first: FitRecord | None) -> float:
@@ -135,7 +147,10 @@ def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord)
 
 def check_charge(fit: FitRecord, step: StepRecord) -> None:
     """Refuse a first charge that is not covered by the fit's own reservation."""
-    cost = step.epsilon if fit.pure else step.rho
+    why = why_not_gaussian(step.events) if fit.allowance.dither else None
+    if why is not None:
+        raise OverspendError(f"the step {step.label!r} is not covered by an allowance for Gaussian noise alone: {why}.")
+    cost = fit.cost(step)
     if exceeds(fit.spent + cost, fit.allowance.amount):
         raise OverspendError(
             f"the step {step.label!r} costs {cost:.4g} {fit.allowance.measure}; of the {fit.allowance.amount:.4g} "
@@ -224,8 +239,14 @@ def _check_unit(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> No
 def _check_full(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
     if fits:
         raise OverspendError("the cap of this ledger was used up by its first fit. Nothing was read.")
-    if new.plan is None or cap.epsilon is None or not within(new.plan, cap.epsilon, cap.delta):
+    if cap.epsilon is None or not _alone_within(new, cap.epsilon, cap.delta):
         _refuse("rho", new.reserved_rho, _rho(cap), 0.0)
+
+
+def _alone_within(fit: FitRecord, epsilon: float, delta: float) -> bool:
+    if fit.allowance.dither:
+        return amount_within(fit.allowance.amount, epsilon, delta)
+    return fit.plan is not None and within(fit.plan, epsilon, delta)
 
 
 def _check_pure(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sklar.accounting.adaptive import shift_cost, why_not_gaussian
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.compose import Accountant
@@ -77,7 +78,8 @@ class FitRecord:
         budget: The promise asked for.
         allowance: What was reserved for it.
         unit: Whom the promise protects.
-        accountant: How the allowance keeps the promise: "pure", "zcdp", or "exact" (good for `plan` only).
+        accountant: How the allowance keeps the promise: "pure", "zcdp", "exact" (good for `plan` only) or "gaussian"
+            (good for Gaussian noise only).
         plan: All events the fit may cause, if they were set in advance; else None.
         seed: Seed of the post-processing.
         fingerprint: Hash of schema, method and options, to recognize a fit that may be resumed.
@@ -114,6 +116,14 @@ class FitRecord:
     def pure(self) -> bool:
         """Whether all of the fit is pure epsilon."""
         return self.allowance.measure == "epsilon"
+
+    def cost(self, step: StepRecord) -> float:
+        """What a step costs in the measure of the allowance; infinite if the allowance is not good for it."""
+        if self.pure:
+            return step.epsilon
+        if not self.allowance.dither:
+            return step.rho
+        return shift_cost(step.events) if why_not_gaussian(step.events) is None else float("inf")
 
     @property
     def reserved_rho(self) -> float:

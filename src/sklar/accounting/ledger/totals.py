@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 
 from sklar.accounting.amounts import checked_delta
 from sklar.accounting.compose import Accountant, Total
 from sklar.accounting.events import PlannedEvent
-from sklar.accounting.exact import exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.exact import Pair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.ledger.filters import set_aside
 from sklar.accounting.ledger.records import FitRecord, Header
 from sklar.accounting.zcdp import rho_to_epsilon
@@ -44,7 +45,8 @@ class LedgerTotals:
 def fit_total(fit: FitRecord, delta: float | None = None) -> Total:
     """The bound for one fit alone, at its own delta unless told otherwise.
 
-    A fit that kept to its plan is bounded exactly; one that measured a lost step again is bounded by zCDP.
+    A fit that kept to its plan, or to Gaussian noise, is bounded exactly; one that measured a lost step again is
+    bounded by zCDP.
     """
     return fits_total((fit,), delta)
 
@@ -100,17 +102,22 @@ def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> Total:
         delta = REPORTING_DELTA
     if delta > 0:
         bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
-    plan = _joint_plan(fits)
-    if delta > 0 and exact and not found and plan is not None and why_not_exact(plan, delta) is None:
-        bounds.append(Total(epsilon=exact_epsilon(pair_of(plan), delta), delta=delta, rho=rho, accountant="exact"))
+    pair = _joint_pair(fits, delta) if delta > 0 and exact and not found else None
+    if pair is not None:
+        bounds.append(Total(epsilon=exact_epsilon(pair, delta), delta=delta, rho=rho, accountant="exact"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
-def _joint_plan(fits: Sequence[FitRecord]) -> tuple[PlannedEvent, ...] | None:
-    """All events that planned fits may cause, or None if one of them had no plan or did more than it planned."""
+def _joint_pair(fits: Sequence[FitRecord], delta: float) -> Pair | None:
+    """The pair that dominates all the fits may do; None if one had no plan, did more than planned, or has no pair."""
     events: list[PlannedEvent] = []
+    squares: list[float] = []
     for fit in fits:
-        if fit.plan is None or fit.repeated:
+        if fit.repeated or (fit.plan is None and not fit.allowance.dither):
             return None
-        events.extend(fit.plan)
-    return tuple(events)
+        events.extend(fit.plan or ())
+        squares += [2 * fit.allowance.amount] if fit.allowance.dither else []
+    if why_not_exact(events, delta) is not None:
+        return None
+    planned = pair_of(events)
+    return replace(planned, shift=math.sqrt(math.fsum([planned.shift**2, *squares])))
