@@ -267,6 +267,10 @@ def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, u
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
+def _finite(amount: float) -> float | None:
+    return None if amount == float("inf") else amount
+
+
 def _fit_facts(method: Method, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
     bought = {"notes": paid.notes, "releases": [record_line(step) for step in paid.recorded]}
@@ -279,7 +283,7 @@ def _fit_facts(method: Method, options: Any, session: Session, paid: Paid) -> di
         "rows": session.door.rows,
         "seed": record.seed,
         "steps": [
-            {"label": step.label, "rho": step.rho, "epsilon": None if step.epsilon == float("inf") else step.epsilon}
+            {"label": step.label, "cost": fit.cost(step), "rho": step.rho, "epsilon": _finite(step.epsilon)}
             for fit in (*paid.records, record)
             for step in fit.steps
         ],

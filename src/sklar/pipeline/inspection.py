@@ -71,9 +71,8 @@ def _step(step: Recorded) -> dict[str, Any]:
 
 def _share(stored: Stored, label: str) -> float | None:
     """Part of the fit's allowance that a step was charged, by its label."""
-    allowance = stored.fit.get("allowance", {})
-    measure, amount = allowance.get("measure"), allowance.get("amount")
-    charged = [step[measure] for step in stored.fit.get("steps", []) if step["label"] == label and step.get(measure)]
+    amount = stored.fit.get("allowance", {}).get("amount")
+    charged = [step["cost"] for step in stored.fit.get("steps", []) if step["label"] == label and "cost" in step]
     return charged[-1] / amount if charged and amount else None
 
 
