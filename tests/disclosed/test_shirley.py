@@ -78,8 +78,9 @@ def test_every_encoder_gives_valid_rows_with_the_margins_of_the_table(options: d
         assert (one - two.reindex(one.index).fillna(0)).abs().max() < 0.12
     assert made["pay"].mean() == pytest.approx(real["pay"].mean(), rel=0.25)
     both = made[["age", "pay"]].rank().corr().iloc[0, 1]
-    # The atom of nulls at one end of age takes some of the dependence: 0.74 of 0.89 where ties are discrete.
-    assert both == pytest.approx(real[["age", "pay"]].rank().corr().iloc[0, 1], abs=0.2)
+    # Where ties are discrete the model itself has 0.74 of 0.89, with a spread of 0.01 between samples.
+    near = 0.2 if options.get("ties") == "discrete" else 0.15
+    assert both == pytest.approx(real[["age", "pay"]].rank().corr().iloc[0, 1], abs=near)
 
 
 def test_the_model_is_labelled_saved_and_reproducible(tmp_path: Path):

@@ -6,6 +6,7 @@ Reference: Balle, Wang (2018), "Improving the Gaussian Mechanism for Differentia
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from sklar.accounting.amounts import checked_delta, checked_epsilon
 from sklar.errors import BudgetError
@@ -28,12 +29,7 @@ def analytic_gaussian_epsilon(sigma: float, delta: float) -> float:
     low, high = 0.0, 1.0 / sigma
     while analytic_gaussian_delta(sigma, high) > delta:
         low, high = high, 2 * high
-    while high - low > 1e-14 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if analytic_gaussian_delta(sigma, middle) > delta else (low, middle)
-    return high
+    return _least(low, high, lambda middle: analytic_gaussian_delta(sigma, middle) <= delta)
 
 
 def analytic_gaussian_sigma(epsilon: float, delta: float) -> float:
@@ -46,9 +42,14 @@ def analytic_gaussian_sigma(epsilon: float, delta: float) -> float:
         high *= 2
     while analytic_gaussian_delta(low, epsilon) <= delta:
         low /= 2
+    return _least(low, high, lambda middle: analytic_gaussian_delta(middle, epsilon) <= delta)
+
+
+def _least(low: float, high: float, enough: Callable[[float], bool]) -> float:
+    """The least number that is enough, between one that is not and one that is; never below it."""
     while high - low > 1e-14 * high:
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        low, high = (middle, high) if analytic_gaussian_delta(middle, epsilon) > delta else (low, middle)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high

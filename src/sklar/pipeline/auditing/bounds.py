@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
+from sklar.accounting.gaussian import analytic_gaussian_epsilon, analytic_gaussian_sigma
 
 Floats = npt.NDArray[np.float64]
 POWER = 0.9
@@ -60,15 +60,7 @@ def implied_epsilon(mu: float, delta: float) -> float:
     """The epsilon of a Gaussian trade-off at this delta."""
     if mu == math.inf:
         return math.inf
-    if mu <= 0 or analytic_gaussian_delta(1 / mu, 0.0) <= delta:
-        return 0.0
-    low, high = 0.0, 1.0
-    while analytic_gaussian_delta(1 / mu, high) > delta:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if analytic_gaussian_delta(1 / mu, middle) > delta else (low, middle)
-    return high
+    return 0.0 if mu <= 0 else analytic_gaussian_epsilon(1 / mu, delta)
 
 
 def seen_mu(mu: float, n: int, m: int, tail: float) -> float:
