@@ -46,7 +46,7 @@ class CodesDoor:
     def sum(self, feature, noise, label):
         rule = FEATURES[type(feature)]
         l1, l2 = rule.bounds(feature, self.unit)
-        self.asked.append((label, feature.columns, noise))
+        self.asked.append((label, feature.columns, noise, [lookup.tolist() for lookup in feature.scores.lookups]))
         self.spent += l2**2 / (2 * noise.scale**2) if noise.kind == "gaussian" else l1 / noise.scale
         places = [list(self.schema.modelled).index(name) for name in feature.columns]
         exact = (
@@ -185,12 +185,15 @@ def test_all_of_the_budget_and_no_more_is_spent(real, settings):
 
 def test_row_accesses_are_the_documented_ones(real):
     door, _ = fit(MIXED, real, 1.0)
-    assert [asked[0] for asked in door.asked] == ["rows", "margins", "finer margins", "pairs", "tree one"]
-    assert len(door.asked[3][1]) == 10
-    assert len(door.asked[4][1]) == 4
+    assert [asked[0] for asked in door.asked] == [
+        "rows", "margins", "finer margins", "correlations", "pairs", "tree one"
+    ]  # fmt: skip
+    assert door.asked[3][1] == ("age", "income", "level", "smoker")
+    assert len(door.asked[4][1]) == 10
+    assert len(door.asked[5][1]) == 4
     door, _ = fit(MIXED, real, 1.0, options=Options(target="smoker"), neighbours="replace")
     labels = [asked[0] for asked in door.asked]
-    assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
+    assert labels == ["margins", "finer margins", "correlations", "pairs", "tree one", "target", "target triples"]
 
 
 @pytest.mark.parametrize("options", [Options(), Options(target="smoker")], ids=["plain", "target"])
@@ -324,9 +327,10 @@ def test_outline_tells_the_noise_in_advance(real):
     door, _ = fit(MIXED, real, 1.0)
     lines = {line.label: line for line in outline_vine(MIXED, Options(), door.allowance, door.unit, len(real))}
     assert lines["number of rows"].noise == door.asked[0][1][0][2]
-    assert lines["tree one"].tables == len(door.asked[4][1])
-    assert np.isclose(lines["tree one"].noise.scale, door.asked[4][1][0][2].scale, rtol=1e-6)
-    pairs = [noise.scale for _, _, noise in door.asked[3][1]]
+    assert np.isclose(lines["correlations"].noise.scale, door.asked[3][2].scale, rtol=1e-6)
+    assert lines["tree one"].tables == len(door.asked[5][1])
+    assert np.isclose(lines["tree one"].noise.scale, door.asked[5][1][0][2].scale, rtol=1e-6)
+    pairs = [noise.scale for _, _, noise in door.asked[4][1]]
     assert min(pairs) <= lines["pairs"].noise.scale <= max(pairs)
 
 

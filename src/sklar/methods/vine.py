@@ -15,6 +15,7 @@ from sklar.methods.vine_options import SMALL_RESOLUTION, TOTAL_SHARE, Options, b
 from sklar.methods.vine_outline import outline_vine
 from sklar.methods.vine_pairs import dependence, informative_pairs, measure_pairs, pair_groups, resolution
 from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, choose_pairs, chooses_pairs, pairs_to_measure
+from sklar.methods.vine_sums import doubt, measure_correlations, sharpen, sums_share
 from sklar.methods.vine_target import measure_triples, measure_with_target
 from sklar.methods.vine_tree import choose_tree, fit_tree, measure_tree
 from sklar.model.calibration import empty_calibration
@@ -62,11 +63,15 @@ def _too_small(door: Door, allowance: Allowance, total: float) -> bool:
     A column needs five groups a side, or as many as it has values.
     """
     schema = door.schema
-    columns = len(schema.modelled)
-    noise = allowance.noise(door.unit, tables=max(pairs_to_measure(columns), 1))
     values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
     needed = float(np.mean(np.clip(values, 2, SMALL_RESOLUTION)))
-    return columns > 2 and resolution(total, noise.std) < needed
+    return len(schema.modelled) > 2 and _resolution(door, allowance, total) < needed
+
+
+def _resolution(door: Door, allowance: Allowance, total: float) -> float:
+    """Groups per axis that tables of all pairs could bear."""
+    noise = allowance.noise(door.unit, tables=max(pairs_to_measure(len(door.schema.modelled)), 1))
+    return resolution(total, noise.std)
 
 
 def fit_vine(
@@ -78,16 +83,21 @@ def fit_vine(
     rng: np.random.Generator,
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
+    share = sums_share(door.schema, options, _resolution(door, allowance.part(shares[1]), total[0]))
+    whole, allowance = allowance, allowance.part(1 - share)
     margins = measure_margins(door, allowance.part(shares[0]), *total)
     coarse = {name: lookup for name, lookup, _ in reversed(margins.histograms)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
     target = None if options.target is None else door.schema.modelled.index(options.target)
+    known = measure_correlations(door, whole.part(share), axes, rows) if share > 0 else {}
     pairs = _measure_pairs(door, allowance.part(shares[1]), axes, rows, options, target)
-    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
+    known = doubt(known, pairs, rows)
+    sharp = sharpen(known, pairs, rows)
+    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
     fine = measure_tree(door, allowance.part(shares[2]), axes, forest, rows)
     extra = () if target is None else _measure_target(door, allowance, shares, axes, rows, target, pairs)
-    vine = _grow(axes, pairs, fine, rows, options.depth, rng)
+    vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, options.depth, rng)
     calibrated = Calibrated(calibration=empty_calibration(), strength=0.0)
     if options.calibration and len(axes) > 1:
         others = [*fine, *extra, *histogram_tables(axes, margins)]
@@ -158,7 +168,7 @@ def _grow(
 
 def _pair_table(table: Measured) -> PairTable:
     first, second = table.groups
-    return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges)
+    return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
 
 
 def _eligible(axes: Sequence[Axis]) -> dict[int, float]:

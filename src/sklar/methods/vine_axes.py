@@ -9,6 +9,7 @@ import numpy as np
 
 from sklar.accounting.noise import Noise
 from sklar.model.grouping import Groups, base_lookup, group_cells
+from sklar.model.hints import Hint
 from sklar.model.margin import Margin
 from sklar.model.scale import Scale, lay_out
 from sklar.release.door import Door
@@ -51,12 +52,14 @@ class Measured:
         groups: groups of each axis.
         counts: noisy counts.
         sigma: standard deviation of the noise of a count.
+        hint: what else is known about the correlation of a pair, or None.
     """
 
     columns: tuple[int, ...]
     groups: tuple[Groups, ...]
     counts: np.ndarray
     sigma: float
+    hint: Hint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

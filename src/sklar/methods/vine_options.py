@@ -20,13 +20,15 @@ class Options:
         depth: largest number of trees; those after the first cost nothing.
         groups: most groups of a category and of a number in a pair table.
         calibration: whether the vine is tilted towards all released tables.
+        sums: share of the budget for sums that tell correlations; from the noise by default.
         target: a column that users will predict; budget moves to its tables.
     """
 
     shares: tuple[float, ...] | None = None
-    depth: int = 6
+    depth: int = 8
     groups: tuple[int, int] = (16, 10)
     calibration: bool = True
+    sums: float | None = None
     target: str | None = None
 
 
@@ -39,6 +41,8 @@ def check_options(schema: Schema, options: Options) -> None:
     wanted = 5 if options.target is not None else 3
     if options.shares is not None and (len(options.shares) != wanted or min(options.shares) <= 0):
         raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
+    if options.sums is not None and not (type(options.sums) in (int, float) and 0 <= options.sums < 1):
+        raise UsageError(f"sums must be a share of the budget, from 0 to below 1; {options.sums} was given")
     if options.depth < 1 or min(options.groups) < 2:
         raise UsageError("depth must be at least 1, and groups at least 2")
 

@@ -12,6 +12,7 @@ from sklar.methods.method import Outline
 from sklar.methods.vine_options import TOTAL_SHARE, Options, budget_shares
 from sklar.methods.vine_pairs import resolution
 from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure
+from sklar.methods.vine_sums import scored_columns, sums_noise, sums_share
 from sklar.methods.vine_target import TRIPLE_GROUPS
 from sklar.methods.vine_tree import MOST_GROUPS
 from sklar.schema.table import Schema
@@ -27,8 +28,21 @@ def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: U
     if unit.neighbours != "replace":
         lines.append(Outline(label="number of rows", tables=1, cells=1, noise=allowance.part(TOTAL_SHARE).noise(unit)))
         allowance = allowance.part(1 - TOTAL_SHARE)
-    lines += outline_margins(schema, allowance.part(shares[0]), unit)
     columns = len(schema.modelled)
+    noise = allowance.part(shares[1]).noise(unit, tables=max(pairs_to_measure(columns), 1))
+    share = sums_share(schema, options, resolution(rows, noise.std))
+    if share > 0:
+        scored = len(scored_columns(schema))
+        lines.append(
+            Outline(
+                label="correlations",
+                tables=1,
+                cells=scored * (scored - 1) // 2,
+                noise=sums_noise(allowance.part(share), unit, scored),
+            )
+        )
+        allowance = allowance.part(1 - share)
+    lines += outline_margins(schema, allowance.part(shares[0]), unit)
     if columns > 1:
         lines.append(_pairs(allowance.part(shares[1]), unit, rows, columns, options))
         lines.append(_square("tree one", columns - 1, allowance.part(shares[2]), unit, rows, MOST_GROUPS))

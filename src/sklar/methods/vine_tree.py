@@ -70,5 +70,5 @@ def _fit_edge(axes: Sequence[Axis], table: Measured, rows: float) -> Edge:
     fine = None
     if axes[first].ordered and axes[second].ordered:
         fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
-    pair = fit_pair(table.counts, table.sigma, rows, (table.groups[0], table.groups[1]), fine)
+    pair = fit_pair(table.counts, table.sigma, rows, (table.groups[0], table.groups[1]), fine, table.hint)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)

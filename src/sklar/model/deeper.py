@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklar.model.hints import Hint
 from sklar.model.lookup import interval_of
 from sklar.model.paircopula import GaussianPair, IndependentPair, gaussian_density
 from sklar.model.spanning import maximum_spanning_tree
@@ -16,6 +17,7 @@ from sklar.model.vine_sampling import Uniforms, draw_levels, transform
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 MIDDLE = len(CORRELATIONS) // 2
 PARTICLES = 20_000
+NEARER = (0.03, 0.01)
 PROMISING = 1.0
 
 
@@ -28,12 +30,14 @@ class PairTable:
         sigma: standard deviation of their noise.
         edges1: cut points of the first column's axis.
         edges2: cut points of the second column's axis.
+        hint: what else is known about the correlation, or None.
     """
 
     observed: np.ndarray
     sigma: float
     edges1: np.ndarray
     edges2: np.ndarray
+    hint: Hint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -132,7 +136,7 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
 
     Weighting the particles of a truncated vine by the density of one more pair copula c(u_a|D, u_b|D) gives exactly
     the (a, b) margin of the vine with that edge added, so the table it would produce is a weighted histogram. Least
-    squares over the correlation, a parabola through the three lowest points.
+    squares over the correlation (a hint is one more term), by parabolas through three points, ever nearer.
 
     Args:
         cell: cell of the table that each particle falls in.
@@ -153,12 +157,26 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
     # d/dr of the Gaussian copula density at r = 0 is x y: a score test tells cheaply which edges deserve a search.
     slope = np.bincount(cell, x * y, size) * (rows / len(cell))
     information = float(np.sum(slope**2 / variance))
-    promise = float(np.sum(slope * (observed - plain) / variance)) ** 2 / max(information, 1e-9)
+    score = float(np.sum(slope * (observed - plain) / variance))
+    if table.hint is not None:
+        line = table.hint.weights.ravel() / rows
+        information += float(line @ slope) ** 2 / table.hint.variance
+        score += float(line @ slope) * (table.hint.value - float(line @ plain)) / table.hint.variance
+    promise = score**2 / max(information, 1e-9)
     if promise < PROMISING:
         return NOTHING
-    misfit = np.array([np.sum((observed - predicted(corr)) ** 2 / variance) for corr in CORRELATIONS])
+
+    def distance(corr: float) -> float:
+        expected = predicted(corr)
+        more = 0.0 if table.hint is None else table.hint.misfit(expected / rows)
+        return float(np.sum((observed - expected) ** 2 / variance)) + more
+
+    misfit = np.array([distance(corr) for corr in CORRELATIONS])
     best = int(np.clip(np.argmin(misfit), 1, len(misfit) - 2))
     corr = parabola_minimum(CORRELATIONS[best - 1 : best + 2], misfit[best - 1 : best + 2])
+    for width in NEARER:
+        near = corr + width * np.array([-1.0, 0.0, 1.0])
+        corr = parabola_minimum(near, np.array([distance(float(c)) for c in near]))
     return Guess(corr=corr, variance=1.0 / max(information, 1e-9), gain=float(misfit[MIDDLE] - misfit[best]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def shrink_singular_values(residual: np.ndarray, sigma: float) -> np.ndarray:
+def shrink_singular_values(residual: np.ndarray, sigma: float, edge: float = 1.0) -> np.ndarray:
     """Best low-rank guess of a matrix seen through white noise of standard deviation `sigma`.
 
     With b = rows / columns (at most 1) and y a singular value divided by sigma sqrt(columns), keep
@@ -19,7 +19,7 @@ def shrink_singular_values(residual: np.ndarray, sigma: float) -> np.ndarray:
     left, values, right = np.linalg.svd(residual, full_matrices=False)
     scaled = values / (sigma * np.sqrt(long))
     kept = np.sqrt(np.maximum((scaled**2 - ratio - 1) ** 2 - 4 * ratio, 0.0)) / np.maximum(scaled, 1e-9)
-    kept = np.where(scaled > 1 + np.sqrt(ratio), kept, 0.0) * sigma * np.sqrt(long)
+    kept = np.where(scaled > edge * (1 + np.sqrt(ratio)), kept, 0.0) * sigma * np.sqrt(long)
     return (left * kept) @ right
 
 

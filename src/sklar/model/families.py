@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sklar.model.hints import Hint
 from sklar.model.scale import clip_open
 
 if TYPE_CHECKING:
@@ -106,21 +107,29 @@ def cell_masses(member: ParametricPair, edges1: np.ndarray, edges2: np.ndarray) 
 
 
 def fit_family(
-    counts: np.ndarray, sigma: float, rows: float, edges1: np.ndarray, edges2: np.ndarray
+    counts: np.ndarray,
+    sigma: float,
+    rows: float,
+    edges1: np.ndarray,
+    edges2: np.ndarray,
+    hint: Hint | None = None,
 ) -> ParametricPair | None:
     """The family member nearest to a noisy table, or None when independence explains it as well.
 
     Minimizes sum (count - rows p)^2 / (sigma^2 + rows p0) over members, p0 being independence: binned weighted least
-    squares. A member must beat independence by 4, the price of a family and a parameter.
+    squares. A hint about the correlation is one more term. A member must beat independence by 4, the price of a family
+    and a parameter.
     """
     independent = np.outer(np.diff(edges1), np.diff(edges2))
     weight = 1.0 / (sigma**2 + rows * np.maximum(independent, 1e-6))
 
-    def misfit(member: ParametricPair) -> float:
-        distance = counts - rows * cell_masses(member, edges1, edges2)
-        return float(np.sum(weight * distance**2)) + FAMILIES[member.family].handicap
+    def distance(masses: np.ndarray) -> float:
+        return float(np.sum(weight * (counts - rows * masses) ** 2)) + (0.0 if hint is None else hint.misfit(masses))
 
-    nothing = float(np.sum(weight * (counts - rows * independent) ** 2)) - 4.0
+    def misfit(member: ParametricPair) -> float:
+        return distance(cell_masses(member, edges1, edges2)) + FAMILIES[member.family].handicap
+
+    nothing = distance(independent) - 4.0
     scored = [(misfit(member), member) for member in _members(_sign(counts, rows, independent, edges1, edges2))]
     best, member = min(scored, key=lambda pair: pair[0])
     if not np.isfinite(best) or best >= nothing:

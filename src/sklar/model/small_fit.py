@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklar.model.small_latent import Latent, marked_columns
 from sklar.model.small_normals import ClassNormals, class_normals
 from sklar.model.small_shrink import shrink_factors, shrink_normal, shrink_spike_slab, symmetric
-from sklar.model.small_target import Basis
+from sklar.model.small_target import Basis, no_basis
 from sklar.model.small_world import World, make_world, on_sphere, simulate_scores
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,19 @@ def fit_normals(
     latents: Sequence[Latent], share: Floats, basis: Basis, moments: Moments, rng: np.random.Generator
 ) -> ClassNormals:
     """The normals whose simulated rows reproduce the released sums, shrunken against their noise."""
+    return _fit(make_world(latents, share, rng), share, basis, moments)
+
+
+def fit_correlations(latents: Sequence[Latent], pairs: Moment, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them."""
+    share = np.ones(1)
     world = make_world(latents, share, rng)
+    (factor,) = _fit(world, share, no_basis(), Moments(pairs=pairs)).factors
+    return factor @ factor.T, pairs.variance / _pair_slopes(world) ** 2
+
+
+def _fit(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassNormals:
+    latents = world.latents
     size, contrasts = len(latents), basis.scores.shape[1]
     at = _Parameters(
         shifts=np.zeros((contrasts, size)), pooled=np.eye(size), differences=np.zeros((contrasts, size, size))
@@ -81,8 +93,7 @@ def _normals(share: Floats, basis: Basis, at: _Parameters, latents: Sequence[Lat
 def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores: Floats) -> _Parameters:
     """One step: the residual of each released moment, divided by its slope, shrunken."""
     points = on_sphere(scores)
-    single = SPHERE_LOSS * world.slopes * world.stretch()
-    slopes = np.outer(single, single)
+    slopes = _pair_slopes(world)
     shifts = _move_shifts(world, basis, moments, at.shifts, scores)
     pooled = at.pooled
     if moments.pairs is not None:
@@ -91,6 +102,12 @@ def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores:
     if moments.class_pairs is not None:
         differences = _move_differences(world, basis, moments.class_pairs, differences, points, slopes)
     return _Parameters(shifts=shifts, pooled=pooled, differences=differences)
+
+
+def _pair_slopes(world: World) -> Floats:
+    """Change of each mean product on the sphere by a change of the correlation behind it, roughly."""
+    single = SPHERE_LOSS * world.slopes * world.stretch()
+    return np.outer(single, single)
 
 
 def _move_shifts(world: World, basis: Basis, moments: Moments, shifts: Floats, scores: Floats) -> Floats:

@@ -1,0 +1,141 @@
+"""Correlations of all ordered columns from one vector of sums, and how they sharpen the tables of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.methods.vine_axes import Axis, Measured
+from sklar.methods.vine_options import Options
+from sklar.methods.vine_select import chooses_pairs
+from sklar.model.hints import Reading, move_along, read_correlation, score_hint
+from sklar.model.small_fit import Moment, fit_correlations
+from sklar.model.small_latent import Latent, score_lookup
+from sklar.release.door import Door
+from sklar.release.features import PairSums, Scores
+from sklar.schema.table import Schema
+
+LEAST_SHARE, MOST_SHARE = 0.05, 0.15
+FULL_RESOLUTION = 10.0
+"""Tables with this many groups a side tell most about dependence; the fewer they have, the more the sums are worth."""
+NEARLY_ALL = 0.9999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A correlation on the normal scale, and its variance."""
+
+    corr: float
+    variance: float
+
+
+Correlations = Mapping[tuple[int, int], Known]
+"""By pair of columns, smaller first."""
+
+
+def sums_share(schema: Schema, options: Options, resolution: float) -> float:
+    """Share of the budget for the sums; zero where there is nothing to correlate, or only some pairs are measured.
+
+    It is larger where tables must be coarse, and in proportion to the pairs that the sums can tell about.
+
+    Args:
+        schema: The public facts.
+        options: May set the share.
+        resolution: Groups per axis that a table of a pair can bear.
+    """
+    scored, columns = len(scored_columns(schema)), len(schema.modelled)
+    if scored < 2 or chooses_pairs(columns):
+        return 0.0
+    if options.sums is not None:
+        return options.sums
+    share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
+    return float(share * scored * (scored - 1) / (columns * (columns - 1)))
+
+
+def scored_columns(schema: Schema) -> tuple[int, ...]:
+    """Columns whose order has a meaning, as far as the schema tells: ordered ones, and those of two values."""
+    return tuple(
+        j
+        for j, name in enumerate(schema.modelled)
+        if schema[name].ordered or schema[name].value_cells + (schema[name].null_code is not None) == 2
+    )
+
+
+def sums_noise(allowance: Allowance, unit: Unit, columns: int) -> Noise:
+    """Noise of one sum if the whole allowance goes to the pairs of so many columns."""
+    pairs = columns * (columns - 1) / 2
+    return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * float(np.sqrt(pairs)))
+
+
+def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float) -> Correlations:
+    """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
+
+    The scores are those of the released margins. A null is the upper end of an ordered axis, here as in the vine.
+    """
+    scored = [j for j in scored_columns(door.schema) if axes[j].scale.mass.max() < NEARLY_ALL]
+    if len(scored) < 2:
+        return {}
+    latents = [Latent(column=j, order=axes[j].scale.order, edges=axes[j].scale.edges) for j in scored]
+    lookups = [
+        np.repeat(score_lookup(latent, len(latent.order)), axes[latent.column].scale.widths) for latent in latents
+    ]
+    feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
+    l1, l2 = feature.row_norms
+    noise = allowance.part(1 - 1e-9).sum_noise(l1=door.unit.l1 * l1, l2=door.unit.l1 * l2)
+    noisy = door.sum(feature, noise, "correlations")
+    moment = Moment(mean=noisy.values / rows, variance=noise.variance / rows**2)
+    # Its simulations always use the same draws, so that what is asked next depends on releases alone.
+    corr, variance = fit_correlations(latents, moment, np.random.default_rng(0))
+    return {
+        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(variance[a, b]))
+        for a, b in combinations(range(len(scored)), 2)
+    }
+
+
+def doubt(known: Correlations, tables: Sequence[Measured], rows: float) -> Correlations:
+    """The correlations with the variance by which they differ from what the tables tell, beyond the noise of both.
+
+    Where dependence is not Gaussian, sums and tables mean different things by a correlation. The excess of their mean
+    squared distance over its expectation from noise alone estimates how different; the sums are trusted less by that.
+    """
+    gaps: list[float] = []
+    weights: list[float] = []
+    for table in tables:
+        found = _read(known, table, rows)
+        if found is not None:
+            expected = found[0].variance + found[1].variance
+            gaps.append((found[0].corr - found[1].corr) ** 2 - expected)
+            weights.append(expected**-2)
+    excess = max(0.0, float(np.average(gaps, weights=weights))) if gaps else 0.0
+    return {pair: replace(one, variance=one.variance + excess) for pair, one in known.items()}
+
+
+def sharpen(known: Correlations, tables: Sequence[Measured], rows: float) -> tuple[Measured, ...]:
+    """The tables moved to the correlations that they and the sums tell together, each with a hint for its fits."""
+    return tuple(_sharpened(known, table, rows) for table in tables)
+
+
+def _sharpened(known: Correlations, table: Measured, rows: float) -> Measured:
+    found = _read(known, table, rows)
+    if found is None:
+        return table
+    reading, one = found
+    counts, corr = move_along(table.counts, reading, rows, one.corr, one.variance)
+    hint = score_hint((table.groups[0].edges, table.groups[1].edges), corr, one.variance + 1 / rows)
+    return replace(table, counts=counts, hint=hint)
+
+
+def _read(known: Correlations, table: Measured, rows: float) -> tuple[Reading, Known] | None:
+    """What a table of a pair tells about its correlation, beside what the sums tell."""
+    one = known.get((table.columns[0], table.columns[1])) if len(table.columns) == 2 else None
+    if one is None:
+        return None
+    edges = table.groups[0].edges, table.groups[1].edges
+    reading = read_correlation(table.counts, table.sigma, rows, edges, one.corr)
+    return None if reading is None else (reading, one)

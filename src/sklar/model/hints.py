@@ -1,0 +1,104 @@
+"""What a correlation that is known from elsewhere says about the table of a pair.
+
+Noisy sums of normal scores tell a correlation far better than a noisy table of the same cost: a table of K x K cells
+spends its budget on all its shapes, so its own reading of the correlation is about K times as noisy. But the sums
+see one number, and see it through a Gaussian eye. So a table keeps its shape, and is moved along the one direction that
+a change of correlation would move it, as far as the sums are trusted; and fits of families and deeper edges get the
+correlation as one more observation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.gaussian_bivariate import bivariate_normal_cdf, bivariate_normal_density
+from sklar.model.small_latent import place_scores
+
+Floats = NDArray[np.float64]
+
+_FAR = 9.0
+"""Normal scores beyond this have no density to speak of."""
+_LEAST_SLOPE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hint:
+    """One linear function of the cells' probabilities, roughly the correlation of normal scores, and what it should be.
+
+    Attributes:
+        weights: One number a cell.
+        value: What the sum of weights times probabilities should be.
+        variance: How wrong that may be, the chance of the rows included.
+    """
+
+    weights: Floats
+    value: float
+    variance: float
+
+    def misfit(self, masses: Floats) -> float:
+        """Squared distance from the value, in variances."""
+        return (float(np.vdot(self.weights, masses)) - self.value) ** 2 / self.variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reading:
+    """The correlation that a table tells by itself, near a given one.
+
+    Attributes:
+        corr: The correlation.
+        variance: Variance that the noise of the table gives it.
+        direction: Change of the cells' probabilities by a small change of the correlation.
+    """
+
+    corr: float
+    variance: float
+    direction: Floats
+
+
+def gaussian_cells(edges1: Floats, edges2: Floats, corr: float) -> tuple[Floats, Floats]:
+    """Probabilities of the cells of a Gaussian copula, and their derivatives by its correlation.
+
+    The derivative of the bivariate normal distribution function by the correlation is its density (Plackett 1954).
+    """
+    from scipy.special import ndtri  # not at import time: scipy.special is slow to load
+
+    first, second = ndtri(edges1)[:, None], ndtri(edges2)[None, :]
+    masses = np.diff(np.diff(bivariate_normal_cdf(first, second, corr), axis=0), axis=1)
+    inner = bivariate_normal_density(np.clip(first, -_FAR, _FAR), np.clip(second, -_FAR, _FAR), corr)
+    inner[[0, -1], :], inner[:, [0, -1]] = 0.0, 0.0
+    return np.maximum(masses, 0.0), np.diff(np.diff(inner, axis=0), axis=1)
+
+
+def read_correlation(
+    counts: Floats, sigma: float, rows: float, edges: tuple[Floats, Floats], corr: float
+) -> Reading | None:
+    """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot tell."""
+    masses, direction = gaussian_cells(*edges, corr)
+    size = float(np.vdot(direction, direction))
+    if size < _LEAST_SLOPE:
+        return None
+    own = corr + float(np.vdot(direction, counts / rows - masses)) / size
+    return Reading(corr=own, variance=(sigma / rows) ** 2 / size, direction=direction)
+
+
+def move_along(counts: Floats, reading: Reading, rows: float, corr: float, variance: float) -> tuple[Floats, float]:
+    """The table moved towards a correlation known with the given variance, and the correlation it then has.
+
+    Both are weighted by their precision; nothing but the one direction changes.
+    """
+    trust = reading.variance / (reading.variance + variance)
+    step = trust * (corr - reading.corr)
+    return counts + rows * step * reading.direction, reading.corr + step
+
+
+def score_hint(edges: tuple[Floats, Floats], corr: float, variance: float) -> Hint | None:
+    """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells."""
+    weights = np.outer(place_scores(edges[0]), place_scores(edges[1]))
+    masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)))
+    slope = float(np.vdot(weights, direction))
+    if slope < 1e-3:
+        return None
+    return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance)

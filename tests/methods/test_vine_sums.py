@@ -1,0 +1,141 @@
+"""Sums that tell correlations, and what they do to tables of pairs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from sklar import Boolean, Category, Integer, Schema
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
+from sklar.methods.vine_axes import Axis, Measured
+from sklar.methods.vine_options import Options
+from sklar.methods.vine_sums import Known, doubt, measure_correlations, scored_columns, sharpen, sums_share
+from sklar.model.grouping import group_cells
+from sklar.model.hints import gaussian_cells, read_correlation
+from sklar.model.scale import lay_out
+from sklar.private.features import FEATURES
+from sklar.release.values import NoisySums
+
+CELLS = 40
+SCHEMA = Schema({**{f"x{j}": Integer(0, CELLS - 1) for j in range(4)}, "kind": Category(tuple("abc")), "y": Boolean()})
+CORR = np.array([[1, 0.7, -0.4, 0.1], [0.7, 1, -0.2, 0.0], [-0.4, -0.2, 1, 0.3], [0.1, 0.0, 0.3, 1]])
+
+
+class SumsDoor:
+    """Exact sums of an array of codes plus seeded noise."""
+
+    def __init__(self, schema, codes):
+        self.schema, self.unit, self._codes = schema, Unit(neighbours="add-remove"), codes
+        self.spent = 0.0
+
+    def sum(self, feature, noise, label):
+        rule = FEATURES[type(feature)]
+        self.spent += rule.bounds(feature, self.unit)[1] ** 2 / (2 * noise.scale**2)
+        places = [list(self.schema.modelled).index(name) for name in feature.columns]
+        codes = np.asfortranarray(self._codes[:, places].astype(np.int32))
+        exact = rule.exact_sums(feature, codes) * feature.resolution
+        drawn = np.random.default_rng(0).normal(0, noise.scale, exact.shape)
+        return NoisySums(values=exact + drawn, noise=noise, resolution=feature.resolution)
+
+
+def axis(name, mass, *, ordered=True):
+    scale = lay_out(np.arange(len(mass)), mass, len(mass), nominal=not ordered)
+    return Axis(name=name, scale=scale, coarse=None, ordered=ordered, numeric=ordered)
+
+
+@pytest.fixture(scope="module")
+def world():
+    rng = np.random.default_rng(4)
+    z = rng.multivariate_normal(np.zeros(4), CORR, 20_000)
+    numbers = np.minimum((ndtr(z) * CELLS).astype(int), CELLS - 1)
+    flag = (z[:, 0] + rng.standard_normal(len(z)) > 1).astype(int)
+    codes = np.column_stack([numbers, rng.integers(0, 3, len(z)), flag])
+    axes = [
+        axis(name, np.bincount(codes[:, j], minlength=SCHEMA.size(name)).astype(float), ordered=name != "kind")
+        for j, name in enumerate(SCHEMA.modelled)
+    ]
+    return codes, tuple(axes)
+
+
+def table(world, pair, sigma, seed=0):
+    codes, axes = world
+    groups = tuple(axes[c].groups(8, 0.0, len(codes)) for c in pair)
+    cells = np.zeros((groups[0].count, groups[1].count))
+    np.add.at(cells, tuple(g.lookup[codes[:, c]] for g, c in zip(groups, pair, strict=True)), 1)
+    noise = np.random.default_rng(seed).normal(0, sigma, cells.shape)
+    return Measured(columns=pair, groups=groups, counts=cells + noise, sigma=sigma)
+
+
+def test_only_ordered_and_two_valued_columns_are_scored():
+    assert scored_columns(SCHEMA) == (0, 1, 2, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("resolution", "expected"), [(100.0, 0.05), (10.0, 0.05), (7.0, 0.05 / 0.49), (3.0, 0.15), (0.0, 0.15)]
+)
+def test_share_grows_as_tables_coarsen_and_counts_scored_pairs(resolution, expected):
+    assert np.isclose(sums_share(SCHEMA, Options(), resolution), expected * 10 / 15)
+
+
+def test_share_may_be_given_and_is_nothing_where_nothing_can_be_told():
+    assert sums_share(SCHEMA, Options(sums=0.3), 10.0) == 0.3
+    words = Schema({"a": Category(tuple("abc")), "b": Integer(0, 9), "c": Category(tuple("abcd"))})
+    assert sums_share(words, Options(sums=0.3), 10.0) == 0.0
+    wide = Schema({f"c{j}": Integer(0, 9) for j in range(60)})
+    assert sums_share(wide, Options(), 10.0) == 0.0
+
+
+def test_correlations_are_found_within_their_noise(world):
+    codes, axes = world
+    door = SumsDoor(SCHEMA, codes)
+    known = measure_correlations(door, Allowance(measure="rho", amount=0.01), axes, len(codes))
+    assert door.spent <= 0.01
+    for a in range(4):
+        for b in range(a + 1, 4):
+            error = np.sqrt(known[a, b].variance + 2 / len(codes))
+            assert abs(known[a, b].corr - CORR[a, b]) < 5 * error + 0.005
+    assert set(known) == {(a, b) for a in (0, 1, 2, 3, 5) for b in (0, 1, 2, 3, 5) if a < b}
+
+
+def test_constant_columns_leave_nothing_to_sum(world):
+    codes, axes = world
+    constant = np.zeros_like(codes)
+    flat = tuple(axis(a.name, np.eye(len(a.scale.order))[0], ordered=a.ordered) for a in axes)
+    assert measure_correlations(SumsDoor(SCHEMA, constant), Allowance(measure="rho", amount=1.0), flat, 100.0) == {}
+
+
+def test_sharpened_tables_have_the_known_correlation(world):
+    known = {(0, 1): Known(corr=0.7, variance=1e-6)}
+    noisy = table(world, (0, 1), 300.0)
+    (sharp,) = sharpen(known, [noisy], 20_000.0)
+    edges = noisy.groups[0].edges, noisy.groups[1].edges
+    assert abs(read_correlation(noisy.counts, 300.0, 20_000.0, edges, 0.7).corr - 0.7) > 0.01
+    assert abs(read_correlation(sharp.counts, 300.0, 20_000.0, edges, 0.7).corr - 0.7) < 1e-3
+    assert sharp.hint.misfit(gaussian_cells(*edges, 0.7)[0]) < 0.5
+
+
+def test_tables_of_other_columns_are_left_alone(world):
+    other = table(world, (0, 4), 10.0)
+    assert sharpen({(0, 1): Known(corr=0.7, variance=1e-6)}, [other], 20_000.0) == (other,)
+
+
+def test_sums_that_contradict_the_tables_are_not_believed(world):
+    """Correlations off by .15: tables with little noise overrule them, tables full of noise cannot."""
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    wrong = {pair: Known(corr=float(CORR[pair]) - 0.15, variance=1e-6) for pair in pairs}
+    clear = [table(world, pair, 5.0, seed) for seed, pair in enumerate(pairs)]
+    doubted = doubt(wrong, clear, 20_000.0)
+    assert all(0.1 < np.sqrt(one.variance) < 0.25 for one in doubted.values())
+    for before, after in zip(clear, sharpen(doubted, clear, 20_000.0), strict=True):
+        assert np.abs(after.counts - before.counts).max() < 0.02 * before.counts.max()
+    right = {pair: replace(one, corr=float(CORR[pair])) for pair, one in wrong.items()}
+    assert all(np.sqrt(one.variance) < 0.02 for one in doubt(right, clear, 20_000.0).values())
+
+
+def test_groups_without_a_second_group_are_no_obstacle(world):
+    _, axes = world
+    one = group_cells(axes[0].scale, 1, 0.0)
+    flat = Measured(columns=(0, 1), groups=(one, axes[1].groups(4, 0.0, 1.0)), counts=np.ones((1, 4)), sigma=1.0)
+    assert sharpen({(0, 1): Known(corr=0.5, variance=0.1)}, [flat], 4.0) == (flat,)
