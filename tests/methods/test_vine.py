@@ -184,24 +184,24 @@ def test_all_of_the_budget_and_no_more_is_spent(real, settings):
 
 
 def test_row_accesses_are_the_documented_ones(real):
-    door, _ = fit(MIXED, real, 1.0)
-    assert [asked[0] for asked in door.asked] == [
-        "rows", "margins", "finer margins", "correlations", "pairs", "tree one"
-    ]  # fmt: skip
+    door, _ = fit(MIXED, real, 0.02)
+    labels = [asked[0] for asked in door.asked]
+    assert labels == ["rows", "margins", "finer margins", "correlations", "pairs", "tree one"]
     assert door.asked[3][1] == ("age", "income", "level", "smoker")
     assert len(door.asked[4][1]) == 10
     assert len(door.asked[5][1]) == 4
-    door, _ = fit(MIXED, real, 1.0, options=Options(target="smoker"), neighbours="replace")
+    door, _ = fit(MIXED, real, 10.0, options=Options(target="smoker"), neighbours="replace")
     labels = [asked[0] for asked in door.asked]
-    assert labels == ["margins", "finer margins", "correlations", "pairs", "tree one", "target", "target triples"]
+    assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
 
 
 @pytest.mark.parametrize("options", [Options(), Options(target="smoker")], ids=["plain", "target"])
-def test_requests_depend_on_earlier_releases_only(real, options):
+@pytest.mark.parametrize("amount", [0.02, 1.0])
+def test_requests_depend_on_earlier_releases_only(real, options, amount):
     """Replay: with the recorded releases of one table, the method asks the same questions of another."""
-    first, model = fit(MIXED, real, 1.0, options=options)
+    first, model = fit(MIXED, real, amount, options=options)
     other = np.zeros_like(real)
-    second = CodesDoor(MIXED, other, 1.0, recorded=first.released)
+    second = CodesDoor(MIXED, other, amount, recorded=first.released)
     again = vine.fit(second, options, np.random.default_rng(0))
     assert second.asked == first.asked
     draws = [m.simulate(100, np.random.default_rng(3)) for m in (model, again)]
@@ -324,7 +324,7 @@ def test_beyond_forty_columns_pairs_are_chosen_privately():
 def test_outline_tells_the_noise_in_advance(real):
     from sklar.methods.vine_outline import outline_vine
 
-    door, _ = fit(MIXED, real, 1.0)
+    door, _ = fit(MIXED, real, 0.02)
     lines = {line.label: line for line in outline_vine(MIXED, Options(), door.allowance, door.unit, len(real))}
     assert lines["number of rows"].noise == door.asked[0][1][0][2]
     assert np.isclose(lines["correlations"].noise.scale, door.asked[3][2].scale, rtol=1e-6)

@@ -73,18 +73,26 @@ def test_only_ordered_and_two_valued_columns_are_scored():
 
 
 @pytest.mark.parametrize(
-    ("resolution", "expected"), [(100.0, 0.05), (10.0, 0.05), (7.0, 0.05 / 0.49), (3.0, 0.15), (0.0, 0.15)]
+    ("resolution", "expected"), [(20.0, 0.05), (10.0, 0.05), (7.0, 0.05 / 0.49), (3.0, 0.15), (0.0, 0.15)]
 )
 def test_share_grows_as_tables_coarsen_and_counts_scored_pairs(resolution, expected):
-    assert np.isclose(sums_share(SCHEMA, Options(), resolution), expected * 10 / 15)
+    assert np.isclose(sums_share(SCHEMA, Options(), resolution, 1e4), expected * 10 / 15)
 
 
 def test_share_may_be_given_and_is_nothing_where_nothing_can_be_told():
-    assert sums_share(SCHEMA, Options(sums=0.3), 10.0) == 0.3
+    assert sums_share(SCHEMA, Options(sums=0.3), 10.0, 1e4) == 0.3
     words = Schema({"a": Category(tuple("abc")), "b": Integer(0, 9), "c": Category(tuple("abcd"))})
-    assert sums_share(words, Options(sums=0.3), 10.0) == 0.0
+    assert sums_share(words, Options(sums=0.3), 10.0, 1e4) == 0.0
     wide = Schema({f"c{j}": Integer(0, 9) for j in range(60)})
-    assert sums_share(wide, Options(), 10.0) == 0.0
+    assert sums_share(wide, Options(), 10.0, 1e4) == 0.0
+
+
+def test_nothing_is_spent_where_tables_tell_enough():
+    """10 groups a side at sigma: noise of 10 sigma / n against a sampling error of 1 / sqrt(n)."""
+    rows = 1e6
+    for sigma, spends in ((20.0, False), (50.0, True)):
+        resolution = np.sqrt(rows / (1.5 * sigma))
+        assert (sums_share(SCHEMA, Options(), resolution, rows) > 0) == spends
 
 
 def test_correlations_are_found_within_their_noise(world):

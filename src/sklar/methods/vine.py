@@ -83,7 +83,7 @@ def fit_vine(
     rng: np.random.Generator,
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    share = sums_share(door.schema, options, _resolution(door, allowance.part(shares[1]), total[0]))
+    share = sums_share(door.schema, options, _resolution(door, allowance.part(shares[1]), total[0]), total[0])
     whole, allowance = allowance, allowance.part(1 - share)
     margins = measure_margins(door, allowance.part(shares[0]), *total)
     coarse = {name: lookup for name, lookup, _ in reversed(margins.histograms)}

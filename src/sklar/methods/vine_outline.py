@@ -30,7 +30,7 @@ def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: U
         allowance = allowance.part(1 - TOTAL_SHARE)
     columns = len(schema.modelled)
     noise = allowance.part(shares[1]).noise(unit, tables=max(pairs_to_measure(columns), 1))
-    share = sums_share(schema, options, resolution(rows, noise.std))
+    share = sums_share(schema, options, resolution(rows, noise.std), rows)
     if share > 0:
         scored = len(scored_columns(schema))
         lines.append(

@@ -13,6 +13,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.vine_axes import Axis, Measured
 from sklar.methods.vine_options import Options
+from sklar.methods.vine_pairs import ROWS_PER_CELL
 from sklar.methods.vine_select import chooses_pairs
 from sklar.model.hints import Reading, move_along, read_correlation, score_hint
 from sklar.model.small_fit import Moment, fit_correlations
@@ -24,6 +25,8 @@ from sklar.schema.table import Schema
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 FULL_RESOLUTION = 10.0
 """Tables with this many groups a side tell most about dependence; the fewer they have, the more the sums are worth."""
+ENOUGH = 0.3
+"""Correlations of n rows have a sampling error of about 1 / sqrt(n); noise of this part of it does no harm."""
 NEARLY_ALL = 0.9999
 
 
@@ -39,23 +42,33 @@ Correlations = Mapping[tuple[int, int], Known]
 """By pair of columns, smaller first."""
 
 
-def sums_share(schema: Schema, options: Options, resolution: float) -> float:
+def sums_share(schema: Schema, options: Options, resolution: float, rows: float) -> float:
     """Share of the budget for the sums; zero where there is nothing to correlate, or only some pairs are measured.
 
-    It is larger where tables must be coarse, and in proportion to the pairs that the sums can tell about.
+    It is larger where tables must be coarse, and in proportion to the pairs that the sums can tell about. Where tables
+    tell a correlation much better than the rows themselves tell that of the population, sums have nothing to add.
 
     Args:
         schema: The public facts.
         options: May set the share.
-        resolution: Groups per axis that a table of a pair can bear.
+        resolution: Groups per axis that a table of a pair can bear, sqrt(rows / (1.5 sigma)).
+        rows: The (noisy) number of rows.
     """
     scored, columns = len(scored_columns(schema)), len(schema.modelled)
     if scored < 2 or chooses_pairs(columns):
         return 0.0
     if options.sums is not None:
         return options.sums
+    if told_by_tables(resolution) < ENOUGH / np.sqrt(max(rows, 1.0)):
+        return 0.0
     share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
     return float(share * scored * (scored - 1) / (columns * (columns - 1)))
+
+
+def told_by_tables(resolution: float) -> float:
+    """Standard deviation with which a table of K x K cells tells a correlation, roughly: K sigma / rows."""
+    groups = max(min(resolution, FULL_RESOLUTION), 1e-9)
+    return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
 
 
 def scored_columns(schema: Schema) -> tuple[int, ...]:
