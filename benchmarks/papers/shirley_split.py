@@ -1,4 +1,4 @@
-"""Gambs et al. 2021, figure 3: the share of rows that the histograms get.
+"""Gambs et al. 2021, figure 3: the share of rows that the vine gets, the histograms having the others.
 
 python -m benchmarks.papers.shirley_split [--folds 5]
 """
