@@ -10,8 +10,8 @@ from sklar import Boolean, Category, Integer, Schema
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.methods.vine_axes import Axis, Measured
-from sklar.methods.vine_options import Options
-from sklar.methods.vine_sums import Known, doubt, measure_correlations, scored_columns, sharpen, sums_share
+from sklar.methods.vine_options import Options, depth_of, scored_columns
+from sklar.methods.vine_sums import Known, doubt, measure_correlations, sharpen, sums_share
 from sklar.model.grouping import group_cells
 from sklar.model.hints import gaussian_cells, read_correlation
 from sklar.model.scale import lay_out
@@ -70,6 +70,15 @@ def table(world, pair, sigma, seed=0):
 
 def test_only_ordered_and_two_valued_columns_are_scored():
     assert scored_columns(SCHEMA) == (0, 1, 2, 3, 5)
+
+
+def test_trees_are_more_where_all_columns_are_ordered():
+    numbers = Schema({name: SCHEMA[name] for name in ("x0", "x1", "x2", "y")})
+    assert (depth_of(SCHEMA, Options()), depth_of(numbers, Options()), depth_of(numbers, Options(depth=2))) == (
+        6,
+        12,
+        2,
+    )
 
 
 @pytest.mark.parametrize(

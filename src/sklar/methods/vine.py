@@ -11,7 +11,7 @@ from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
 from sklar.methods.vine_axes import Axis, Measured, lay_out_axes
 from sklar.methods.vine_calibrate import Calibrated, calibrate_vine
-from sklar.methods.vine_options import SMALL_RESOLUTION, TOTAL_SHARE, Options, budget_shares, check_options
+from sklar.methods.vine_options import SMALL_RESOLUTION, TOTAL_SHARE, Options, budget_shares, check_options, depth_of
 from sklar.methods.vine_outline import outline_vine
 from sklar.methods.vine_pairs import dependence, informative_pairs, measure_pairs, pair_groups, resolution
 from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, choose_pairs, chooses_pairs, pairs_to_measure
@@ -97,7 +97,7 @@ def fit_vine(
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
     fine = measure_tree(door, allowance.part(shares[2]), axes, forest, rows)
     extra = () if target is None else _measure_target(door, allowance, shares, axes, rows, target, pairs)
-    vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, options.depth, rng)
+    vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=empty_calibration(), strength=0.0)
     if options.calibration and len(axes) > 1:
         others = [*fine, *extra, *histogram_tables(axes, margins)]

@@ -9,6 +9,7 @@ from sklar.schema.table import Schema
 
 TOTAL_SHARE = 0.003
 SMALL_RESOLUTION = 5.0
+NOMINAL_DEPTH, ORDERED_DEPTH = 6, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,8 @@ class Options:
 
     Attributes:
         shares: budget for margins, pairs and tree one (and, with a target, for its fine tables and its triples).
-        depth: largest number of trees; those after the first cost nothing.
+        depth: largest number of trees; those after the first cost nothing. By default 6, or up to 12 where no column is
+            nominal: the deeper trees speak about ordered columns only, and given many others they mislead.
         groups: most groups of a category and of a number in a pair table.
         calibration: whether the vine is tilted towards all released tables.
         sums: share of the budget for sums that tell correlations; from the noise by default.
@@ -25,7 +27,7 @@ class Options:
     """
 
     shares: tuple[float, ...] | None = None
-    depth: int = 8
+    depth: int | None = None
     groups: tuple[int, int] = (16, 10)
     calibration: bool = True
     sums: float | None = None
@@ -43,7 +45,7 @@ def check_options(schema: Schema, options: Options) -> None:
         raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
     if options.sums is not None and not (type(options.sums) in (int, float) and 0 <= options.sums < 1):
         raise UsageError(f"sums must be a share of the budget, from 0 to below 1; {options.sums} was given")
-    if options.depth < 1 or min(options.groups) < 2:
+    if (options.depth is not None and options.depth < 1) or min(options.groups) < 2:
         raise UsageError("depth must be at least 1, and groups at least 2")
 
 
@@ -54,7 +56,7 @@ def _check_types(options: Options) -> None:
         raise UsageError("shares must be a list of positive numbers")
     if not (_is_list(groups) and len(groups) == 2 and all(type(most) is int for most in groups)):
         raise UsageError("groups must be two whole numbers: most groups of a category, and of a number")
-    if type(options.depth) is not int or type(options.calibration) is not bool:
+    if type(options.depth) not in (int, type(None)) or type(options.calibration) is not bool:
         raise UsageError("depth must be a whole number, and calibration true or false")
 
 
@@ -64,6 +66,23 @@ def _is_list(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return type(value) in (int, float) and 0 < float(value) < 1e9  # type: ignore[arg-type]
+
+
+def depth_of(schema: Schema, options: Options) -> int:
+    """The largest number of trees."""
+    if options.depth is not None:
+        return options.depth
+    nominal = len(schema.modelled) - len(scored_columns(schema))
+    return NOMINAL_DEPTH if nominal else ORDERED_DEPTH
+
+
+def scored_columns(schema: Schema) -> tuple[int, ...]:
+    """Columns whose order has a meaning, as far as the schema tells: ordered ones, and those of two values."""
+    return tuple(
+        j
+        for j, name in enumerate(schema.modelled)
+        if schema[name].ordered or schema[name].value_cells + (schema[name].null_code is not None) == 2
+    )
 
 
 def budget_shares(options: Options) -> tuple[float, ...]:

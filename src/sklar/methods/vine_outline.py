@@ -9,10 +9,10 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.margin_plan import outline_margins
 from sklar.methods.method import Outline
-from sklar.methods.vine_options import TOTAL_SHARE, Options, budget_shares
+from sklar.methods.vine_options import TOTAL_SHARE, Options, budget_shares, scored_columns
 from sklar.methods.vine_pairs import resolution
 from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure
-from sklar.methods.vine_sums import scored_columns, sums_noise, sums_share
+from sklar.methods.vine_sums import sums_noise, sums_share
 from sklar.methods.vine_target import TRIPLE_GROUPS
 from sklar.methods.vine_tree import MOST_GROUPS
 from sklar.schema.table import Schema

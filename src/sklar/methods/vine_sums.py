@@ -12,7 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.vine_axes import Axis, Measured
-from sklar.methods.vine_options import Options
+from sklar.methods.vine_options import Options, scored_columns
 from sklar.methods.vine_pairs import ROWS_PER_CELL
 from sklar.methods.vine_select import chooses_pairs
 from sklar.model.hints import Reading, move_along, read_correlation, score_hint
@@ -69,15 +69,6 @@ def told_by_tables(resolution: float) -> float:
     """Standard deviation with which a table of K x K cells tells a correlation, roughly: K sigma / rows."""
     groups = max(min(resolution, FULL_RESOLUTION), 1e-9)
     return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
-
-
-def scored_columns(schema: Schema) -> tuple[int, ...]:
-    """Columns whose order has a meaning, as far as the schema tells: ordered ones, and those of two values."""
-    return tuple(
-        j
-        for j, name in enumerate(schema.modelled)
-        if schema[name].ordered or schema[name].value_cells + (schema[name].null_code is not None) == 2
-    )
 
 
 def sums_noise(allowance: Allowance, unit: Unit, columns: int) -> Noise:
