@@ -154,6 +154,32 @@ def test_a_killed_comparison_continues(tmp_path: Path) -> None:
     _refuses_what_changed(tmp_path)
 
 
+def test_ctrl_c_ends_the_peer_and_keeps_what_is_done(tmp_path: Path) -> None:
+    """As in a terminal, where the whole group of processes gets the signal."""
+    table().to_csv(tmp_path / "t.csv", index=False)
+    SCHEMA.write(tmp_path / "t.toml")
+    (tmp_path / "slow.py").write_text(SLOW.format(place=str(tmp_path / "runs")))
+    words = ["-m", "sklar", "compare", "t.csv", "-s", "t.toml", "--methods", "independent", "--epsilons", "1"]
+    words += ["--folds", "2", "--metrics", "tvd1", "-j", "1", "-o", "out"]
+    words += ["--peer", f"slow={sys.executable} -S {tmp_path}/slow.py"]
+    started = subprocess.Popen(
+        [sys.executable, *words], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 60
+    while not (tmp_path / "runs").exists() or (tmp_path / "runs").stat().st_size < 2:
+        assert time.monotonic() < until and started.poll() is None
+        time.sleep(0.05)
+    os.killpg(started.pid, signal.SIGINT)
+    _, told = started.communicate(timeout=30)
+    assert started.returncode == 130
+    assert "Traceback" not in told
+    _wait_until_gone(str(tmp_path / "slow.py"))
+    assert len(list((tmp_path / "out" / "cells").iterdir())) >= 2  # fold 0: both systems
+    again = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "runs").stat().st_size == 3  # the first, the interrupted one, and that one again
+
+
 def _wait_until_gone(words: str) -> None:
     until = time.monotonic() + 10
     while words in subprocess.run(["ps", "-axo", "args="], capture_output=True, text=True, check=False).stdout:
@@ -209,6 +235,7 @@ def test_a_full_disk_and_a_cell_beyond_its_time_are_told_and_the_run_continues_w
         ({"metrics": ["learning"]}, "target"),
         ({"peers": {"vine": "x"}}, "twice"),
         ({"peer_memory": 0}, "peer_memory"),
+        ({"jobs": 0}, "jobs"),
         ({"learners": ["nonsense"]}, "nonsense"),
         ({"attacks": ["shadow"]}, "no attack on tables"),
         ({"attacks": ["attribute"]}, "needs a sensitive column"),
