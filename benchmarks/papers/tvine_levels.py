@@ -42,8 +42,8 @@ class Tables:
         return sklar.draft_schema(self.train)
 
     def settings(self, **more: Any) -> dict[str, Any]:
-        """Options of tvine."""
-        return {"target": RESPONSE, "sensitive": self.order_for, "threads": 1, **more}
+        """Options of tvine, of the published form unless `more` says otherwise: one vine, with the response at its root."""
+        return {"target": RESPONSE, "sensitive": self.order_for, "threads": 1, "conditional_root": False, **more}
 
 
 def simulated() -> Tables:

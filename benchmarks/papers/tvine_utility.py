@@ -23,6 +23,7 @@ def main() -> None:
         print(line(f"{label}, 0/1", [found[level][0] for level in asked.levels]), flush=True)
         print(line(f"{label}, prob", [found[level][1] for level in asked.levels]), flush=True)
     print(PAPER)
+    print("'given Y' is our default: a vine for each value of the response, which keeps what separates the classes.")
     print("Why they differ: another random forest, other starting values of the families, and the draw of the tables.")
 
 
