@@ -42,7 +42,7 @@ class Tables:
         return sklar.draft_schema(self.train)
 
     def settings(self, **more: Any) -> dict[str, Any]:
-        """Options of tvine, of the published form unless `more` says otherwise: one vine, with the response at its root."""
+        """Options of tvine, in the published form unless `more` says otherwise: one vine, the response at its root."""
         return {"target": RESPONSE, "sensitive": self.order_for, "threads": 1, "conditional_root": False, **more}
 
 
