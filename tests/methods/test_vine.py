@@ -223,6 +223,25 @@ def test_target_tables_sharpen_the_target(real):
     assert errors[1] < errors[0]
 
 
+def test_values_keep_their_correlation_beside_nulls():
+    """A fifth of one column is null, whatever the other one is: the values must not pay for it."""
+    rng = np.random.default_rng(9)
+    z = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 10_000)
+    codes = np.clip((z * 15 + 50).astype(int), 0, 99)
+    null = Integer(0, 99, nullable=True).null_code
+    missing = rng.random(len(codes)) < 0.2
+    codes[missing, 0] = null
+    schema = Schema({"x": Integer(0, 99, nullable=True), "y": Integer(0, 99), "word": Category(("a", "b", "c"))})
+    codes = np.column_stack([codes, rng.integers(0, 3, len(codes))])
+    door, model = fit(schema, codes, 0.02)
+    assert "correlations" in [asked[0] for asked in door.asked]
+    rows = model.simulate_rounded(10_000, np.random.default_rng(2))
+    shown = rows[:, 0] != null
+    assert abs(shown.mean() - 0.8) < 0.02
+    assert abs(np.corrcoef(rows[shown, 0], rows[shown, 1])[0, 1] - 0.7) < 0.05
+    assert abs(rows[shown, 1].mean() - rows[~shown, 1].mean()) < 2.5
+
+
 @pytest.mark.parametrize("amount", [1e-9, 1e-3, 1e6])
 def test_any_budget_gives_valid_rows(real, amount):
     _, model = fit(MIXED, real, amount)

@@ -116,6 +116,24 @@ def test_correlations_are_found_within_their_noise(world):
     assert set(known) == {(a, b) for a in (0, 1, 2, 3, 5) for b in (0, 1, 2, 3, 5) if a < b}
 
 
+def test_nulls_do_not_bend_the_correlation_of_values(world):
+    codes, axes = world
+    rng = np.random.default_rng(5)
+    missing = rng.random(len(codes)) < 0.3
+    nulled = codes.copy()
+    nulled[missing, 0] = CELLS
+    schema = Schema({**{name: SCHEMA[name] for name in SCHEMA.modelled}, "x0": Integer(0, CELLS - 1, nullable=True)})
+    scale = lay_out(np.arange(CELLS + 1), np.bincount(nulled[:, 0]).astype(float), CELLS + 1, nominal=False)
+    first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
+    known = measure_correlations(
+        SumsDoor(schema, nulled), Allowance(measure="rho", amount=0.01), (first, *axes[1:]), len(codes)
+    )
+    assert np.isclose(first.top, 1 - missing.mean())
+    for b in (1, 2, 3):
+        assert abs(known[0, b].corr - CORR[0, b]) < 5 * np.sqrt(known[0, b].variance + 3 / len(codes)) + 0.005
+        assert known[0, b].tops == (first.top, 1.0)
+
+
 def test_constant_columns_leave_nothing_to_sum(world):
     codes, axes = world
     constant = np.zeros_like(codes)

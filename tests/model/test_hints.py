@@ -5,10 +5,11 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from sklar.model.families import ParametricPair, cell_masses, fit_family
-from sklar.model.hints import gaussian_cells, move_along, read_correlation, score_hint
+from sklar.model.hints import gaussian_cells, move_along, read_correlation, score_hint, value_scores
 
 EDGES = np.array([0.0, 0.1, 0.3, 0.55, 0.8, 1.0]), np.linspace(0, 1, 8)
 ROWS = 20_000.0
+MEMBER = ParametricPair(family="clayton", rotation=0, tau=0.4)
 
 
 @pytest.mark.parametrize("corr", [-0.95, -0.4, 0.0, 0.3, 0.9])
@@ -81,3 +82,35 @@ def test_hint_decides_where_the_table_is_too_noisy():
         helped.append(fit_family(noisy, 500.0, ROWS, grid, grid, hint).tau)
     assert np.abs(np.array(alone) - 0.4).max() > 0.1
     assert np.abs(np.array(helped) - 0.4).max() < 0.05
+
+
+TOPS = (0.8, 1.0)
+"""Of the first axis the last group, from .8 on, is null."""
+
+
+def test_nulls_are_independent_of_the_other_column_and_values_keep_the_copula():
+    whole = EDGES[0][:-1] / 0.8, EDGES[1]
+    for masses, inside in (
+        (gaussian_cells(*EDGES, 0.6, TOPS)[0], gaussian_cells(*whole, 0.6)[0]),
+        (cell_masses(MEMBER, *EDGES, TOPS), cell_masses(MEMBER, *whole)),
+    ):
+        assert np.allclose(masses[:-1], 0.8 * inside, atol=1e-9)
+        assert np.allclose(masses[-1], 0.2 * np.diff(EDGES[1]), atol=1e-9)
+    both = cell_masses(MEMBER, *EDGES, (0.8, EDGES[1][-2]))
+    assert np.allclose(both[-1, :], 0.2 * np.diff(EDGES[1]), atol=1e-9)
+    assert np.allclose(both[:, -1], np.diff(EDGES[0]) * np.diff(EDGES[1])[-1], atol=1e-9)
+    assert np.isclose(both.sum(), 1)
+
+
+def test_slopes_with_nulls():
+    slopes = gaussian_cells(*EDGES, 0.6, TOPS)[1]
+    nearby = [gaussian_cells(*EDGES, 0.6 + step, TOPS)[0] for step in (-1e-5, 1e-5)]
+    assert np.allclose(slopes, (nearby[1] - nearby[0]) / 2e-5, atol=1e-4)
+    assert np.all(slopes[-1] == 0)
+
+
+def test_nulls_score_nothing():
+    scores = value_scores(EDGES[0], 0.8)
+    assert scores[-1] == 0
+    assert np.allclose(scores[:-1], value_scores(EDGES[0][:-1] / 0.8, 1.0))
+    assert np.all(np.diff(scores[:-1]) > 0)

@@ -30,6 +30,7 @@ class Axis:
         coarse: the cell of its first public histogram that each margin cell lies in, or None.
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
+        null: margin cell of null at the upper end of an ordered axis, or None.
     """
 
     name: str
@@ -37,6 +38,12 @@ class Axis:
     coarse: np.ndarray | None
     ordered: bool
     numeric: bool
+    null: int | None = None
+
+    @property
+    def top(self) -> float:
+        """Where the values of an ordered column end and null begins; 1 if it has none."""
+        return 1.0 if self.null is None else float(self.scale.edges[-2])
 
     def groups(self, most: int, sigma: float, rows: float) -> Groups:
         """At most `most` groups that stand out of noise of standard deviation `sigma`."""
@@ -84,7 +91,12 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
         column = schema[margin.column]
         scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered)
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
-        axes.append(Axis(name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric))
+        null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
+        axes.append(
+            Axis(
+                name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric, null=null
+            )
+        )
     return tuple(axes)
 
 

@@ -15,7 +15,9 @@ from sklar.methods.vine_axes import Axis, Measured
 from sklar.methods.vine_options import Options, scored_columns
 from sklar.methods.vine_pairs import ROWS_PER_CELL
 from sklar.methods.vine_select import chooses_pairs
+from sklar.model.grouping import value_tops
 from sklar.model.hints import Reading, move_along, read_correlation, score_hint
+from sklar.model.scale import NO_NULLS
 from sklar.model.small_fit import Moment, fit_correlations
 from sklar.model.small_latent import Latent, score_lookup
 from sklar.release.door import Door
@@ -32,10 +34,11 @@ NEARLY_ALL = 0.9999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A correlation on the normal scale, and its variance."""
+    """A correlation of values on the normal scale, its variance, and where values end on the two axes."""
 
     corr: float
     variance: float
+    tops: tuple[float, float] = NO_NULLS
 
 
 Correlations = Mapping[tuple[int, int], Known]
@@ -80,14 +83,15 @@ def sums_noise(allowance: Allowance, unit: Unit, columns: int) -> Noise:
 def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float) -> Correlations:
     """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
 
-    The scores are those of the released margins. A null is the upper end of an ordered axis, here as in the vine.
+    The scores are those of the released margins of values; a null in an ordered column scores 0.
     """
-    scored = [j for j in scored_columns(door.schema) if axes[j].scale.mass.max() < NEARLY_ALL]
+    scored = [j for j in scored_columns(door.schema) if axes[j].scale.mass.max() < NEARLY_ALL * axes[j].top]
     if len(scored) < 2:
         return {}
-    latents = [Latent(column=j, order=axes[j].scale.order, edges=axes[j].scale.edges) for j in scored]
+    latents = [_values(j, axes[j]) for j in scored]
     lookups = [
-        np.repeat(score_lookup(latent, len(latent.order)), axes[latent.column].scale.widths) for latent in latents
+        np.repeat(score_lookup(latent, len(axes[j].scale.order)), axes[j].scale.widths)
+        for j, latent in zip(scored, latents, strict=True)
     ]
     feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
     l1, l2 = feature.row_norms
@@ -95,11 +99,19 @@ def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis],
     noisy = door.sum(feature, noise, "correlations")
     moment = Moment(mean=noisy.values / rows, variance=noise.variance / rows**2)
     # Its simulations always use the same draws, so that what is asked next depends on releases alone.
-    corr, variance = fit_correlations(latents, moment, np.random.default_rng(0))
+    tops = [axes[j].top for j in scored]
+    corr, variance = fit_correlations(latents, np.array(tops), moment, np.random.default_rng(0))
     return {
-        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(variance[a, b]))
+        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(variance[a, b]), tops=(tops[a], tops[b]))
         for a, b in combinations(range(len(scored)), 2)
     }
+
+
+def _values(column: int, axis: Axis) -> Latent:
+    """The axis without its null."""
+    last = len(axis.scale.order) - (axis.null is not None)
+    edges = np.minimum(axis.scale.edges[: last + 1] / axis.top, 1.0)
+    return Latent(column=column, order=axis.scale.order[:last], edges=edges)
 
 
 def doubt(known: Correlations, tables: Sequence[Measured], rows: float) -> Correlations:
@@ -131,8 +143,13 @@ def _sharpened(known: Correlations, table: Measured, rows: float) -> Measured:
         return table
     reading, one = found
     counts, corr = move_along(table.counts, reading, rows, one.corr, one.variance)
-    hint = score_hint((table.groups[0].edges, table.groups[1].edges), corr, one.variance + 1 / rows)
+    edges = table.groups[0].edges, table.groups[1].edges
+    hint = score_hint(edges, corr, one.variance + 1 / rows, _tops(table, one))
     return replace(table, counts=counts, hint=hint)
+
+
+def _tops(table: Measured, one: Known) -> tuple[float, float]:
+    return value_tops((table.groups[0], table.groups[1]), one.tops)
 
 
 def _read(known: Correlations, table: Measured, rows: float) -> tuple[Reading, Known] | None:
@@ -141,5 +158,5 @@ def _read(known: Correlations, table: Measured, rows: float) -> tuple[Reading, K
     if one is None:
         return None
     edges = table.groups[0].edges, table.groups[1].edges
-    reading = read_correlation(table.counts, table.sigma, rows, edges, one.corr)
+    reading = read_correlation(table.counts, table.sigma, rows, edges, one.corr, _tops(table, one))
     return None if reading is None else (reading, one)

@@ -67,8 +67,8 @@ def independent_edge(first: int, second: int) -> Edge:
 
 def _fit_edge(axes: Sequence[Axis], table: Measured, rows: float) -> Edge:
     first, second = table.columns
-    fine = None
+    fine, tops = None, (axes[first].top, axes[second].top)
     if axes[first].ordered and axes[second].ordered:
         fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
-    pair = fit_pair(table.counts, table.sigma, rows, (table.groups[0], table.groups[1]), fine, table.hint)
+    pair = fit_pair(table.counts, table.sigma, rows, (table.groups[0], table.groups[1]), fine, table.hint, tops)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.model.hints import Hint
-from sklar.model.scale import clip_open
+from sklar.model.scale import NO_NULLS, clip_open, split_edges
 
 if TYPE_CHECKING:
     import pyvinecopulib
@@ -97,12 +97,21 @@ def _points(u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
     return np.column_stack([clip_open(u1), clip_open(u2)])
 
 
-def cell_masses(member: ParametricPair, edges1: np.ndarray, edges2: np.ndarray) -> np.ndarray:
-    """Exact probability of each cell of a grid: second differences of the CDF at its corners."""
-    first, second = np.meshgrid(edges1, edges2, indexing="ij")
+def cell_masses(
+    member: ParametricPair, edges1: np.ndarray, edges2: np.ndarray, tops: tuple[float, float] = NO_NULLS
+) -> np.ndarray:
+    """Exact probability of each cell of a grid: second differences of the CDF at its corners.
+
+    Beyond `tops` an axis holds nulls. They are independent of the other column, and the member speaks about what is
+    below: C(u, v) = t1 t2 M(u / t1, v / t2) for u <= t1, v <= t2.
+    """
+    (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
+    first, second = np.meshgrid(below1 / tops[0], below2 / tops[1], indexing="ij")
     corners = member.cdf(first.ravel(), second.ravel()).reshape(first.shape)
-    corners[0, :], corners[:, 0] = 0.0, 0.0
-    corners[-1, :], corners[:, -1] = edges2, edges1
+    corners[below1 <= 0, :], corners[:, below2 <= 0] = 0.0, 0.0
+    corners[below1 >= tops[0], :] = below2 / tops[1]
+    corners[:, below2 >= tops[1]] = (below1 / tops[0])[:, None]
+    corners = tops[0] * tops[1] * corners + np.outer(above1, below2) + np.outer(below1 + above1, above2)
     return np.maximum(np.diff(np.diff(corners, axis=0), axis=1), 0.0)
 
 
@@ -113,6 +122,7 @@ def fit_family(
     edges1: np.ndarray,
     edges2: np.ndarray,
     hint: Hint | None = None,
+    tops: tuple[float, float] = NO_NULLS,
 ) -> ParametricPair | None:
     """The family member nearest to a noisy table, or None when independence explains it as well.
 
@@ -127,7 +137,7 @@ def fit_family(
         return float(np.sum(weight * (counts - rows * masses) ** 2)) + (0.0 if hint is None else hint.misfit(masses))
 
     def misfit(member: ParametricPair) -> float:
-        return distance(cell_masses(member, edges1, edges2)) + FAMILIES[member.family].handicap
+        return distance(cell_masses(member, edges1, edges2, tops)) + FAMILIES[member.family].handicap
 
     nothing = distance(independent) - 4.0
     scored = [(misfit(member), member) for member in _members(_sign(counts, rows, independent, edges1, edges2))]

@@ -32,6 +32,15 @@ class Groups:
         return np.diff(self.edges)
 
 
+def value_tops(groups: tuple[Groups, Groups], tops: tuple[float, float]) -> tuple[float, float]:
+    """Where the values of two axes end, if null is a group of its own there; else 1, as if it were a value."""
+    first, second = (
+        top if len(group.edges) > 2 and abs(group.edges[-2] - top) < TINY else 1.0
+        for group, top in zip(groups, tops, strict=True)
+    )
+    return first, second
+
+
 def base_lookup(groups: Groups, scale: Scale) -> np.ndarray:
     """The group of every base code: what is handed to the Door."""
     return np.repeat(groups.lookup, scale.widths).astype(np.int32)

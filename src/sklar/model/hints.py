@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.model.gaussian_bivariate import bivariate_normal_cdf, bivariate_normal_density
+from sklar.model.scale import NO_NULLS, split_edges
 from sklar.model.small_latent import place_scores
 
 Floats = NDArray[np.float64]
@@ -58,25 +59,37 @@ class Reading:
     direction: Floats
 
 
-def gaussian_cells(edges1: Floats, edges2: Floats, corr: float) -> tuple[Floats, Floats]:
+def gaussian_cells(
+    edges1: Floats, edges2: Floats, corr: float, tops: tuple[float, float] = NO_NULLS
+) -> tuple[Floats, Floats]:
     """Probabilities of the cells of a Gaussian copula, and their derivatives by its correlation.
 
     The derivative of the bivariate normal distribution function by the correlation is its density (Plackett 1954).
+    Beyond `tops` an axis holds nulls, which are independent of the other column.
     """
     from scipy.special import ndtri  # not at import time: scipy.special is slow to load
 
-    first, second = ndtri(edges1)[:, None], ndtri(edges2)[None, :]
-    masses = np.diff(np.diff(bivariate_normal_cdf(first, second, corr), axis=0), axis=1)
-    inner = bivariate_normal_density(np.clip(first, -_FAR, _FAR), np.clip(second, -_FAR, _FAR), corr)
-    inner[[0, -1], :], inner[:, [0, -1]] = 0.0, 0.0
-    return np.maximum(masses, 0.0), np.diff(np.diff(inner, axis=0), axis=1)
+    (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
+    share = tops[0] * tops[1]
+    first, second = ndtri(below1 / tops[0])[:, None], ndtri(below2 / tops[1])[None, :]
+    corners = share * bivariate_normal_cdf(first, second, corr)
+    corners += np.outer(above1, below2) + np.outer(below1 + above1, above2)
+    density = share * bivariate_normal_density(np.clip(first, -_FAR, _FAR), np.clip(second, -_FAR, _FAR), corr)
+    outside = np.isinf(first) | np.isinf(second)
+    slopes = np.where(outside, 0.0, density)
+    return np.maximum(np.diff(np.diff(corners, axis=0), axis=1), 0.0), np.diff(np.diff(slopes, axis=0), axis=1)
 
 
 def read_correlation(
-    counts: Floats, sigma: float, rows: float, edges: tuple[Floats, Floats], corr: float
+    counts: Floats,
+    sigma: float,
+    rows: float,
+    edges: tuple[Floats, Floats],
+    corr: float,
+    tops: tuple[float, float] = NO_NULLS,
 ) -> Reading | None:
     """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot tell."""
-    masses, direction = gaussian_cells(*edges, corr)
+    masses, direction = gaussian_cells(*edges, corr, tops)
     size = float(np.vdot(direction, direction))
     if size < _LEAST_SLOPE:
         return None
@@ -94,11 +107,21 @@ def move_along(counts: Floats, reading: Reading, rows: float, corr: float, varia
     return counts + rows * step * reading.direction, reading.corr + step
 
 
-def score_hint(edges: tuple[Floats, Floats], corr: float, variance: float) -> Hint | None:
+def score_hint(
+    edges: tuple[Floats, Floats], corr: float, variance: float, tops: tuple[float, float] = NO_NULLS
+) -> Hint | None:
     """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells."""
-    weights = np.outer(place_scores(edges[0]), place_scores(edges[1]))
-    masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)))
+    weights = np.outer(*(value_scores(e, top) for e, top in zip(edges, tops, strict=True)))
+    masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)), tops)
     slope = float(np.vdot(weights, direction))
     if slope < 1e-3:
         return None
     return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance)
+
+
+def value_scores(edges: Floats, top: float) -> Floats:
+    """Normal scores of the places along an axis; beyond `top` are nulls, which score 0."""
+    inside = edges[:-1] < top
+    scores = np.zeros(len(edges) - 1)
+    scores[inside] = place_scores(np.minimum(edges[: int(inside.sum()) + 1] / top, 1.0))
+    return scores

@@ -9,10 +9,10 @@ import numpy as np
 from sklar.model.checkerboard import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.denoise import shrink_singular_values
 from sklar.model.families import ParametricPair, cell_masses, fit_family
-from sklar.model.grouping import Groups
+from sklar.model.grouping import Groups, value_tops
 from sklar.model.hints import Hint
 from sklar.model.lookup import interval_of
-from sklar.model.scale import TINY
+from sklar.model.scale import NO_NULLS, TINY
 
 CLEARLY = 1.05
 """What a family leaves unexplained must stand out of the noise by this factor: its largest singular value passes the
@@ -35,6 +35,7 @@ def fit_pair(
     groups: tuple[Groups, Groups],
     fine: tuple[Groups, Groups] | None,
     hint: Hint | None = None,
+    tops: tuple[float, float] = NO_NULLS,
 ) -> FittedPair:
     """The pair copula of a noisy table.
 
@@ -49,16 +50,18 @@ def fit_pair(
         groups: groups of the two ends.
         fine: finer groups of the two ends, to carry the parametric shape, or None.
         hint: what else is known about the correlation, or None.
+        tops: where values end and nulls begin on each axis.
     """
     edges1, edges2 = groups[0].edges, groups[1].edges
-    member = None if fine is None else fit_family(counts, sigma, rows, edges1, edges2, hint)
-    base = np.outer(np.diff(edges1), np.diff(edges2)) if member is None else cell_masses(member, edges1, edges2)
+    tops = value_tops(groups, tops)
+    member = None if fine is None else fit_family(counts, sigma, rows, edges1, edges2, hint, tops)
+    base = np.outer(np.diff(edges1), np.diff(edges2)) if member is None else cell_masses(member, edges1, edges2, tops)
     edge = 1.0 if member is None else CLEARLY
     table = np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
     if member is None or fine is None:
         copula = checkerboard(edges1, edges2, table)
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
-    copula = product(member, table, (edges1, edges2), (fine[0].edges, fine[1].edges))
+    copula = product(member, table, (edges1, edges2), (fine[0].edges, fine[1].edges), tops)
     same = np.allclose(table, base, atol=1e-12)
     name = member.family if member.rotation == 0 else f"{member.family} {member.rotation}"
     return FittedPair(copula=copula, family=name if same else f"{name} x checkerboard", tau=kendall_tau(copula))
@@ -69,10 +72,11 @@ def product(
     table: np.ndarray,
     edges: tuple[np.ndarray, np.ndarray],
     fine_edges: tuple[np.ndarray, np.ndarray],
+    tops: tuple[float, float] = NO_NULLS,
 ) -> Checkerboard:
     """A copula with (nearly) the cell masses of `table` and, inside each cell, the shape of a family member."""
     fine1, fine2 = (merge_edges(*pair) for pair in zip(edges, fine_edges, strict=True))
-    shape = cell_masses(member, fine1, fine2)
+    shape = cell_masses(member, fine1, fine2, tops)
     row, column = (interval_of(e, (f[1:] + f[:-1]) / 2) for e, f in zip(edges, (fine1, fine2), strict=True))
     target = fit_margins(table, np.diff(edges[0]), np.diff(edges[1]))
     inside = np.zeros_like(target)

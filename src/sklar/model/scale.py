@@ -11,6 +11,9 @@ from sklar.model.lookup import interval_of
 TINY = 1e-9
 """Uniforms are kept this far from 0 and 1, so that quantiles and normal scores stay finite."""
 
+NO_NULLS = (1.0, 1.0)
+"""Where values end on two axes without nulls."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scale:
@@ -60,6 +63,12 @@ def lay_out(starts: np.ndarray, mass: np.ndarray, size: int, *, nominal: bool) -
     edges = np.minimum(edges / edges[-1], 1.0)
     starts = np.asarray(starts, dtype=np.int64)
     return Scale(order=order, edges=edges, starts=starts, widths=np.diff(np.append(starts, size)))
+
+
+def split_edges(edges: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:
+    """The part of each cut point below `top`, where values end, and what is beyond it."""
+    below = np.minimum(edges, top)
+    return below, edges - below
 
 
 def clip_open(u: np.ndarray) -> np.ndarray:

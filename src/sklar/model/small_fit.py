@@ -66,10 +66,19 @@ def fit_normals(
     return _fit(make_world(latents, share, rng), share, basis, moments)
 
 
-def fit_correlations(latents: Sequence[Latent], pairs: Moment, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them."""
+def fit_correlations(
+    latents: Sequence[Latent], present: Floats, pairs: Moment, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them.
+
+    Args:
+        latents: The axes of values.
+        present: Probability of not being null, for each; a null scores 0, whatever the other columns have.
+        pairs: Mean products of two coordinates on the sphere.
+        rng: For the simulations.
+    """
     share = np.ones(1)
-    world = make_world(latents, share, rng)
+    world = make_world(latents, share, rng, present)
     (factor,) = _fit(world, share, no_basis(), Moments(pairs=pairs)).factors
     return factor @ factor.T, pairs.variance / _pair_slopes(world) ** 2
 

@@ -30,6 +30,7 @@ class World:
         scores: Score of each place along each axis.
         slopes: E[z score(z)] of each latent: how strongly the score of a cell follows the latent behind it.
         energy: E[score^2] of each latent.
+        seen: Whether each draw has each latent, if some are missing at random (then they score 0).
     """
 
     latents: Sequence[Latent]
@@ -39,6 +40,7 @@ class World:
     scores: Sequence[Floats]
     slopes: Floats
     energy: Floats
+    seen: NDArray[np.bool_] | None = None
 
     def stretch(self, first: int | None = None) -> float:
         """How much longer than their scores the coordinates on the sphere of the first latents (or all) are."""
@@ -46,20 +48,24 @@ class World:
         return float(np.sqrt(len(energy) / energy.sum())) if len(energy) else 1.0
 
 
-def make_world(latents: Sequence[Latent], share: Floats, rng: np.random.Generator) -> World:
-    """Common random numbers for latents in classes of the given shares."""
+def make_world(
+    latents: Sequence[Latent], share: Floats, rng: np.random.Generator, present: Floats | None = None
+) -> World:
+    """Common random numbers for latents in classes of the given shares, each present with the given probability."""
     size = len(latents)
     counts = np.maximum(np.rint(share * DRAWS).astype(np.int64), 2 * size + 50)
     scores = [place_scores(latent.edges) for latent in latents]
     pairs = list(zip(latents, scores, strict=True))
+    chance = np.ones(size) if present is None else present
     return World(
         latents=latents,
         noise=np.concatenate([_white(rng.standard_normal((n, size))) for n in counts]),
         classes=np.repeat(np.arange(len(share)), counts),
         weights=np.repeat(share / counts, counts),
         scores=scores,
-        slopes=np.array([_slope(latent.edges, s) for latent, s in pairs]),
-        energy=np.array([max(np.diff(latent.edges) @ s**2, 1e-6) for latent, s in pairs]),
+        slopes=np.array([_slope(latent.edges, s) for latent, s in pairs]) * chance,
+        energy=np.array([max(np.diff(latent.edges) @ s**2, 1e-6) for latent, s in pairs]) * chance,
+        seen=None if present is None else rng.random((int(counts.sum()), size)) < present,
     )
 
 
@@ -76,7 +82,7 @@ def simulate_scores(world: World, normals: ClassNormals) -> Floats:
     for i, latent in enumerate(world.latents):
         if not latent.marks_null and latent.column in null_rows:
             out[null_rows[latent.column], i] = 0.0
-    return out
+    return out if world.seen is None else out * world.seen
 
 
 def on_sphere(scores: Floats) -> Floats:
