@@ -57,7 +57,8 @@ def test_unusable_settings(settings: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("options", [
     {"shares": "x"}, {"shares": 5}, {"shares": [1, 2]}, {"shares": ["a", "b", "c"]}, {"shares": [math.nan] * 3},
-    {"shares": [1e308] * 3}, {"shares": [1, 2, 0]}, {"depth": "x"}, {"depth": 1.5}, {"sums": 1.0}, {"sums": -0.1}, {"sums": True}, {"sums": "x"}, {"sums": float("nan")}, {"depth": 0},
+    {"shares": [1e308] * 3}, {"shares": [1, 2, 0]}, {"depth": "x"}, {"depth": 1.5}, {"depth": 0},
+    {"sums": 1.0}, {"sums": -0.1}, {"sums": True}, {"sums": "x"}, {"sums": math.nan},
     {"groups": 5}, {"groups": [2]}, {"groups": ["a", "b"]}, {"groups": [1, 1]}, {"calibration": "no"},
     {"target": 5}, {"target": "nope"}, {"target": ""},
 ], ids=str)  # fmt: skip
