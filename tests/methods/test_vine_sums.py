@@ -134,6 +134,18 @@ def test_nulls_do_not_bend_the_correlation_of_values(world):
         assert known[0, b].tops == (first.top, 1.0)
 
 
+def test_a_column_of_mostly_nulls_is_scored_and_one_of_a_single_value_is_not(world):
+    codes, axes = world
+    rows = len(codes)
+    schema = Schema({**{name: SCHEMA[name] for name in SCHEMA.modelled}, "x0": Integer(0, CELLS - 1, nullable=True)})
+    for values, scored in ((np.full(CELLS, 0.2 * rows / CELLS), True), (np.eye(CELLS)[3] * 0.2 * rows, False)):
+        scale = lay_out(np.arange(CELLS + 1), np.append(values, 0.8 * rows), CELLS + 1, nominal=False)
+        first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
+        door = SumsDoor(schema, codes)
+        known = measure_correlations(door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows)
+        assert ((0, 1) in known) == scored
+
+
 def test_constant_columns_leave_nothing_to_sum(world):
     codes, axes = world
     constant = np.zeros_like(codes)

@@ -1,8 +1,11 @@
 """Trees two and up, from released tables only."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sklar.model.deeper import PairTable, fit_correlation, grow, parabola_minimum
+from sklar.model.hints import gaussian_cells, score_hint
 from sklar.model.paircopula import GaussianPair, IndependentPair
 from sklar.model.vine import Edge, Vine
 from sklar.model.vine_sampling import simulate_vine
@@ -72,6 +75,32 @@ def test_weighting_by_the_pair_density_gives_the_deeper_vine():
     deeper = simulate_vine(TRUTH, 200_000, rng, stratified=True)
     direct = np.histogram2d(deeper[:, 0], deeper[:, 2], bins=[GRID, GRID])[0]
     assert np.abs(weighted / weighted.sum() - direct / direct.sum()).sum() < 0.03
+
+
+def independent_pair(corr, sigma, seed):
+    """Cells and scores of independent particles, and the noisy table of a Gaussian pair on them."""
+    from scipy.special import ndtri
+
+    rng = np.random.default_rng(seed)
+    u = rng.random((200_000, 2))
+    cell = np.minimum((u * 8).astype(int), 7) @ np.array([8, 1])
+    observed = ROWS * gaussian_cells(GRID, GRID, corr)[0] + rng.normal(0, sigma, (8, 8))
+    return cell, *ndtri(u).T, PairTable(observed=observed, sigma=sigma, edges1=GRID, edges2=GRID)
+
+
+def test_a_clear_table_gives_the_correlation_between_the_points_of_the_search():
+    found = fit_correlation(*independent_pair(0.55, 0.1, 7), ROWS)
+    assert abs(found.corr - 0.55) < 0.005
+
+
+def test_a_hint_decides_where_the_table_is_noise():
+    cell, x, y, table = independent_pair(0.55, 3_000.0, 8)
+    alone = fit_correlation(cell, x, y, table, ROWS)
+    hinted = replace(table, hint=score_hint((GRID, GRID), 0.55, 1e-5))
+    helped = fit_correlation(cell, x, y, hinted, ROWS)
+    assert abs(alone.corr - 0.55) > 0.1
+    assert abs(helped.corr - 0.55) < 0.02
+    assert helped.variance < 1e-4 < alone.variance
 
 
 def test_unpromising_candidates_are_left_alone():

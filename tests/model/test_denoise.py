@@ -18,6 +18,14 @@ def test_low_rank_signal_is_recovered_better_than_it_was_seen():
     assert np.linalg.norm(shrink_singular_values(seen, 5.0) - signal) < 0.6 * np.linalg.norm(seen - signal)
 
 
+def test_a_higher_edge_drops_what_barely_passes():
+    """The edge of a 10 x 10 matrix with sigma 1 is at 2 sqrt(10) = 6.32."""
+    barely, clearly = (np.diag([value, *[0.0] * 9]) for value in (6.5, 6.8))
+    assert np.abs(shrink_singular_values(barely, 1.0)).max() > 1
+    assert np.abs(shrink_singular_values(barely, 1.0, 1.05)).max() == 0.0
+    assert np.array_equal(shrink_singular_values(clearly, 1.0, 1.05), shrink_singular_values(clearly, 1.0))
+
+
 def test_without_noise_nothing_changes():
     matrix = np.random.default_rng(3).normal(size=(5, 4))
     assert np.allclose(shrink_singular_values(matrix, 0.0), matrix)

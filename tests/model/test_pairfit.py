@@ -78,3 +78,12 @@ def test_all_negative_counts_still_give_a_copula():
 def test_merged_edges_have_no_slivers():
     merged = merge_edges(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.25, 0.5 + 1e-12, 1.0]))
     assert np.allclose(merged, [0.0, 0.25, 0.5, 1.0])
+
+
+def test_noise_beside_a_family_is_rarely_taken_for_shape():
+    """Of 60 tables of a Gaussian pair and noise about 7 pass the plain edge by chance, and one the line in use."""
+    rng = np.random.default_rng(8)
+    truth = ParametricPair(family="gaussian", rotation=0, tau=0.5)
+    both = groups(12), groups(12)
+    names = [fit_pair(noisy(truth, 40.0, rng), 40.0, ROWS, both, both).family for _ in range(60)]
+    assert sum("checkerboard" in name for name in names) <= 3

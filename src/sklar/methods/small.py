@@ -14,15 +14,11 @@ from sklar.methods.small_sums import Star, measure_class_pairs, measure_pairs, m
 from sklar.model.density_likelihood import Total
 from sklar.model.margin import Margin
 from sklar.model.small_fit import Moment, Moments, fit_normals
-from sklar.model.small_latent import Latent, null_latent, value_latent
+from sklar.model.small_latent import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.small_model import SmallModel
 from sklar.model.small_nominal import LevelOrder, order_levels
 from sklar.model.small_target import Basis, Classes, class_basis, no_basis, target_classes
 from sklar.release.door import Door
-
-NEARLY_ALL = 0.9999
-"""A column with one code this likely has nothing to correlate."""
-
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget buy nothing but noise."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 
 STRONG = 0.5
@@ -35,8 +36,13 @@ class Shares:
 
 def correlation_noise(allowance: Allowance, unit: Unit, rows: float, scores: int) -> float:
     """Noise of one correlation if the whole allowance went to the pairs of `scores` scores."""
+    return pairs_noise(allowance, unit, scores).std / max(rows, 1.0)
+
+
+def pairs_noise(allowance: Allowance, unit: Unit, scores: int) -> Noise:
+    """Noise of one sum if the whole allowance goes to the pairs of `scores` scores."""
     pairs = max(scores * (scores - 1) / 2, 1.0)
-    return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * sqrt(pairs)).std / max(rows, 1.0)
+    return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * sqrt(pairs))
 
 
 def opening_shares(noise: float, target: bool) -> Shares:

@@ -47,7 +47,7 @@ def measure_star(
     levels = tuple(np.arange(door.schema.size(name), dtype=np.int32) for name in names)
     contrasts = _contrasts(door, classes)
     feature = StarSums(scores=_scores(door, latents), contrasts=contrasts, nominal=names, levels=levels)
-    mean, variance = _measure(door, allowance, feature, rows, label)
+    mean, variance = measure_mean(door, allowance, feature, rows, label)
     parts = np.split(mean.reshape(len(contrasts.lookups), -1), _cuts(len(latents), levels), axis=1)
     return Star(scores=parts[0], levels=tuple(parts[1:]), variance=variance)
 
@@ -65,7 +65,7 @@ def pool_stars(first: Star, second: Star) -> Star:
 
 def measure_pairs(door: Door, allowance: Allowance, latents: Sequence[Latent], rows: float) -> Moment:
     """Products of two scores, for all pairs."""
-    mean, variance = _measure(door, allowance, PairSums(scores=_scores(door, latents)), rows, "pairs")
+    mean, variance = measure_mean(door, allowance, PairSums(scores=_scores(door, latents)), rows, "pairs")
     return Moment(mean=mean, variance=variance)
 
 
@@ -75,13 +75,14 @@ def measure_class_pairs(
     """Contrasts of the target times products of two scores, for all pairs."""
     contrasts = _contrasts(door, classes)
     feature = PairSums(scores=_scores(door, latents), contrasts=contrasts)
-    mean, variance = _measure(door, allowance, feature, rows, "class pairs")
+    mean, variance = measure_mean(door, allowance, feature, rows, "class pairs")
     return Moment(mean=mean.reshape(len(contrasts.lookups), -1), variance=variance)
 
 
-def _measure(
+def measure_mean(
     door: Door, allowance: Allowance, feature: StarSums | PairSums, rows: float, label: str
 ) -> tuple[Floats, float]:
+    """Noisy sums of a feature through the Door, per row, and the variance of their noise."""
     l1, l2 = feature.row_norms
     noise = allowance.sum_noise(l1=door.unit.l1 * l1, l2=door.unit.l1 * l2)
     noisy = door.sum(feature, noise, label)

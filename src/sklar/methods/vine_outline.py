@@ -9,10 +9,11 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.margin_plan import outline_margins
 from sklar.methods.method import Outline
+from sklar.methods.small_shares import pairs_noise
 from sklar.methods.vine_options import TOTAL_SHARE, Options, budget_shares, scored_columns
 from sklar.methods.vine_pairs import resolution
 from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure
-from sklar.methods.vine_sums import sums_noise, sums_share
+from sklar.methods.vine_sums import sums_share
 from sklar.methods.vine_target import TRIPLE_GROUPS
 from sklar.methods.vine_tree import MOST_GROUPS
 from sklar.schema.table import Schema
@@ -38,7 +39,7 @@ def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: U
                 label="correlations",
                 tables=1,
                 cells=scored * (scored - 1) // 2,
-                noise=sums_noise(allowance.part(share), unit, scored),
+                noise=pairs_noise(allowance.part(share), unit, scored),
             )
         )
         allowance = allowance.part(1 - share)

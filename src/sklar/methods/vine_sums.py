@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.noise import Noise
-from sklar.accounting.unit import Unit
+from sklar.methods.small_sums import measure_mean
 from sklar.methods.vine_axes import Axis, Measured
 from sklar.methods.vine_options import Options, scored_columns
 from sklar.methods.vine_pairs import ROWS_PER_CELL
@@ -19,7 +18,7 @@ from sklar.model.grouping import value_tops
 from sklar.model.hints import Reading, move_along, read_correlation, score_hint
 from sklar.model.scale import NO_NULLS
 from sklar.model.small_fit import Moment, fit_correlations
-from sklar.model.small_latent import Latent, score_lookup
+from sklar.model.small_latent import NEARLY_ALL, Latent, score_lookup
 from sklar.release.door import Door
 from sklar.release.features import PairSums, Scores
 from sklar.schema.table import Schema
@@ -29,7 +28,6 @@ FULL_RESOLUTION = 10.0
 """Tables with this many groups a side tell most about dependence; the fewer they have, the more the sums are worth."""
 ENOUGH = 0.3
 """Correlations of n rows have a sampling error of about 1 / sqrt(n); noise of this part of it does no harm."""
-NEARLY_ALL = 0.9999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +72,12 @@ def told_by_tables(resolution: float) -> float:
     return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
 
 
-def sums_noise(allowance: Allowance, unit: Unit, columns: int) -> Noise:
-    """Noise of one sum if the whole allowance goes to the pairs of so many columns."""
-    pairs = columns * (columns - 1) / 2
-    return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * float(np.sqrt(pairs)))
-
-
 def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float) -> Correlations:
     """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
 
     The scores are those of the released margins of values; a null in an ordered column scores 0.
     """
-    scored = [j for j in scored_columns(door.schema) if axes[j].scale.mass.max() < NEARLY_ALL * axes[j].top]
+    scored = [j for j in scored_columns(door.schema) if _varies(axes[j])]
     if len(scored) < 2:
         return {}
     latents = [_values(j, axes[j]) for j in scored]
@@ -94,17 +86,21 @@ def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis],
         for j, latent in zip(scored, latents, strict=True)
     ]
     feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
-    l1, l2 = feature.row_norms
-    noise = allowance.part(1 - 1e-9).sum_noise(l1=door.unit.l1 * l1, l2=door.unit.l1 * l2)
-    noisy = door.sum(feature, noise, "correlations")
-    moment = Moment(mean=noisy.values / rows, variance=noise.variance / rows**2)
+    mean, variance = measure_mean(door, allowance.part(1 - 1e-9), feature, rows, "correlations")
     # Its simulations always use the same draws, so that what is asked next depends on releases alone.
     tops = [axes[j].top for j in scored]
-    corr, variance = fit_correlations(latents, np.array(tops), moment, np.random.default_rng(0))
+    moment = Moment(mean=mean, variance=variance)
+    corr, spread = fit_correlations(latents, np.array(tops), moment, np.random.default_rng(0))
     return {
-        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(variance[a, b]), tops=(tops[a], tops[b]))
+        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]), tops=(tops[a], tops[b]))
         for a, b in combinations(range(len(scored)), 2)
     }
+
+
+def _varies(axis: Axis) -> bool:
+    """Whether the values of a column, without its null, are more than one."""
+    values = axis.scale.mass if axis.null is None else np.delete(axis.scale.mass, axis.null)
+    return bool(values.max(initial=0.0) < NEARLY_ALL * axis.top)
 
 
 def _values(column: int, axis: Axis) -> Latent:

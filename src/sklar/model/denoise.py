@@ -10,7 +10,8 @@ def shrink_singular_values(residual: np.ndarray, sigma: float, edge: float = 1.0
 
     With b = rows / columns (at most 1) and y a singular value divided by sigma sqrt(columns), keep
     sqrt((y^2 - b - 1)^2 - 4 b) / y when y > 1 + sqrt(b), else nothing: asymptotically optimal in Frobenius loss
-    (Gavish and Donoho, "Optimal shrinkage of singular values", IEEE Trans. Inf. Theory 2017).
+    (Gavish and Donoho, "Optimal shrinkage of singular values", IEEE Trans. Inf. Theory 2017). With `edge` above 1 a
+    singular value must pass that line by this factor.
     """
     if sigma <= 0:
         return np.array(residual, dtype=float)

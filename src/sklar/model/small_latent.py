@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 SCORE_UNIT = 1 << 10
 """Scores are integers in units of 2^-10."""
 SCORE_LIMIT = 3 * SCORE_UNIT
+NEARLY_ALL = 0.9999
+"""A column with one value this likely has nothing to correlate."""
 LEAST_NULLS = 0.01
 """A null needs this probability (and its complement) to get a latent of its own."""
 
