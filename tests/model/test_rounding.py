@@ -25,7 +25,7 @@ def test_rounding_lowers_the_error_of_all_tables():
         total = 0.0
         for k, size in enumerate((12, 30)):
             target = np.bincount(cells[:, k], weights, size) * rows / weights.sum()
-            total += np.sum((np.bincount(cells[chosen, k], minlength=size) - target) ** 2 / (target + 1))
+            total += np.sum((np.bincount(cells[chosen, k], minlength=size) - target) ** 2 / (target + 4))
         return total
 
     rounded = round_rows(cells.T, [12, 30], weights, rows, proposals(rows, rows), np.random.default_rng(2))
@@ -45,6 +45,9 @@ def test_same_seed_same_rows():
     assert np.array_equal(*draw)
 
 
-def test_effort_is_bounded_for_large_samples():
-    assert proposals(1_000, 1_000) == 24_000
+def test_effort_is_bounded_for_large_samples_and_raised_for_small_ones():
+    assert proposals(20_000, 20_000) == 480_000
     assert sum(proposals(40_000, 1_000_000) for _ in range(25)) <= 3_000_000
+    assert proposals(1_000, 1_000) == 300_000
+    assert proposals(10, 10) == 4_000
+    assert proposals(0, 0) == 0

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.model.calibration import Calibration, calibrate, cell_matrix
-from sklar.model.scale import Scale, cells_at, codes_at, codes_inside
+from sklar.model.scale import Scale
 from sklar.model.vine import Vine
 from sklar.model.vine_sampling import simulate_vine
 
 POLISHING_SWEEPS = 100
 POLISHING_TOLERANCE = 1e-3
 MOST_CELL_NUMBERS = 60_000_000
+LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 40_000, 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,18 +70,6 @@ def averaged(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
 
 
 def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
-    """Particles to draw for `rows` rows: `per_row` each, between 20,000 and 200,000, fewer when tables are many."""
-    affordable = MOST_CELL_NUMBERS // max(len(calibration.tables), 1)
-    return int(np.clip(per_row * rows, 20_000, np.clip(affordable, 20_000, 200_000)))
-
-
-def fill_rows(
-    target: np.ndarray, scales: Sequence[Scale], particles: np.ndarray, chosen: np.ndarray, rng: np.random.Generator
-) -> None:
-    """Write base codes of chosen particles; one that is used again gets a new place inside each margin cell."""
-    again = np.ones(len(chosen), dtype=bool)
-    again[np.unique(chosen, return_index=True)[1]] = False
-    for column, scale in enumerate(scales):
-        u = particles[chosen, column]
-        target[:, column] = codes_at(scale, u)
-        target[again, column] = codes_inside(scale, cells_at(scale, u[again]), rng.random(int(again.sum())))
+    """Particles to draw for `rows` rows: `per_row` each, between 40,000 and 200,000, fewer when tables are many."""
+    affordable = max(MOST_CELL_NUMBERS // max(len(calibration.tables), 1), LEAST_PARTICLES)
+    return int(np.clip(per_row * rows, min(FEW_PARTICLES, affordable), min(affordable, MOST_PARTICLES)))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-PROPOSALS_PER_ROW = 24
-MOST_PROPOSALS = 3_000_000
+PROPOSALS_PER_ROW = (24, 400)
+FEW_PROPOSALS, MOST_PROPOSALS = 300_000, 3_000_000
 
 
 def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
@@ -18,8 +18,13 @@ def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.n
 
 
 def proposals(rows: int, total: int) -> int:
-    """Proposals for `rows` rows of a sample of `total`: 24 a row, and at most three million for the whole sample."""
-    return int(min(PROPOSALS_PER_ROW, MOST_PROPOSALS / max(total, 1)) * rows)
+    """Proposals for `rows` rows of a sample of `total`.
+
+    24 a row, but in a whole sample at most three million, and in a small one 300,000 (or 400 a row): there each row
+    counts, and all of them together cost little.
+    """
+    per_row = np.clip(FEW_PROPOSALS / max(total, 1), *PROPOSALS_PER_ROW)
+    return int(min(per_row, MOST_PROPOSALS / max(total, 1)) * rows)
 
 
 def round_rows(
@@ -28,7 +33,7 @@ def round_rows(
     """Indices of `rows` particles whose counts in all tables follow the weighted model closely.
 
     Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
-    weights) whenever that lowers sum (count - target)^2 / (target + 1) over the cells of all tables. The work is
+    weights) whenever that lowers sum (count - target)^2 / (target + 4) over the cells of all tables. The work is
     that of the proposals, whatever the number of rows.
 
     Args:

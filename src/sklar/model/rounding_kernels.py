@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 
 TRIES = 6
+SOFT = 4.0
+"""Added to targets where errors are divided by them: the smallest cells, mostly of three columns, do not rule."""
 
 
 @njit(cache=True, fastmath=True)
@@ -43,7 +45,7 @@ def swap_rows(
     cells: np.ndarray, offsets: np.ndarray, chosen: np.ndarray, proposed: np.ndarray, target: np.ndarray
 ) -> None:
     """Replace rows, in place, by the best of a few proposals when that lowers the weighted squared error."""
-    weight = 1.0 / (target + 1.0)
+    weight = 1.0 / (target + SOFT)
     slope = -2.0 * weight * target
     for i in range(chosen.shape[0]):
         _move(cells, offsets, slope, weight, chosen[i], 1.0)

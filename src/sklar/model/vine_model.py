@@ -14,10 +14,11 @@ from sklar.model.calibration import Calibration
 from sklar.model.given import draw_given, without_mass
 from sklar.model.independent_rows import accepted_rows
 from sklar.model.margin import Margin
-from sklar.model.pool import POLISHING_SWEEPS, Pool, averaged, draw_pool, fill_rows, pool_size
+from sklar.model.pool import POLISHING_SWEEPS, Pool, averaged, draw_pool, pool_size
 from sklar.model.rounding import proposals, round_rows, systematic
 from sklar.model.rounding_triples import triple_cells
-from sklar.model.scale import Scale
+from sklar.model.scale import Scale, codes_at
+from sklar.model.spreading import group_cuts, spread_evenly
 from sklar.model.vine import Vine
 from sklar.model.vine_description import describe_trees, draw_first_tree
 
@@ -106,14 +107,15 @@ class VineModel:
         result = self._empty(rows)
         large = rows > LARGE_SAMPLE
         per_row = LARGE_PARTICLES if large else float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
-        tilt = self.calibration
+        tilt, cuts = self.calibration, group_cuts(self.calibration, self.scales)
         for number, part in enumerate(self._pieces(result, per_row)):
             size = pool_size(tilt, len(part), per_row)
             sweeps = LATER_SWEEPS if large and number else POLISHING_SWEEPS
             pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
             cells, counts = self._rounded_tables(pool, large, rng)
             chosen = round_rows(cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
-            fill_rows(part, self.scales, pool.particles, chosen, rng)
+            for column, scale in enumerate(self.scales):
+                part[:, column] = codes_at(scale, spread_evenly(cuts[column], pool.particles[chosen, column], rng))
             tilt = averaged(tilt, pool, number)
         return result
 
