@@ -41,9 +41,14 @@ class Tables:
         """A drafted schema: these methods promise nothing anyway."""
         return sklar.draft_schema(self.train)
 
-    def settings(self, **more: Any) -> dict[str, Any]:
-        """Options of tvine, in the published form unless `more` says otherwise: one vine, the response at its root."""
-        return {"target": RESPONSE, "sensitive": self.order_for, "threads": 1, "conditional_root": False, **more}
+    def settings(self, method: str = "tvine", **more: Any) -> dict[str, Any]:
+        """Options of a method: tvine in the published form unless `more` says otherwise (one vine, the response at its
+        root), R-vine star1 around the response, and the R-vine as it finds itself."""
+        own: dict[str, dict[str, Any]] = {
+            "tvine": {"target": RESPONSE, "sensitive": self.order_for, "conditional_root": False},
+            "rvine-star1": {"target": RESPONSE},
+        }
+        return {"threads": 1, **own.get(method, {}), **more}
 
 
 def simulated() -> Tables:
@@ -76,7 +81,7 @@ def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namesp
 
 def utility(tables: Tables, levels: Sequence[int], sets: int, method: str = "tvine", **more: Any) -> dict[int, Any]:
     """(AUC of 0/1 predictions, AUC of probabilities) of a random forest, medians over synthetic tables, by level."""
-    settings = tables.settings(**more) if method == "tvine" else {"target": RESPONSE, **more}
+    settings = tables.settings(method, **more)
     model = sklar.fit(tables.train, tables.schema, method=method, no_guarantee=True, **settings)
     out: dict[int, Any] = {}
     for level in levels:
@@ -102,7 +107,7 @@ def attributes(
     tables: Tables, levels: Sequence[int], asked: argparse.Namespace, method: str = "tvine", **more: Any
 ) -> Mapping[str, list[float]]:
     """MAB and WCAB of every sensitive column over the levels, as {"X1.mab": [...]}."""
-    settings = tables.settings(**more) if method == "tvine" else {"target": RESPONSE, "threads": 1, **more}
+    settings = tables.settings(method, **more)
     found = sklar.attack(
         "attribute", tables.train, None, tables.schema, method=method, profile=asked.profile, levels=list(levels),
         sensitive=list(tables.sensitive), settings=settings, workers=asked.workers,
