@@ -20,8 +20,8 @@ RESULTS = HERE / "RESULTS.md"
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
 LIBRARIES = ("numpy", "scipy", "numba", "opendp", "pyvinecopulib", "pyarrow")
 TITLE = (
-    "## As printed\n\nThe output of every benchmark as it was last run by `python -m benchmarks.all`; above is what it "
-    "means.\n"
+    "## As printed\n\nWhat each benchmark printed when it was last kept in benchmarks/results, with its command (wall "
+    "time on a loaded machine); above is what it means.\n"
 )
 LINES = 200
 """Lines of one benchmark that are shown; the rest is in its file."""

@@ -248,6 +248,18 @@ def test_rounded_rows_cover_each_margin_cell_evenly():
         assert counts.max() - counts.min() <= 2
 
 
+@pytest.mark.parametrize(
+    ("tables", "rows", "size"),
+    [(1, 100, 40_000), (1, 10_000, 80_000), (1, 1_000_000, 200_000), (2_000, 100, 30_000), (30_000, 10_000, 20_000)],
+)
+def test_pools_are_large_enough_for_few_rows_and_small_enough_for_many_tables(tables, rows, size):
+    from sklar.model.pool import pool_size
+
+    table = SoftTable(parts=(0,), observed=np.ones(1), variance=1.0, dual=np.zeros(1))
+    draft = Calibration(partitions=(), tables=(table,) * tables, level=0.0, effective=1.0, ceiling=1.0)
+    assert pool_size(draft, rows, 8.0) == size
+
+
 def in_margin_cells(rows):
     """The third column by margin cells: inside them independent rows carry the tilt, rounded ones lie evenly."""
     cells = rows.copy()
