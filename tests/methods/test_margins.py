@@ -125,16 +125,14 @@ def test_codes_that_may_be_empty_and_look_empty_get_nothing(open_door):
 def test_releases_are_handed_on_with_their_lookups(open_door):
     door = open_door(SCHEMA, draw_codes(3), rho=0.02)
     found = measure_margins(door, door.allowance)
-    cells = {margin.column: margin for margin in found.margins}
-    first_seen: list[str] = []
-    for name, lookup, noisy in found.histograms:
-        assert lookup.shape == (SCHEMA.size(name),)
-        assert noisy.counts.shape == (int(lookup.max()) + 1,)
-        margin = cells[name]
-        if len(noisy.counts) < 1_000:  # all but single values: constant on the cells of the margin
-            assert np.array_equal(np.repeat(lookup[margin.starts], margin.widths()), lookup)
-        first_seen.append(name)
-    assert list(dict.fromkeys(first_seen)) == list(SCHEMA.modelled)
+    assert [margin.column for margin in found.margins] == list(SCHEMA.modelled)
+    for margin, histograms in zip(found.margins, found.histograms, strict=True):
+        assert histograms
+        for seen in histograms:
+            assert seen.lookup.shape == (SCHEMA.size(margin.column),)
+            assert seen.counts.shape == (int(seen.lookup.max()) + 1,)
+            if len(seen.counts) < 1_000:  # all but single values: constant on the cells of the margin
+                assert np.array_equal(np.repeat(seen.lookup[margin.starts], margin.widths()), seen.lookup)
 
 
 def test_almost_no_noise_gives_the_rows_back(open_door):

@@ -96,7 +96,7 @@ def test_only_significant_candidates_are_kept():
     counts = np.zeros(36)
     counts[first_lookup(layout)[zero]] = 100.0
     counts[first_lookup(layout)[0]] = 20.0
-    assert significant_candidates(layout, counts, 10.0).tolist() == [zero]
+    assert significant_candidates(layout, first_lookup(layout), counts, 10.0).tolist() == [zero]
 
 
 @pytest.mark.parametrize("name", ["gain", "wide", "zero"])
@@ -142,7 +142,7 @@ def test_a_smooth_density_fills_coarse_cells_by_width_and_keeps_the_atom():
     layout = lay_out_column(COLUMNS["real"])
     counts = np.array([100.0] * 32 + [3_000.0, 0.0])
     seen = Histogram(lookup=first_lookup(layout), counts=counts, sigma=10.0)
-    atoms = significant_candidates(layout, counts, 10.0)
+    atoms = significant_candidates(layout, first_lookup(layout), counts, 10.0)
     assert atoms.tolist() == [0]
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, [seen], Total(rows=6_200, sigma=10.0))

@@ -16,16 +16,19 @@ from sklar.model.margin_bins import MOST_FINE_BINS, Layout, first_lookup, lay_ou
 from sklar.schema.table import Schema
 
 Repair = Literal["density", "simplex", "clip"]
-Step = Literal["margins", "coarse margins", "single values", "finer margins"]
+Step = Literal["margins", "coarse margins", "single values", "digits", "finer margins"]
 WHOLE: Step = "margins"
 COARSE: Step = "coarse margins"
 VALUES: Step = "single values"
+DIGITS: Step = "digits"
 FINER: Step = "finer margins"
 
 FINER_SHARE = 0.3
 """Part of a numeric column's share that goes to its second, finer histogram."""
 VALUES_SHARE = 0.1
 """Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
+DIGITS_SHARE = 0.01
+"""Part of the whole that goes to the digits of reals that declare none, if there are any."""
 CELLS_POWER = 1.0 / 3.0
 """A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
 MOST_WEIGHTED_CELLS = 1024
@@ -49,14 +52,17 @@ def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[
     """Every table that `measure_margins` will count, with weights that sum to one."""
     layouts = [lay_out_column(schema[name]) for name in schema.modelled]
     steps: list[tuple[Step, Layout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
-    searched = sum(step == VALUES for step, _ in steps)
-    values = min(VALUES_SHARE, 0.5 * searched / len(layouts))
-    unit = (1.0 - values) / sum(_column_weight(layout) for layout in layouts)
+    sought: dict[Step, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, DIGITS)}
+    aside: dict[Step, float] = {
+        VALUES: min(VALUES_SHARE, 0.5 * sought[VALUES] / len(layouts)),
+        DIGITS: DIGITS_SHARE if sought[DIGITS] else 0.0,
+    }
+    unit = (1.0 - sum(aside.values())) / sum(_column_weight(layout) for layout in layouts)
     tables: dict[str, int] = {}
     weights: dict[str, float] = {}
     for step, layout in steps:
         label = line_label(step, layout)
-        weight = values / searched if step == VALUES else unit * _column_weight(layout) * _PARTS[step]
+        weight = aside[step] / sought[step] if step in aside else unit * _column_weight(layout) * _PARTS[step]
         tables[label] = tables.get(label, 0) + 1
         weights[label] = weights.get(label, 0.0) + weight
     return tuple(PlannedTables(label=label, tables=n, weight=weights[label]) for label, n in tables.items())
@@ -66,12 +72,14 @@ def steps_of(layout: Layout, options: MarginOptions | None) -> tuple[Step, ...]:
     """The histograms measured of a column."""
     if not layout.refined or (options is not None and options.repair != "density"):
         return (WHOLE,)
-    return (COARSE, VALUES, FINER) if layout.searched else (COARSE, FINER)
+    if layout.searched:
+        return (COARSE, VALUES, FINER)
+    return (COARSE, FINER) if layout.digits is None else (COARSE, DIGITS, FINER)
 
 
 def line_label(step: Step, layout: Layout) -> str:
     """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
-    return step if step == VALUES else f"{step} of about {_rounded_bins(layout)} cells"
+    return step if step in (VALUES, DIGITS) else f"{step} of about {_rounded_bins(layout)} cells"
 
 
 def _rounded_bins(layout: Layout) -> int:
@@ -100,6 +108,8 @@ def outline_margins(
 def _cells(step: Step, layout: Layout) -> int:
     if step == VALUES:
         return layout.size
+    if step == DIGITS and layout.digits is not None:
+        return int(layout.digits.lookup.max()) + 1
     return min(MOST_FINE_BINS, layout.size) if step == FINER else int(first_lookup(layout).max()) + 1
 
 

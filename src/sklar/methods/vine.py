@@ -26,7 +26,6 @@ from sklar.model.vine import Vine
 from sklar.model.vine_model import VineFacts, VineModel
 from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
-from sklar.release.values import NoisyCounts
 
 ORDERED_GAIN = 2.0
 TWO_VALUED_GAIN = 10.0
@@ -86,7 +85,7 @@ def fit_vine(
     share = sums_share(door.schema, options, _resolution(door, allowance.part(shares[1]), total[0]), total[0])
     whole, allowance = allowance, allowance.part(1 - share)
     margins = measure_margins(door, allowance.part(shares[0]), *total)
-    coarse = {name: lookup for name, lookup, _ in reversed(margins.histograms)}
+    coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
     target = None if options.target is None else door.schema.modelled.index(options.target)
@@ -184,16 +183,14 @@ def _eligible(axes: Sequence[Axis]) -> dict[int, float]:
 
 def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Measured]:
     """The released histograms of single columns that can be read off margin cells, as tables to calibrate to."""
-    position = {axis.name: column for column, axis in enumerate(axes)}
     tables: list[Measured] = []
-    for name, lookup, noisy in margins.histograms:
-        column = position[name]
-        scale = axes[column].scale
-        cells = lookup[scale.starts]
-        if not np.array_equal(np.repeat(cells, scale.widths), lookup):
-            continue
-        groups = Groups(lookup=cells, edges=np.zeros(noisy.counts.size + 1))
-        tables.append(Measured(columns=(column,), groups=(groups,), counts=noisy.counts, sigma=noisy.noise.std))
+    for column, (axis, histograms) in enumerate(zip(axes, margins.histograms, strict=True)):
+        for seen in histograms:
+            cells = seen.lookup[axis.scale.starts]
+            if not np.array_equal(np.repeat(cells, axis.scale.widths), seen.lookup):
+                continue
+            groups = Groups(lookup=cells, edges=np.zeros(seen.counts.size + 1))
+            tables.append(Measured(columns=(column,), groups=(groups,), counts=seen.counts, sigma=seen.sigma))
     return tables
 
 
@@ -202,13 +199,8 @@ def expected_margin_error(margins: MeasuredMargins) -> tuple[float, ...]:
 
     Half the sum of expected absolute errors, sigma sqrt(2 / pi) a bin; fitting a density brings it down further.
     """
-    first: dict[str, NoisyCounts] = {}
-    for name, _, noisy in margins.histograms:
-        first.setdefault(name, noisy)
-    return tuple(
-        min(float(first[m.column].counts.size * first[m.column].noise.std / (np.sqrt(2 * np.pi) * margins.rows)), 1.0)
-        for m in margins.margins
-    )
+    first = [seen[0] for seen in margins.histograms]
+    return tuple(min(float(x.counts.size * x.sigma / (np.sqrt(2 * np.pi) * margins.rows)), 1.0) for x in first)
 
 
 VINE = Method(

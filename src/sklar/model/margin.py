@@ -24,12 +24,14 @@ class Margin:
         starts: First base code of each cell, increasing, beginning with 0.
         mass: Probability of each cell; sums to one.
         size: Number of base codes of the column.
+        decimals: Digits after the point that its numbers were found to have; None if they were declared, or not found.
     """
 
     column: str
     starts: Codes
     mass: Floats
     size: int
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         starts = np.asarray(self.starts, dtype=np.int64)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.model.margin_digits import DigitSearch, anchors, digits_to_seek
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Datetime, Integer, Real
 
@@ -25,25 +26,29 @@ MOST_PARTS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """How the base codes of a column can be grouped; functions of the schema alone.
+    """How the base codes of a column can be grouped; functions of the schema, and of its digits once they are found.
 
     Attributes:
         width: Width of every value code in values, relative to the range; ones for levels.
+        anchor: Value code that each value code is always counted with: its own, unless the digits of numbers are known.
         coarse: Coarse cell of every value code by its value; its own number where codes are few.
         candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
         size: Number of base codes.
         rare: Codes after the values which may well be empty: `other` and null.
         ordered: Whether the value codes have an order.
         unit: Whether all value codes hold one integer each.
+        digits: How to find the digits of its numbers; None if they are known or cannot be found.
     """
 
     width: Floats
+    anchor: Ints
     coarse: Ints
     candidate: NDArray[np.bool_]
     size: int
     rare: Ints
     ordered: bool
     unit: bool
+    digits: DigitSearch | None = None
 
     @property
     def values(self) -> int:
@@ -62,7 +67,7 @@ class Layout:
 
 
 def lay_out_column(column: Column) -> Layout:
-    """The layout of a modelled column."""
+    """The public layout of a modelled column."""
     rare = [code for code in (column.other_code, column.null_code) if code is not None]
     values = column.value_cells
     width, candidate, unit = np.ones(values), np.zeros(values, dtype=bool), False
@@ -74,8 +79,9 @@ def lay_out_column(column: Column) -> Layout:
         if values > FEW_CELLS:
             coarse, candidate = _coarse_cells(width), grid.is_atom
         width = width / width.sum()
-    return Layout(
+    layout = Layout(
         width=width,
+        anchor=np.arange(values),
         coarse=coarse,
         candidate=candidate,
         size=column.size,
@@ -83,6 +89,17 @@ def lay_out_column(column: Column) -> Layout:
         ordered=column.ordered,
         unit=unit,
     )
+    if not layout.refined:
+        return layout
+    return replace(with_digits(layout, column, getattr(column, "decimals", None)), digits=digits_to_seek(column))
+
+
+def with_digits(layout: Layout, column: Column, digits: int | None) -> Layout:
+    """The layout of a column whose numbers have so many digits: no bin of its cuts through one of them."""
+    anchor, nothing = anchors(column, digits)
+    width = np.where(nothing, 1e-300, layout.width)
+    coarse = np.unique(layout.coarse[anchor], return_inverse=True)[1].astype(np.int64)
+    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, digits=None)
 
 
 def first_lookup(layout: Layout) -> Ints:
@@ -110,7 +127,7 @@ def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) ->
         cut = _cut(~layout.candidate[start:end], count)
         fine[start:end] = first + cut
         first += int(cut[-1]) + 1
-    return _with_atoms(layout, fine, np.zeros(0, dtype=np.int64))
+    return _with_atoms(layout, fine[layout.anchor], np.zeros(0, dtype=np.int64))
 
 
 def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
@@ -153,12 +170,12 @@ def heavy_values(layout: Layout, counts: Floats, sigma: float, coarse_counts: Fl
     return np.sort(found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS])
 
 
-def significant_candidates(layout: Layout, counts: Floats, sigma: float) -> Ints:
+def significant_candidates(layout: Layout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
     """Candidates whose bin of the first histogram stands out of the noise, sorted."""
     candidates = np.flatnonzero(layout.candidate)
     if not len(candidates):
         return candidates
-    found = counts[first_lookup(layout)[candidates]]
+    found = counts[lookup[candidates]]
     threshold = max(3.0, float(np.sqrt(2.0 * np.log(len(candidates)))) + 1.5)
     heaviest = np.argsort(-found, kind="stable")[:MOST_ATOMS]
     return np.sort(candidates[heaviest[found[heaviest] > threshold * sigma]])

@@ -37,6 +37,13 @@ class Histogram:
     counts: Floats
     sigma: float
 
+    def on(self, layout: Layout) -> Histogram:
+        """The same histogram where every code is counted with its anchor; bins without any number are dropped."""
+        lookup = self.lookup.copy()
+        lookup[: layout.values] = lookup[layout.anchor]
+        bins, lookup = np.unique(lookup, return_inverse=True)
+        return Histogram(lookup=lookup.astype(np.int64), counts=self.counts[bins], sigma=self.sigma)
+
 
 def pool_total(histograms: Sequence[Histogram], before: Total) -> Total:
     """The number of rows by inverse variance: every histogram sums to it, with bins * sigma^2 of noise."""

@@ -20,6 +20,7 @@ from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import Ledger, ensure_ledger, memory_ledger, open_ledger
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
+from sklar.methods.facts_digits import with_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.pipeline.claims import make_claim
@@ -144,10 +145,11 @@ def fitting(
         with open_session(data, paid.schema, book, reservation, resume=resume, reader=reader or {}) as session:
             model = chosen.fit(session.door, settings, generator(session.record.seed))
             warn_of_weak_margins(session.recorded)
+            found = with_found_digits(paid.schema, model.margins)
             yield Model(
                 Stored(
-                    schema=paid.schema,
-                    claim=make_claim(paid.schema, chosen, (*paid.records, session.record), budget, book),
+                    schema=found,
+                    claim=make_claim(found, chosen, (*paid.records, session.record), budget, book),
                     fit=_fit_facts(chosen, settings, session, paid),
                     recorded=session.recorded,
                     model=model,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from sklar.errors import UsageError
-from sklar.sample.within import Window, decimal_span
+from sklar.sample.within import Window
 from sklar.schema.columns import Labels
+from sklar.schema.decimals import decimal_span
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.ticks import EPOCH, RESOLUTIONS, from_ticks, parse_time
 

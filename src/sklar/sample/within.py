@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sklar.schema.decimals import into_span, multiples, nearest
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Real
 
@@ -87,8 +88,8 @@ def draw_points(grid: Grid, cells: Cells, points: Points, rng: np.random.Generat
 def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random.Generator) -> Floats:
     """Reals uniform inside each row's cell, on the column's decimals if it has any.
 
-    With decimals, all multiples of 10^-decimals in the cell are equally likely; a cell without any gives the nearest
-    one inside the bounds. Declared atoms come out exactly as declared.
+    With decimals, all multiples of 10^-decimals in the cell are equally likely; a cell without any gives the one inside
+    the bounds that is nearest to its middle. Declared atoms come out exactly as declared.
     """
     low, high = (column.lower, column.upper) if window is None else (float(window.low), float(window.high))
     first = np.maximum(column.grid.starts, low)
@@ -100,44 +101,14 @@ def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random
     np.minimum(drawn, np.nextafter(stop, -np.inf).take(cells), out=drawn)
     if column.decimals is None:
         return drawn
-    rounded = _on_decimals(drawn, u, cells, first, stop, column.decimals)
-    rounded = _into_bounds(rounded, low, high, column.decimals)
+    rounded = into_span(_on_decimals(u, cells, first, stop, column.decimals), low, high, column.decimals)
     declared = np.isin(column.grid.starts, column.atoms)[cells]
     keep = declared | (np.abs(drawn) * 10.0**column.decimals >= EXACT)
     return np.where(keep, drawn, rounded)
 
 
-def decimal_span(low: float, high: float, decimals: int) -> tuple[float, float]:
-    """First and last multiple of 10^-decimals in [low, high], in units of it; first > last if there is none."""
-    ends = np.array([np.nextafter(high, np.inf)])
-    first, count = _multiples(np.array([low]), ends, decimals)
-    return float(first[0]), float(first[0] + count[0] - 1)
-
-
-def _on_decimals(drawn: Floats, u: Floats, cells: Cells, first: Floats, stop: Floats, decimals: int) -> Floats:
-    start, count = _multiples(first, stop, decimals)
+def _on_decimals(u: Floats, cells: Cells, first: Floats, stop: Floats, decimals: int) -> Floats:
+    start, count = multiples(first, stop, decimals)
     steps = np.minimum(np.floor(u * count[cells]), count[cells] - 1)
     on_grid = (start[cells] + steps) / 10.0**decimals
-    return np.where(count[cells] > 0, on_grid, np.round(drawn, decimals)) + 0.0  # + 0.0 turns -0.0 into 0.0
-
-
-def _multiples(first: Floats, stop: Floats, decimals: int) -> tuple[Floats, Floats]:
-    """First multiple of 10^-decimals in each [first, stop), in units of it, and how many there are.
-
-    The product with 10^decimals is rounded, so both ends are checked against the value that k / 10^decimals gives.
-    """
-    scale = 10.0**decimals
-    with np.errstate(over="ignore", invalid="ignore"):
-        start, end = np.ceil(first * scale), np.ceil(stop * scale)
-        start = np.where((start - 1) / scale >= first, start - 1, start)
-        start = np.where(start / scale < first, start + 1, start)
-        end = np.where((end - 1) / scale >= stop, end - 1, end)
-        end = np.where(end / scale < stop, end + 1, end)
-        return start, np.nan_to_num(np.maximum(end - start, 0))
-
-
-def _into_bounds(values: Floats, low: float, high: float, decimals: int) -> Floats:
-    first, last = decimal_span(low, high, decimals)
-    if not first <= last:
-        return np.clip(values, low, high)
-    return np.clip(values, first / 10.0**decimals, last / 10.0**decimals)
+    return np.where(count[cells] > 0, on_grid, nearest(first, stop, decimals)[cells]) + 0.0  # no -0.0

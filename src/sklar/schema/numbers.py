@@ -78,7 +78,7 @@ class Real(Column):
         bins: Number of equal cells of the finest grid, 2,048 by default.
         edges: Cell edges instead of `bins`, from `lower` to `upper`.
         atoms: Values that occur exactly (0, 99, ...) and so get a cell of their own.
-        decimals: Digits after the point in the output; all of them by default.
+        decimals: Digits after the point in the output; by default those that a fit finds, or all of them.
         missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
     """
 

@@ -1,0 +1,68 @@
+"""Fits of whole numbers that were declared as reals: the digits are found, paid for, written down and kept to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sklar
+from sklar.pipeline.plan import plan
+
+ROWS = 4_000
+SCHEMA = sklar.Schema(
+    {
+        "days": sklar.Real(0, 180, nullable=True),
+        "score": sklar.Real(-3, 12),
+        "weight": sklar.Real(30, 200),
+        "cents": sklar.Real(0, 9, decimals=2),
+    }
+)
+
+
+def table(seed: int = 0) -> dict[str, Any]:
+    """Days: whole, mostly 1, some null. Score: one digit. Weight: all digits. Cents: two, which is declared."""
+    rng = np.random.default_rng(seed)
+    days = np.where(rng.random(ROWS) < 0.6, 1.0, rng.geometric(0.08, ROWS)).clip(0, 180)
+    latent = rng.normal(size=ROWS)
+    return {
+        "days": [None if gone else float(x) for x, gone in zip(days, rng.random(ROWS) < 0.1, strict=True)],
+        "score": np.round(4 + 2 * latent, 1).clip(-3, 12),
+        "weight": (70 + 12 * latent + rng.normal(0, 5, ROWS)).clip(30, 200),
+        "cents": np.round(rng.gamma(2, 1, ROWS), 2).clip(0, 9),
+    }
+
+
+@pytest.mark.parametrize("method", ["vine", "independent"])
+def test_digits_are_found_and_kept_to(method: str, tmp_path: Path):
+    """At epsilon 20 the counts of digits have noise below 30, and thresholds are 500 and more away."""
+    rows = table()
+    model = sklar.fit(rows, SCHEMA, method=method, epsilon=20.0)
+    model.save(tmp_path / "m.sklar")
+    for made in (model, sklar.load(tmp_path / "m.sklar")):
+        assert [getattr(made.schema[name], "decimals", None) for name in SCHEMA] == [0, 1, None, 2]
+        assert made.claim.measured == ("days.decimals", "score.decimals")
+        assert "days.decimals" not in (*made.claim.assumed, *made.claim.public)
+        drawn = made.sample(ROWS, seed=1).to_pydict()
+        days = np.array([x for x in drawn["days"] if x is not None])
+        assert np.array_equal(days, np.round(days))
+        assert np.array_equal(drawn["score"], np.round(drawn["score"], 1))
+        assert len(set(drawn["weight"])) > 0.9 * ROWS
+        real = np.array([x for x in rows["days"] if x is not None])
+        for value in (0, 1, 2, 3, 8):
+            assert abs(np.mean(days == value) - np.mean(real == value)) < 0.03
+    assert SCHEMA["days"] == sklar.Real(0, 180, nullable=True)
+
+
+def test_nothing_is_found_where_noise_hides_it():
+    """At epsilon 0.05 the noise of a count of digits is larger than the table."""
+    model = sklar.fit(table(), SCHEMA, method="independent", epsilon=0.05)
+    assert model.schema == SCHEMA and model.claim.measured == ()
+
+
+def test_digits_cost_nothing_where_none_are_sought():
+    declared = sklar.Schema({"x": sklar.Real(0, 9, decimals=2), "n": sklar.Integer(0, 900)})
+    assert "digits" in repr(plan(SCHEMA, method="independent", epsilon=1.0))
+    assert "digits" not in repr(plan(declared, method="independent", epsilon=1.0))
