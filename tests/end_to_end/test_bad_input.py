@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,17 +79,29 @@ def test_refused_in_plain_sentences(place: Path, words: list[str], monkeypatch: 
         (place / name).unlink()
 
 
-@pytest.mark.parametrize("at", [0.3, 0.6, -30, "cut"])
-def test_a_damaged_model_is_refused(work: Path, at: float | str):
+@pytest.mark.parametrize("at", [0, 1, -1, "directory", "cut"])
+def test_a_damaged_model_is_refused(work: Path, at: int | str):
+    """A byte in the middle of a member, or near the end of the directory, or the end missing."""
     model = bytearray((work / "people.sklar").read_bytes())
-    if isinstance(at, str):
+    if at == "cut":
         del model[-500:]
+    elif isinstance(at, str):
+        model[-30] ^= 0x55
     else:
-        model[int(at * len(model)) if isinstance(at, float) else at] ^= 0x55
+        model[middle_of_member(work / "people.sklar", at)] ^= 0x55
     (work / "people.sklar").write_bytes(model)
     ended = CliRunner().invoke(app, ["sample", str(work / "people.sklar"), "-n", "5", "-o", str(work / "out.csv")])
     assert ended.exit_code == 1 and ended.stderr.startswith("Error: ") and not (work / "out.csv").exists()
     assert "unexpected" not in ended.stderr
+
+
+def middle_of_member(path: Path, member: int) -> int:
+    """Where in a model file the bytes of a member are."""
+    with zipfile.ZipFile(path) as archive:
+        found = archive.infolist()[member]
+    head = path.read_bytes()[found.header_offset :]
+    name, extra = (int.from_bytes(head[at : at + 2], "little") for at in (26, 28))
+    return found.header_offset + 30 + name + extra + found.compress_size // 2
 
 
 def test_full_standard_output_is_told(made: Path, sklar_command, environment):

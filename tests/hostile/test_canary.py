@@ -110,6 +110,7 @@ def test_nothing_private_in_what_a_fit_writes(tmp_path: Path, method: str) -> No
     left |= {name: text for name, text in texts_of(private).items() if name not in ("people.csv", "people.toml")}
     for name, text in left.items():
         assert CANARY not in text, name
+        text = re.sub(r"\b(?:[0-9a-f]{64}|[0-9a-f]{16})\b", "", text)  # digests show any digits by chance
         assert not re.search(rf"(?<![\d.]){LONE}(?!\d)", text) or name == "synthetic.csv", name
     # The exact number of rows is private under add-remove. Noisy numbers, hashes and seeds may show its digits by
     # chance, so it is looked for as a number of its own where no noisy count is stored.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
+NAP = str(10_000_000 + os.getpid())
+"""Seconds that nobody else on this machine sleeps."""
 SCRIPTS = {
     "copy": "shutil.copy(train, output); open(os.path.dirname(output) + '/promise.txt', 'w').write('copies\\nall <b>')",
     "crash": "print('about to crash', flush=True); os.kill(os.getpid(), signal.SIGSEGV)",
@@ -15,7 +18,7 @@ SCRIPTS = {
     "empty": "open(output, 'w')",
     "pipe": "os.mkfifo(output)",
     # A child in a session of its own: only whoever adopts orphans finds it.
-    "hang": "subprocess.Popen(['sleep', '987'], start_new_session=True); subprocess.Popen(['sleep', '987']); "
+    "hang": f"subprocess.Popen(['sleep', '{NAP}'], start_new_session=True); subprocess.Popen(['sleep', '{NAP}']); "
     "time.sleep(987)",
     "greedy": "data = b'x' * 400_000_000; time.sleep(987)",
     "vandal": "shutil.copy(train, output); open(train, 'w').write('gone'); open(schema, 'w').write('gone')",

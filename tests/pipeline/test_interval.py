@@ -12,7 +12,7 @@ from tests.contracts.tables import people, schema
 def test_a_released_margin_is_answered_with_promised_coverage() -> None:
     table = people(3000)
     model = sklar.fit(table, schema(), epsilon=8.0)
-    answer = model.interval({"sex": "F"}, coverage=0.999999)
+    answer = model.interval({"sex": "F"}, coverage=0.9999999)
     assert answer.label == "promised"
     assert answer.low <= int((table["sex"] == "F").sum()) <= answer.high
     assert answer.low < answer.estimate < answer.high

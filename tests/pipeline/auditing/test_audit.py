@@ -74,7 +74,7 @@ def test_halved_noise_is_caught_by_its_spread(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_halved_noise_is_caught_by_mu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """mu is 2.5, twice the claimed one, with an error of 0.2; below a bound of 1.6 it comes once in 1e5 audits."""
+    """mu is 2.5, twice the claimed one, with an error of 0.2; below a bound of 1.6 it comes once in 1e10 audits."""
     monkeypatch.setattr(door_module, "add_noise_to_all", halved)
     found = sklar.audit("independent", 8.0, runs=220, pairs=["lone label"], confidence=0.9, repair="clip")
     assert any("by the estimate of mu" in fault for fault in found.pairs[0].faults)

@@ -18,7 +18,7 @@ import pytest
 import sklar
 from sklar.errors import OutputError, SchemaError, UsageError
 from tests.hostile.checks import full_disk
-from tests.pipeline.peers import peer
+from tests.pipeline.peers import NAP, peer
 
 QUICK = {"metrics": ["tvd1"], "folds": 2, "jobs": 2}
 HOSTILE = {
@@ -55,7 +55,7 @@ SCHEMA = sklar.Schema(
 def sleepers() -> int:
     """Processes of the hanging peer that are still there."""
     lines = subprocess.run(["ps", "-axo", "args="], capture_output=True, text=True, check=False).stdout.splitlines()
-    return sum(line.strip() == "sleep 987" for line in lines)
+    return sum(line.strip() == f"sleep {NAP}" for line in lines)
 
 
 def test_every_hostile_peer_is_a_row_and_a_good_one_is_ranked(tmp_path: Path) -> None:
