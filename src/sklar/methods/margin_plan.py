@@ -27,7 +27,7 @@ FINER_SHARE = 0.3
 """Part of a numeric column's share that goes to its second, finer histogram."""
 VALUES_SHARE = 0.1
 """Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
-DIGITS_SHARE = 0.01
+DIGITS_SHARE = 0.02
 """Part of the whole that goes to the digits of reals that declare none, if there are any."""
 CELLS_POWER = 1.0 / 3.0
 """A column's share grows with its number of bins to this power: more bins, more error at the same noise."""

@@ -24,7 +24,7 @@ MOST_HELD = 0.5
 """Digits are sought only if at most this part of the cells holds a number of so few: else all columns look alike."""
 SURE = 3.0
 """Counts within this many standard deviations of the noise may be nothing."""
-CLEAR = 10.0
+CLEAR = 5.0
 """Numbers with the digits found must be this many times as many as what could hide in the noise."""
 RARE = 0.01
 """So few numbers with more digits, for one without, are disregarded."""
