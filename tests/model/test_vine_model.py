@@ -250,7 +250,7 @@ def test_rounded_rows_cover_each_margin_cell_evenly():
 
 @pytest.mark.parametrize(
     ("tables", "rows", "size"),
-    [(1, 100, 40_000), (1, 10_000, 80_000), (1, 1_000_000, 200_000), (2_000, 100, 30_000), (30_000, 10_000, 20_000)],
+    [(1, 100, 80_000), (1, 12_000, 96_000), (1, 1_000_000, 200_000), (2_000, 100, 30_000), (30_000, 10_000, 20_000)],
 )
 def test_pools_are_large_enough_for_few_rows_and_small_enough_for_many_tables(tables, rows, size):
     from sklar.model.pool import pool_size

@@ -15,7 +15,7 @@ from sklar.model.vine_sampling import simulate_vine
 POLISHING_SWEEPS = 100
 POLISHING_TOLERANCE = 1e-3
 MOST_CELL_NUMBERS = 60_000_000
-LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 40_000, 200_000
+LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 80_000, 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,6 +70,6 @@ def averaged(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
 
 
 def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
-    """Particles to draw for `rows` rows: `per_row` each, between 40,000 and 200,000, fewer when tables are many."""
+    """Particles to draw for `rows` rows: `per_row` each, between 80,000 and 200,000, fewer when tables are many."""
     affordable = max(MOST_CELL_NUMBERS // max(len(calibration.tables), 1), LEAST_PARTICLES)
     return int(np.clip(per_row * rows, min(FEW_PARTICLES, affordable), min(affordable, MOST_PARTICLES)))
