@@ -191,7 +191,7 @@ def _line(table: str, epsilon: float, system: str, rows: list[dict[str, Any]]) -
     good = [row for row in rows if row["status"] == "ok"]
     head = f"| {table} | {epsilon:g} | {system} | "
     if not good:
-        return head + f"{rows[0]['reason']}" + " |" * (len(SHOWN) + 4)
+        return head + rows[0]["reason"] + " |" * (len(SHOWN) + 3)
     cells = [_mean(good, name) for name in SHOWN[:-1]]
     auc = "" if "auc_synth" not in good[0] else f"{_mean(good, 'auc_synth', 3)} ({_mean(good, 'auc_real', 3)})"
     seeds = f"{len(good)}" + (f" of {len(rows)}" if len(good) < len(rows) else "")
