@@ -47,7 +47,7 @@ def test_a_full_disk_leaves_no_half_sample(ending: str, place: Path) -> None:
 
 @pytest.mark.parametrize("room", [0, 50, 300, 600, 900, 1200, 1500, 1800, 2100])
 def test_a_full_disk_leaves_a_ledger_that_reads_and_a_fit_that_resumes(room: int, place: Path) -> None:
-    # At epsilon 50 the margins of 40 rows stand 85 standard deviations out of the noise: no warning mixes in.
+    # At epsilon 50 the noise of a count is 0 but once in a billion draws: no warning mixes in.
     words = ["fit", place / "t.csv", "-s", place / "t.toml", "-e", 50, "--delta", 0, "-m", "independent"]
     words += ["-O", "repair=clip", "-o", place / "out.sklar"]
     ledger = place / "t.csv.ledger"

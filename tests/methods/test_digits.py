@@ -35,9 +35,9 @@ def table(seed: int = 0) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("method", ["vine", "independent"])
+@pytest.mark.parametrize("method", ["vine", "independent", "dpcopula-kendall", "dpcopula-mle"])
 def test_digits_are_found_and_kept_to(method: str, tmp_path: Path):
-    """At epsilon 20 the counts of digits have noise below 30, and thresholds are 500 and more away."""
+    """At epsilon 20 the counts of digits have noise below 10, and thresholds are hundreds away."""
     rows = table()
     model = sklar.fit(rows, SCHEMA, method=method, epsilon=20.0)
     model.save(tmp_path / "m.sklar")
@@ -52,12 +52,12 @@ def test_digits_are_found_and_kept_to(method: str, tmp_path: Path):
         assert len(set(drawn["weight"])) > 0.9 * ROWS
         real = np.array([x for x in rows["days"] if x is not None])
         for value in (0, 1, 2, 3, 8):
-            assert abs(np.mean(days == value) - np.mean(real == value)) < 0.03
+            assert abs(np.mean(days == value) - np.mean(real == value)) < 0.01
     assert SCHEMA["days"] == sklar.Real(0, 180, nullable=True)
 
 
 def test_nothing_is_found_where_noise_hides_it():
-    """At epsilon 0.05 the noise of a count of digits is larger than the table."""
+    """At epsilon 0.05 the noise of a count of digits is 1,200, and 15 times that would be needed."""
     model = sklar.fit(table(), SCHEMA, method="independent", epsilon=0.05)
     assert model.schema == SCHEMA and model.claim.measured == ()
 

@@ -14,6 +14,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.margin_plan import MarginOptions, margin_noise, outline_margins, plan_margins
 from sklar.methods.margins import measure_margins
+from sklar.model.margin_digits import anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
@@ -210,3 +211,22 @@ def test_smooth_densities_beat_simple_repairs(open_door):
 
     smooth, simplex, clip = error("density"), error("simplex"), error("clip")
     assert smooth < 0.75 * simplex < 0.75 * clip
+
+
+def test_once_digits_are_found_no_histogram_cuts_through_a_number(open_door):
+    column = Real(0, 10)
+    values = np.random.default_rng(5).binomial(10, 0.4, ROWS).astype(float)
+    door = open_door(Schema({"x": column, "y": Real(0, 10)}), {"x": column.grid.code(values), "y": smooth(6)}, rho=0.5)
+    x, y = (found := measure_margins(door, door.allowance)).margins
+    assert (x.decimals, y.decimals) == (0, None)
+    anchor = anchors(column, 0)[0]
+    assert len(found.histograms[0]) == 2  # digits are not among them
+    for seen in found.histograms[0]:
+        assert np.array_equal(seen.lookup[anchor], seen.lookup[: column.value_cells])
+    assert not np.array_equal(found.histograms[1][0].lookup[anchor], found.histograms[1][0].lookup[: len(anchor)])
+    shares = np.bincount(anchor, x.dense()[: len(anchor)])[column.grid.code(np.arange(11.0))]
+    assert np.abs(shares - np.bincount(values.astype(int), minlength=11) / ROWS).max() < 0.01
+
+
+def smooth(seed: int) -> np.ndarray:
+    return Real(0, 10).grid.code(np.random.default_rng(seed).beta(2, 3, ROWS) * 10)

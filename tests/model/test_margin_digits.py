@@ -114,6 +114,14 @@ def test_no_bin_cuts_through_a_number(column: Real, digits: int, seed: int):
         assert dense[: layout.values][nothing & free].sum() < 1e-12
 
 
+def test_declared_digits_are_known_before_anything_is_counted():
+    declared, plain = Real(0, 180, decimals=0), Real(0, 180)
+    layout = lay_out_column(declared)
+    assert layout.digits is None and lay_out_column(plain).digits is not None
+    assert np.array_equal(layout.anchor, anchors(plain, 0)[0]) and len(np.unique(layout.anchor)) == 181
+    assert np.array_equal(lay_out_column(plain).anchor, np.arange(plain.value_cells))
+
+
 def test_a_histogram_from_before_is_read_by_its_numbers():
     column = Real(0, 10)  # cells of the first histogram end at multiples of 10/32, most of which hold no whole number
     before = lay_out_column(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,4 +57,4 @@ class ReorderedModel:
 
 def reordered_margin(margin: Margin, codes: NDArray[np.int64]) -> Margin:
     """The margin over places."""
-    return margin_from_dense(margin.column, margin.dense()[codes])
+    return replace(margin_from_dense(margin.column, margin.dense()[codes]), decimals=margin.decimals)

@@ -67,7 +67,7 @@ def digits_to_seek(column: Column) -> DigitSearch | None:
     fits: dict[int, NDArray[np.bool_]] = {}
     for digits in range(MOST_DIGITS + 1):
         cells = held(grid, digits) & free
-        if cells.sum() > MOST_HELD * free.sum():
+        if not _few(cells, free):
             break
         if cells.any():
             fits[digits] = cells
@@ -91,18 +91,23 @@ def anchors(column: Column, digits: int | None) -> tuple[Ints, NDArray[np.bool_]
     if not isinstance(column, Real) or digits is None:
         return own, nothing
     grid = column.grid
-    if held(grid, digits).mean() > MOST_HELD:
+    free = ~grid.is_atom
+    if not _few(held(grid, digits) & free, free):
         return own, nothing
     first, stop = grid.starts, np.append(grid.starts[1:], grid.stop)
     start, count = multiples(first, stop, digits)
     number = np.where(count > 0, start / 10.0**digits, nearest(first, stop, digits))
     code = grid.code(into_span(number, column.lower, column.upper, digits))
-    free = ~grid.is_atom
     nothing = free & grid.is_atom[code]
     holders = np.flatnonzero(free & ~nothing)
     if not len(holders):
         return own, np.zeros_like(nothing)
     return np.where(nothing, code[_nearest_of(holders, own)], np.where(free, code, own)).astype(np.int64), nothing
+
+
+def _few(cells: NDArray[np.bool_], free: NDArray[np.bool_]) -> bool:
+    """Whether so few of the free cells hold a number that it shows."""
+    return int(cells.sum()) <= MOST_HELD * int(free.sum())
 
 
 def _nearest_of(some: Ints, codes: Ints) -> Ints:
