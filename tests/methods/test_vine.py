@@ -341,7 +341,7 @@ def test_beyond_forty_columns_pairs_are_chosen_privately():
 
 
 def test_outline_tells_the_noise_in_advance(real):
-    from sklar.methods.vine_outline import outline_vine
+    from sklar.methods.vine_stages import outline_vine
 
     door, _ = fit(MIXED, real, 0.02)
     lines = {line.label: line for line in outline_vine(MIXED, Options(), door.allowance, door.unit, len(real))}

@@ -11,11 +11,11 @@ from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
 from sklar.methods.vine_axes import Axis, Measured, lay_out_axes
 from sklar.methods.vine_calibrate import Calibrated, calibrate_vine
-from sklar.methods.vine_options import SMALL_RESOLUTION, TOTAL_SHARE, Options, budget_shares, check_options, depth_of
-from sklar.methods.vine_outline import outline_vine
-from sklar.methods.vine_pairs import dependence, informative_pairs, measure_pairs, pair_groups, resolution
+from sklar.methods.vine_options import Options, check_options, depth_of
+from sklar.methods.vine_pairs import dependence, informative_pairs, measure_pairs, pair_groups
 from sklar.methods.vine_select import CHOICE_SHARE, affordable_pairs, choose_pairs, chooses_pairs, pairs_to_measure
-from sklar.methods.vine_sums import doubt, measure_correlations, sharpen, sums_share
+from sklar.methods.vine_stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine_sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine_target import measure_triples, measure_with_target
 from sklar.methods.vine_tree import choose_tree, fit_tree, measure_tree
 from sklar.model.calibration import empty_calibration
@@ -28,74 +28,53 @@ from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
 
 ORDERED_GAIN = 2.0
+"""Chi-square that a deeper edge between ordered columns must gain, as AIC asks for one parameter: below it edges
+would mostly be noise."""
 TWO_VALUED_GAIN = 10.0
+"""The same for two-valued columns, whose correlations given others mislead easily: a cautious round number."""
 RARE = 0.005
+"""A value with less mass than this does not make a column more than two-valued."""
 
 
 def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
-    """Fit the DP vine through a Door, or the small model where pair tables would drown in noise."""
+    """Fit the DP vine through a Door, or the model for few rows where pair tables would drown in noise."""
     check_options(door.schema, options)
-    shares = budget_shares(options)
-    total, total_sigma = measure_total(door)
-    allowance = door.allowance if door.rows is not None else door.allowance.part(1 - TOTAL_SHARE)
-    if _too_small(door, allowance.part(shares[1]), total):
+    stage, allowance = total_stage(door.allowance, door.unit)
+    total, total_sigma = measure_total(door, stage)
+    stages = cut_stages(door.schema, options, allowance, door.unit, total)
+    if has_few_rows(door.schema, stages):
         from sklar.methods.small import fit_small
 
         return fit_small(door, allowance, total, options, rng)
-    return fit_vine(door, allowance, (total, total_sigma), shares, options, rng)
+    return fit_vine(door, stages, (total, total_sigma), options, rng)
 
 
-def measure_total(door: Door) -> tuple[float, float]:
+def measure_total(door: Door, stage: Allowance | None) -> tuple[float, float]:
     """The number of rows and its standard deviation: public under replace-one, else one noisy count."""
-    if door.rows is not None:
-        return float(max(door.rows, 1)), 0.0
+    if stage is None:
+        return float(max(door.rows or 0, 1)), 0.0
     name = door.schema.modelled[0]
     everything = np.zeros(door.schema.size(name), dtype=np.int32)
-    noise = door.allowance.part(TOTAL_SHARE).noise(door.unit)
+    noise = stage.noise(door.unit)
     (noisy,) = door.count_recoded([RecodedTable(columns=(name,), lookups=(everything,), noise=noise)], "rows")
     return float(max(noisy.counts.sum(), 1)), noise.std
 
 
-def _too_small(door: Door, allowance: Allowance, total: float) -> bool:
-    """Whether pair tables with the groups that the columns need would hold too few rows for their noise.
-
-    A column needs five groups a side, or as many as it has values.
-    """
-    schema = door.schema
-    values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
-    needed = float(np.mean(np.clip(values, 2, SMALL_RESOLUTION)))
-    return len(schema.modelled) > 2 and _resolution(door, allowance, total) < needed
-
-
-def _resolution(door: Door, allowance: Allowance, total: float) -> float:
-    """Groups per axis that tables of all pairs could bear."""
-    noise = allowance.noise(door.unit, tables=max(pairs_to_measure(len(door.schema.modelled)), 1))
-    return resolution(total, noise.std)
-
-
 def fit_vine(
-    door: Door,
-    allowance: Allowance,
-    total: tuple[float, float],
-    shares: tuple[float, ...],
-    options: Options,
-    rng: np.random.Generator,
+    door: Door, stages: Stages, total: tuple[float, float], options: Options, rng: np.random.Generator
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    share = sums_share(door.schema, options, _resolution(door, allowance.part(shares[1]), total[0]), total[0])
-    whole, allowance = allowance, allowance.part(1 - share)
-    margins = measure_margins(door, allowance.part(shares[0]), *total)
+    margins = measure_margins(door, stages.margins, *total)
     coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
-    target = None if options.target is None else door.schema.modelled.index(options.target)
-    known = measure_correlations(door, whole.part(share), axes, rows) if share > 0 else {}
-    pairs = _measure_pairs(door, allowance.part(shares[1]), axes, rows, options, target)
+    known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows)
+    pairs = _measure_pairs(door, stages.pairs, axes, rows, options)
     known = doubt(known, pairs, rows)
     sharp = sharpen(known, pairs, rows)
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
-    fine = measure_tree(door, allowance.part(shares[2]), axes, forest, rows)
-    extra = () if target is None else _measure_target(door, allowance, shares, axes, rows, target, pairs)
+    fine = measure_tree(door, stages.tree, axes, forest, rows)
+    extra = _measure_target(door, stages, axes, rows, options, pairs)
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=empty_calibration(), strength=0.0)
     if options.calibration and len(axes) > 1:
@@ -111,13 +90,13 @@ def fit_vine(
             margin_error=expected_margin_error(margins),
             strength=calibrated.strength,
             pairs=len(pairs),
-            noise="gaussian" if allowance.measure == "rho" else "laplace",
+            noise="gaussian" if stages.pairs.measure == "rho" else "laplace",
         ),
     )
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, options: Options, target: int | None
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, options: Options
 ) -> tuple[Measured, ...]:
     """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
     columns = len(axes)
@@ -125,7 +104,7 @@ def _measure_pairs(
     tables = max(columns * (columns - 1) // 2, 1)
     if chooses_pairs(columns):
         wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
-        pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, target)
+        pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, _target(door, options))
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
     groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
     informative = informative_pairs(groups)
@@ -134,20 +113,21 @@ def _measure_pairs(
     return measure_pairs(door, allowance, axes, groups, informative)
 
 
+def _target(door: Door, options: Options) -> int | None:
+    return None if options.target is None else door.schema.modelled.index(options.target)
+
+
 def _measure_target(
-    door: Door,
-    allowance: Allowance,
-    shares: tuple[float, ...],
-    axes: Sequence[Axis],
-    rows: float,
-    target: int,
-    pairs: Sequence[Measured],
+    door: Door, stages: Stages, axes: Sequence[Axis], rows: float, options: Options, pairs: Sequence[Measured]
 ) -> tuple[Measured, ...]:
-    """Tables with the declared target: fine ones of each column, coarse ones of each pair."""
+    """Tables with a declared target, if there is one: fine ones of each column, coarse ones of each pair."""
+    target = _target(door, options)
+    if target is None or stages.target is None or stages.triples is None:
+        return ()
     chosen = None if not chooses_pairs(len(axes)) else [(table.columns[0], table.columns[1]) for table in pairs]
     return (
-        *measure_with_target(door, allowance.part(shares[3]), axes, target, rows),
-        *measure_triples(door, allowance.part(shares[4]), axes, target, rows, chosen),
+        *measure_with_target(door, stages.target, axes, target, rows),
+        *measure_triples(door, stages.triples, axes, target, rows, chosen),
     )
 
 

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from sklar.errors import UsageError
 from sklar.schema.table import Schema
 
-TOTAL_SHARE = 0.003
-SMALL_RESOLUTION = 5.0
 NOMINAL_DEPTH, ORDERED_DEPTH = 6, 12
+"""Most trees with and without nominal columns: deeper trees speak about ordered columns only, and given many others
+they mislead. Chosen on the tables of benchmarks/RESULTS.md."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Fractions of a budget that sum to one: margins, pairs, tree one; with a target its fine tables and triples."""
+
+    margins: float
+    pairs: float
+    tree: float
+    target: float = 0.0
+    triples: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +96,8 @@ def scored_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
-def budget_shares(options: Options) -> tuple[float, ...]:
-    """Fractions of the budget for margins, pairs, tree one, and with a target its fine tables and triples."""
-    shares = options.shares or ((2.0, 4.0, 1.0) if options.target is None else (2.0, 4.0, 1.0, 2.0, 3.0))
-    return tuple(share / sum(shares) for share in shares)
+def budget_shares(options: Options) -> Shares:
+    """How the budget is cut, once the number of rows and the sums are paid for."""
+    given = options.shares or ((2.0, 4.0, 1.0) if options.target is None else (2.0, 4.0, 1.0, 2.0, 3.0))
+    names = ("margins", "pairs", "tree", "target", "triples")
+    return Shares(**{name: share / sum(given) for name, share in zip(names, given, strict=False)})

@@ -1,19 +1,16 @@
-"""Models as JSON and arrays, without pickle: frozen dataclasses of this package, and nothing else, are rebuilt."""
+"""Models as JSON and arrays, without pickle: the classes of `registry`, and nothing else, are rebuilt."""
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sklar.errors import ModelFileError
-
-_MODULE = re.compile(r"sklar\.model\.[a-z][a-z0-9_]*")
+from sklar.model.registry import class_of, word_of
 
 
 def encode(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -31,9 +28,9 @@ def encode(value: Any, arrays: list[np.ndarray]) -> Any:
         return [encode(item, arrays) for item in value]
     if isinstance(value, dict):
         return {"pairs": [[encode(k, arrays), encode(v, arrays)] for k, v in value.items()]}
-    if dataclasses.is_dataclass(value) and _MODULE.fullmatch(type(value).__module__):
-        name = f"{type(value).__module__}:{type(value).__qualname__}"
-        return {"class": name, "fields": {f.name: encode(getattr(value, f.name), arrays) for f in _stored(value)}}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: encode(getattr(value, field.name), arrays) for field in _stored(value)}
+        return {"class": word_of(type(value)), "fields": fields}
     raise ModelFileError(f"a model cannot be saved: it holds a {type(value).__name__}")
 
 
@@ -49,7 +46,7 @@ def decode(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
         return float(tree["float"])
     if "pairs" in tree:
         return {decode(k, arrays): decode(v, arrays) for k, v in tree["pairs"]}
-    return _rebuild(tree["class"], {name: decode(value, arrays) for name, value in tree["fields"].items()})
+    return class_of(tree["class"])(**{name: decode(value, arrays) for name, value in tree["fields"].items()})
 
 
 def _encode_float(value: float) -> Any:
@@ -58,13 +55,3 @@ def _encode_float(value: float) -> Any:
 
 def _stored(value: Any) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(value) if field.init]
-
-
-def _rebuild(name: str, arguments: dict[str, Any]) -> Any:
-    module, _, qualname = name.partition(":")
-    if not _MODULE.fullmatch(module) or not qualname.isidentifier():
-        raise ModelFileError("the model file names a class that is not a model of this package")
-    found = getattr(importlib.import_module(module), qualname, None)
-    if not (isinstance(found, type) and dataclasses.is_dataclass(found) and found.__module__ == module):
-        raise ModelFileError("the model file names a class that is not a model of this package")
-    return found(**arguments)

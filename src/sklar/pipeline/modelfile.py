@@ -29,7 +29,7 @@ from sklar.schema.table import Schema
 from sklar.schema.toml import schema_from_toml, schema_to_toml
 
 FORMAT = "sklar-model"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 8 * 2**30
 """A model file that unpacks to more than this is refused."""
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -172,7 +172,9 @@ def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> Non
     if not known or not isinstance(version, int):
         raise ModelFileError(f"{name} is not a model file of Sklar")
     if version != VERSION:
-        raise ModelFileError(f"{name} has format version {version}; this Sklar reads version {VERSION}")
+        raise ModelFileError(
+            f"{name} has format version {version}; this Sklar reads version {VERSION}. Fit the model again"
+        )
     found = {member: hashlib.sha256(content).hexdigest() for member, content in members.items()}
     if found != digests or hashlib.sha256(listing).hexdigest().encode() != comment:
         raise ModelFileError(f"{name} was changed after it was written: its checksums do not match")
