@@ -107,7 +107,7 @@ def test_nothing_is_spent_where_tables_tell_enough():
 def test_correlations_are_found_within_their_noise(world):
     codes, axes = world
     door = SumsDoor(SCHEMA, codes)
-    known = measure_correlations(door, Allowance(measure="rho", amount=0.01), axes, len(codes))
+    known = measure_correlations(door, Allowance(measure="rho", amount=0.01), axes, len(codes), np.random.default_rng(0))
     assert door.spent <= 0.01
     for a in range(4):
         for b in range(a + 1, 4):
@@ -126,7 +126,11 @@ def test_nulls_do_not_bend_the_correlation_of_values(world):
     scale = lay_out(np.arange(CELLS + 1), np.bincount(nulled[:, 0]).astype(float), CELLS + 1, nominal=False)
     first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
     known = measure_correlations(
-        SumsDoor(schema, nulled), Allowance(measure="rho", amount=0.01), (first, *axes[1:]), len(codes)
+        SumsDoor(schema, nulled),
+        Allowance(measure="rho", amount=0.01),
+        (first, *axes[1:]),
+        len(codes),
+        np.random.default_rng(0),
     )
     assert np.isclose(first.top, 1 - missing.mean())
     for b in (1, 2, 3):
@@ -142,7 +146,7 @@ def test_a_column_of_mostly_nulls_is_scored_and_one_of_a_single_value_is_not(wor
         scale = lay_out(np.arange(CELLS + 1), np.append(values, 0.8 * rows), CELLS + 1, nominal=False)
         first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
         door = SumsDoor(schema, codes)
-        known = measure_correlations(door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows)
+        known = measure_correlations(door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows, np.random.default_rng(0))
         assert ((0, 1) in known) == scored
 
 
@@ -150,7 +154,8 @@ def test_constant_columns_leave_nothing_to_sum(world):
     codes, axes = world
     constant = np.zeros_like(codes)
     flat = tuple(axis(a.name, np.eye(len(a.scale.order))[0], ordered=a.ordered) for a in axes)
-    assert measure_correlations(SumsDoor(SCHEMA, constant), Allowance(measure="rho", amount=1.0), flat, 100.0) == {}
+    door, allowance = SumsDoor(SCHEMA, constant), Allowance(measure="rho", amount=1.0)
+    assert measure_correlations(door, allowance, flat, 100.0, np.random.default_rng(0)) == {}
 
 
 def test_sharpened_tables_have_the_known_correlation(world):

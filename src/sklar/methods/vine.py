@@ -68,7 +68,9 @@ def fit_vine(
     coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
-    known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows)
+    # A stream of its own: what is drawn later does not depend on whether sums were asked for.
+    (stream,) = rng.spawn(1)
+    known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
     pairs = _measure_pairs(door, stages.pairs, axes, rows, options)
     known = doubt(known, pairs, rows)
     sharp = sharpen(known, pairs, rows)

@@ -72,7 +72,9 @@ def told_by_tables(resolution: float) -> float:
     return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
 
 
-def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float) -> Correlations:
+def measure_correlations(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, rng: np.random.Generator
+) -> Correlations:
     """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
 
     The scores are those of the released margins of values; a null in an ordered column scores 0.
@@ -87,10 +89,9 @@ def measure_correlations(door: Door, allowance: Allowance, axes: Sequence[Axis],
     ]
     feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
     mean, variance = measure_mean(door, allowance.part(1 - 1e-9), feature, rows, "correlations")
-    # Its simulations always use the same draws, so that what is asked next depends on releases alone.
     tops = [axes[j].top for j in scored]
     moment = Moment(mean=mean, variance=variance)
-    corr, spread = fit_correlations(latents, np.array(tops), moment, np.random.default_rng(0))
+    corr, spread = fit_correlations(latents, np.array(tops), moment, rng)
     return {
         (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]), tops=(tops[a], tops[b]))
         for a, b in combinations(range(len(scored)), 2)
