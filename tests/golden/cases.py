@@ -55,6 +55,7 @@ PRIVATE: Mapping[str, dict[str, Any]] = {
     "vine-few-rows": {"method": "vine", "epsilon": 1.0, "rows": FEW},
     "independent": {"method": "independent", "epsilon": 1.0},
     "dpcopula-kendall": {"method": "dpcopula-kendall", "epsilon": 2.0},
+    "dpcopula-kendall-random": {"method": "dpcopula-kendall", "epsilon": 2.0, "order": "random", "margins": "efpa"},
     "dpcopula-mle": {"method": "dpcopula-mle", "epsilon": 9.0, "k": 0.5},
     "dpcopula-hybrid": {"method": "dpcopula-hybrid", "epsilon": 4.0},
     "dpc-gauss": {"method": "dpc-gauss", "epsilon": 2.0},
@@ -64,6 +65,13 @@ PLAIN = ("plain-gaussian", "plain-vine", "cop", "cop-id", "cop-1", "shirley", "r
 RESPONSE: Mapping[str, dict[str, Any]] = {
     "tvine": {"target": "smoker", "sensitive": ["income"]},
     "tvine-one-vine": {"method": "tvine", "target": "income", "sensitive": ["age"], "conditional_root": False},
+    "tvine-split": {
+        "method": "tvine",
+        "target": "smoker",
+        "sensitive": ["income"],
+        "conditional_root": True,
+        "rows": 1_500,
+    },
     "rvine-star1": {"target": "smoker"},
 }
 BASELINES: Mapping[str, dict[str, Any]] = {

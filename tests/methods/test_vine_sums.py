@@ -107,7 +107,9 @@ def test_nothing_is_spent_where_tables_tell_enough():
 def test_correlations_are_found_within_their_noise(world):
     codes, axes = world
     door = SumsDoor(SCHEMA, codes)
-    known = measure_correlations(door, Allowance(measure="rho", amount=0.01), axes, len(codes), np.random.default_rng(0))
+    known = measure_correlations(
+        door, Allowance(measure="rho", amount=0.01), axes, len(codes), np.random.default_rng(0)
+    )
     assert door.spent <= 0.01
     for a in range(4):
         for b in range(a + 1, 4):
@@ -146,7 +148,9 @@ def test_a_column_of_mostly_nulls_is_scored_and_one_of_a_single_value_is_not(wor
         scale = lay_out(np.arange(CELLS + 1), np.append(values, 0.8 * rows), CELLS + 1, nominal=False)
         first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
         door = SumsDoor(schema, codes)
-        known = measure_correlations(door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows, np.random.default_rng(0))
+        known = measure_correlations(
+            door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows, np.random.default_rng(0)
+        )
         assert ((0, 1) in known) == scored
 
 

@@ -1,0 +1,82 @@
+"""Golden files: every method's model comes out as it did, its file stays readable, only listed classes are stored."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sklar
+from sklar.errors import ModelFileError
+from sklar.model.codec import encode
+from sklar.model.registry import STORED, class_of
+from tests.golden.cases import CASES, fitted
+from tests.golden.pins import FOLDER, PINS, libraries, numbers, sample_bytes
+
+FILES = FOLDER / "files"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_of_a_fit_are_pinned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fitted anew with the scripted noise: the same numbers to the last bit where the libraries are the same."""
+    pins = json.loads(PINS.read_text())
+    model, stored = fitted(name, monkeypatch), sklar.load(FILES / f"{name}.sklar")
+    found, digest = numbers(model)
+    np.testing.assert_allclose(found, numbers(stored)[0], rtol=1e-6, atol=1e-9)
+    if pins["libraries"] == libraries():
+        assert digest == pins["cases"][name]["numbers"]
+        assert sample_bytes(model) == pins["cases"][name]["sample"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_stored_model_is_read_and_sampled(name: str) -> None:
+    model = sklar.load(FILES / f"{name}.sklar")
+    table = model.sample(50, seed=1)
+    assert table.num_rows == 50
+    assert tuple(table.column_names) == model.schema.names
+    assert model.claim.guarantee is (name not in sklar_baselines())
+
+
+def sklar_baselines() -> set[str]:
+    return {name for name, case in CASES.items() if case.get("no_guarantee")}
+
+
+def test_every_stored_class_has_a_word_and_every_word_a_class() -> None:
+    words = {word for name in CASES for word in words_in(FILES / f"{name}.sklar")}
+    assert words == set(STORED)
+    for word in STORED:
+        assert dataclasses.is_dataclass(class_of(word))
+
+
+def words_in(path: Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        return set(_words(json.loads(archive.read("model.json"))))
+
+
+def _words(tree: Any) -> list[str]:
+    if isinstance(tree, list):
+        return [word for item in tree for word in _words(item)]
+    if not isinstance(tree, dict):
+        return []
+    own = [tree["class"]] if "class" in tree else []
+    return own + [word for item in tree.values() for word in _words(item)]
+
+
+def test_a_class_without_a_word_cannot_be_stored() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Unlisted:
+        x: float = 1.0
+
+    with pytest.raises(ModelFileError, match="no name on disk"):
+        encode(Unlisted(), [])
+
+
+def test_files_name_no_module() -> None:
+    for name in CASES:
+        with zipfile.ZipFile(FILES / f"{name}.sklar") as archive:
+            assert b"sklar.model" not in archive.read("model.json")
