@@ -162,7 +162,8 @@ class Claim:
         count = (
             "the number of rows is protected too" if self.neighbours == "add-remove" else "the number of rows is public"
         )
-        return f"{act} one person with {rows} ({count}; {_accounting_words(self.accounting)})"
+        how = f"{_accounting_words(self.accounting)}{', added to that of its facts' if self.prices else ''}"
+        return f"{act} one person with {rows} ({count}; {how})"
 
     def _missing(self) -> str:
         if self.complete:
@@ -206,7 +207,8 @@ class Claim:
 
     def _total(self) -> str:
         if self.ledger is None:
-            return "This covers this fit only: no ledger of other fits on the same table was kept."
+            what = "this fit and these facts" if self.prices else "this fit"
+            return f"This covers {what} only: no ledger of other fits on the same table was kept."
         total = self.ledger
         cap = (
             ""
@@ -231,7 +233,6 @@ class Claim:
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
         ]
         return " ".join(part for part in parts if part)
-
 
     def _of_the_table(self) -> list[str]:
         """Facts about the table as a whole."""

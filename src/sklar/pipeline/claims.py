@@ -59,7 +59,7 @@ def make_claim(
         prices=_prices(earlier, ledger),
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
         reading=_reading(reader),
-        repeated=again,
+        repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
 
 

@@ -45,7 +45,7 @@ def frequent(profile: Profile) -> list[Any]:
     order = sorted(range(profile.distinct), key=lambda i: (-int(profile.counts[i]), i))
     fewest = fewest_rows(profile)
     kept = [profile.values[i] for i in order[:MOST_LABELS] if profile.counts[i] >= fewest]
-    texts = [label_text(v) for v in kept]
+    texts = list(dict.fromkeys(label_text(v) for v in kept))  # 0.0 and -0.0 are one label
     whole = all(_PLAIN_INTEGER.fullmatch(t) and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
     return [int(t) for t in texts] if whole else texts
 
