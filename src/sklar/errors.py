@@ -32,7 +32,7 @@ class UnconfirmedFactError(SchemaError):
         super().__init__(faults)
         self.args = (
             f'facts marked from-rows must be confirmed (source = "assumed") if they are known without these rows, or '
-            f'paid for (source = "pay"): {"; ".join(self.faults)}',
+            f'paid for (source = "pay"; bounds and values only): {"; ".join(self.faults)}',
         )
 
 

@@ -40,6 +40,24 @@ def test_it_writes_a_schema_and_tells_the_price(place: Path) -> None:
     assert (place / "p.csv.ledger").exists()
 
 
+def test_the_price_goes_from_the_schema_file_to_the_claim(place: Path) -> None:
+    assert run(place, "-e", "5", "--delta", "1e-9")[0] == 0
+    command = ["fit", str(place / "p.csv"), "-s", str(place / "paid.toml"), "-o", str(place / "m.sklar")]
+    result = CliRunner().invoke(app, [*command, "-e", "0.1", "--method", "independent", "--json"])
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)["claim_record"]
+    assert record["complete"] and record["epsilon"] == pytest.approx(5.1) and record["delta"] == pytest.approx(2e-9)
+    shown = CliRunner().invoke(app, ["inspect", str(place / "m.sklar")]).stdout
+    assert "epsilon = 5.1 and delta = 2e-09" in shown
+
+
+def test_a_column_that_is_all_to_be_paid_for_is_refused_by_its_kind(place: Path) -> None:
+    (place / "s.toml").write_text('[columns.city]\nkind = "category"\nvalues = ["?"]\nsource = "pay"\n')
+    code, output = run(place, "-e", "1")
+    assert code == 1 and "kind" in output and "cannot be measured" in output
+    assert not (place / "p.csv.ledger").exists()
+
+
 def test_for_machines(place: Path) -> None:
     code, output = run(place, "-e", "1", "--json", "--ledger", str(place / "own.ledger"))
     facts = json.loads(output)

@@ -74,6 +74,7 @@ def test_a_killed_fit_resumes(place: Path, moment: str, step: int) -> None:
     model = sklar.load(place / "m.sklar")
     assert [_line(step) for step in model.releases[:released]] == kept
     assert (model.claim.epsilon or 0) >= after.totals().epsilon - 1e-6
+    assert model.claim.repeated == lost == ("rests on the crash" in str(model.claim))
     assert not list(place.glob("*.releases")) and not list(place.glob("*.lock"))
 
 

@@ -19,10 +19,11 @@ from sklar.schema import (
     Integer,
     Never,
     Ordinal,
+    Price,
     Real,
     Schema,
 )
-from sklar.schema.provenance import PROVENANCES
+from sklar.schema.provenance import BOUGHT, PROVENANCES, UNMEASURABLE
 from sklar.schema.ticks import RESOLUTIONS
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -32,8 +33,10 @@ reals = st.floats(-1e300, 1e300, allow_nan=False)
 
 
 def sources(facts: tuple[str, ...]) -> st.SearchStrategy[Any]:
-    word = st.sampled_from(PROVENANCES)
-    return word | st.dictionaries(st.sampled_from(facts), word)
+    def words(fact: str) -> st.SearchStrategy[str]:
+        return st.sampled_from([word for word in PROVENANCES if fact not in UNMEASURABLE or word not in BOUGHT])
+
+    return st.sampled_from(PROVENANCES) | st.fixed_dictionaries({}, optional={fact: words(fact) for fact in facts})
 
 
 @st.composite
@@ -101,7 +104,23 @@ def datetimes(draw: st.DrawFn) -> Column:
 
 booleans = st.builds(Boolean, nullable=st.booleans(), missing_value=st.booleans(), source=sources(Boolean.facts))
 modelled = labels() | integers() | real_columns() | datetimes() | booleans
-columns = modelled | st.builds(Id, prefix=texts) | st.just(Ignore())
+unread = st.builds(Id, prefix=texts, source=sources(Id.facts)) | st.builds(Ignore, source=sources(Ignore.facts))
+columns = modelled | unread
+
+
+printable = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), max_size=12)
+amounts = st.floats(1e-300, 1e300)
+prices = st.builds(
+    Price,
+    fit=printable.filter(bool),
+    ledger=printable,
+    epsilon=amounts,
+    delta=st.floats(0, 1, exclude_max=True),
+    rho=amounts,
+    neighbours=st.sampled_from(["add-remove", "replace"]),
+    rows_per_person=st.integers(1, 10**9),
+    facts=st.lists(names.map(lambda name: f"{name}.lower"), max_size=3),
+)
 
 
 @st.composite
@@ -114,4 +133,5 @@ def schemas(draw: st.DrawFn) -> Schema:
         Never(values={"sex": "M", "yes": True, "a": 3}),
         Function(column="yes", of="sex", table={"F": True, "M": False}),
     ]
-    return Schema(table, draw(st.lists(st.sampled_from(rules), max_size=3, unique=True)))
+    paid = draw(st.lists(prices, max_size=2, unique_by=lambda price: price.fit))
+    return Schema(table, draw(st.lists(st.sampled_from(rules), max_size=3, unique=True)), paid)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklar.errors import SchemaError, UnconfirmedFactError
-from sklar.schema import Boolean, Category, Column, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
+from sklar.schema import Boolean, Category, Column, Datetime, Id, Ignore, Integer, Ordinal, Price, Real, Schema
 from sklar.schema.table import MAX_COLUMNS
 from sklar.schema.toml import schema_from_toml
 
@@ -147,7 +147,10 @@ TEXTS = [
     ("[columns.a]\nkind = 'boolean'\nnullable = 1", ["'nullable' has the wrong type"]),
     ("[columns.a]\nkind = 'boolean'\nmissing_value = 'no'", ["missing_value must be true or false"]),
     ("[columns.a]\nkind = 'boolean'\nsource = { nullable = 1 }", ["'source' has the wrong type"]),
-    ("[columns.a]\nkind = 'id'\nsource = 'public'", ["has no 'source'"]),
+    ("[columns.a]\nkind = 'id'\nsource = 'pay'", ["kind cannot be measured"]),
+    ("[columns.a]\nkind = 'integer'\nlower = 0\nupper = 9\nsource = 'pay'", ["kind, missing_value cannot be measured"]),
+    ("prices = 3\n[columns.a]\nkind = 'boolean'", ["prices must be a list"]),
+    ("[columns.a]\nkind = 'boolean'\n[[prices]]\nfit = 'x'", ["price 1: it needs exactly"]),
     ("constraints = 3\n[columns.a]\nkind = 'boolean'", ["constraints must be a list"]),
     ("constraints = [3]\n[columns.a]\nkind = 'boolean'", ["constraint 1: kind"]),
     ("[columns.a]\nkind = 'boolean'\n[[constraints]]\nkind = []", ["constraint 1: kind"]),
@@ -181,9 +184,58 @@ def test_facts_from_rows_are_refused_until_confirmed() -> None:
     with pytest.raises(UnconfirmedFactError) as caught:
         schema.require_confirmed()
     assert len(caught.value.faults) == 2
-    assert caught.value.faults == ("column 'x': upper", "column 'y': nullable")
+    assert caught.value.faults == ("column 'x': upper", "column 'y': kind, nullable, missing_value")
     assert "must be confirmed" in str(caught.value)
     Schema({"x": Integer(0, 9, source={"upper": "pay"}), "y": Boolean(source="measured")}).require_confirmed()
+
+
+@pytest.mark.parametrize("column", [Id(source="from-rows"), Ignore(source="from-rows")], ids=str)
+def test_that_a_column_is_a_key_or_left_out_is_a_fact(column: Column) -> None:
+    with pytest.raises(UnconfirmedFactError, match="'a': kind"):
+        Schema({"a": column, "b": Boolean()}).require_confirmed()
+
+
+@pytest.mark.parametrize("word", ["pay", "measured"])
+@pytest.mark.parametrize(
+    ("column", "fact"),
+    [
+        (lambda source: Integer(0, 9, source=source), "kind"),
+        (lambda source: Real(0, 9, source=source), "missing_value"),
+        (lambda source: Category([1, 2], source=source), "integer_labels"),
+        (lambda source: Category(["a"], source=source), "other"),
+        (lambda source: Datetime("2020-01-01", "2020-01-02", source=source), "format"),
+        (lambda source: Ignore(source=source), "kind"),
+    ],
+)
+def test_what_cannot_be_measured_cannot_be_paid_for(column: Any, fact: str, word: str) -> None:
+    with pytest.raises(SchemaError, match=f"{fact} cannot be measured.*assumed"):
+        Schema({"a": column({fact: word}), "b": Boolean()})
+    assert column(word).provenance(fact) == "assumed"
+
+
+def _price(**changes: Any) -> Price:
+    whole = {"fit": "a", "ledger": "people", "epsilon": 1, "delta": 0.0, "rho": 0.1, "neighbours": "replace"}
+    return Price(**{**whole, "rows_per_person": 1, "facts": ["b.nullable"], **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon": 0}, "epsilon must be"), ({"epsilon": float("nan")}, "epsilon must be"), ({"rho": -1}, "rho must"),
+        ({"epsilon": True}, "epsilon must be"), ({"delta": 1}, "delta must be"), ({"delta": -1e-9}, "delta must be"),
+        ({"neighbours": "both"}, "neighbours must"), ({"rows_per_person": 0}, "rows_per_person must"),
+        ({"fit": ""}, "fit must name"), ({"ledger": "a\nb"}, "ledger must be text"), ({"facts": "age"}, "facts must"),
+    ],
+)  # fmt: skip
+def test_faults_of_prices(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        Schema({"b": Boolean()}, prices=[_price(**changes)])
+
+
+def test_one_measurement_has_one_price() -> None:
+    Schema({"b": Boolean()}, prices=[_price(), _price(fit="b")])
+    with pytest.raises(SchemaError, match="same fit"):
+        Schema({"b": Boolean()}, prices=[_price(), _price(epsilon=2)])
 
 
 def test_provenance_of_each_fact() -> None:

@@ -15,8 +15,8 @@ class Budget:
     Attributes:
         epsilon: Bound on the privacy loss, or None when the budget is a rho.
         rho: Zero-concentrated budget, or None.
-        delta: Probability the epsilon bound may fail with; 0 asks for pure epsilon and so for Laplace noise. With rho
-            it must be above 0 and is used only to report an epsilon.
+        delta: What may be added to exp(epsilon) times a probability; 0 asks for pure epsilon and so for Laplace noise.
+            With rho it must be above 0 and is used only to report an epsilon.
     """
 
     epsilon: float | None = None
@@ -36,5 +36,5 @@ class Budget:
 
     @property
     def pure(self) -> bool:
-        """Whether the promise is pure epsilon: nothing may fail."""
+        """Whether the promise is pure epsilon: nothing is added."""
         return self.delta == 0

@@ -25,7 +25,7 @@ class LedgerTotal:
         name: What the custodian calls the dataset.
         fits: Number of fits.
         epsilon: The bound for all of them at `delta`.
-        delta: Probability with which it may fail.
+        delta: What may be added to exp(epsilon) times a probability.
         in_advance: Whether the bound needs the budgets of all fits to have been set before the first output.
         cap: The (epsilon, delta) that the ledger never exceeds, whatever its fits depended on; None without a cap.
     """
@@ -39,26 +39,51 @@ class LedgerTotal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactPrice:
+    """What was paid before the fit for facts that it uses.
+
+    Attributes:
+        fit: Name of the measurement.
+        ledger: Name of the ledger it was charged to; empty if it was kept in memory only.
+        epsilon: Its cost, at `delta`.
+        delta: The delta of that epsilon.
+        charged_here: Whether the ledger of this fit has it; else the schema's word is all there is.
+    """
+
+    fit: str
+    ledger: str
+    epsilon: float
+    delta: float
+    charged_here: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What is promised, to whom, and what is not.
 
     Attributes:
         method: The method that made the model.
         guarantee: Whether the model is differentially private at all.
-        epsilon: The bound for this fit at `delta`.
-        delta: Probability with which the bound may fail; 0 for pure epsilon.
-        rho: zCDP cost of this fit, where it applies.
+        epsilon: The bound at `delta` for this fit and for what was paid before it for facts that it uses.
+        delta: What may be added to exp(epsilon) times a probability; 0 for pure epsilon.
+        rho: The same in zCDP, where it applies.
         accounting: How the releases were added up: "exact" (privacy loss distributions), "gaussian" (squared
             shifts of Gaussian noise, exact too), "zcdp" or "pure".
         neighbours: "add-remove" (the number of rows is private) or "replace" (it is public).
         rows_per_person: The most rows one person may have for the promise to hold.
         ledger: All fits on this dataset together; None if only this fit is known.
         public: Facts marked as known to anyone, as "column.fact".
-        assumed: Facts the custodian vouches for; the promise holds if they are not learned from the rows.
+        assumed: Facts the custodian vouches for; the promise holds if they are not learned from the rows. Those of the
+            whole table have no column: "rows_per_person".
         measured: Facts that were measured and paid for.
         rules: Public rules between columns that every synthetic row obeys.
         caveats: What a reader must know about the method itself.
         version: The version of Sklar that made the model.
+        own: (epsilon, delta) of this fit alone; None if nothing is promised.
+        prices: What was paid before, and is in `epsilon` and `delta`.
+        unpriced: Measured facts whose cost nobody states, and which is not in `epsilon` and `delta`.
+        reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "null_value".
+        repeated: Whether a step was measured again because its release was lost in a crash.
     """
 
     method: str
@@ -78,13 +103,25 @@ class Claim:
     not_covered: tuple[str, ...] = NOT_COVERED
     numerics: str = NUMERICS
     version: str
+    own: tuple[float, float] | None = None
+    prices: tuple[FactPrice, ...] = ()
+    unpriced: tuple[str, ...] = ()
+    reading: tuple[tuple[str, str], ...] = ()
+    repeated: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether epsilon and delta hold all that the measured facts cost."""
+        return not self.unpriced
 
     @property
     def label(self) -> str:
         """The claim in a few words, for outputs too small for all of it."""
         if not self.guarantee:
             return f"NO DP GUARANTEE (method {self.method})"
-        return f"differentially private, epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g} (method {self.method})"
+        rest = "" if self.complete else ", without the cost of some measured facts"
+        promise = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}{rest}"
+        return f"differentially private, {promise} (method {self.method})"
 
     @property
     def notes(self) -> dict[str, str]:
@@ -93,7 +130,7 @@ class Claim:
 
     def to_dict(self) -> dict[str, Any]:
         """The machine-readable record."""
-        return asdict(self)
+        return {**asdict(self), "complete": self.complete}
 
     def __str__(self) -> str:
         sentences = [*(self._promise() if self.guarantee else self._no_promise()), *self.caveats]
@@ -102,9 +139,11 @@ class Claim:
     def _promise(self) -> list[str]:
         return [
             f"This model (method {self.method}) is differentially private with epsilon = {self.epsilon:.6g} and "
-            f"delta = {self.delta:.6g}, for {self._who()}.",
+            f"delta = {self.delta:.6g}, for {self._who()}{self._missing()}.",
             self._meaning(),
+            self._bought(),
             self._total(),
+            self._crash(),
             self._facts(),
             f"Not covered: {'; '.join(self.not_covered)}.",
             f"{self.numerics} Sklar {self.version}.",
@@ -123,18 +162,53 @@ class Claim:
         count = (
             "the number of rows is protected too" if self.neighbours == "add-remove" else "the number of rows is public"
         )
-        return f"{act} one person with {rows} ({count}; {_accounting_words(self.accounting)})"
+        how = f"{_accounting_words(self.accounting)}{', added to that of its facts' if self.prices else ''}"
+        return f"{act} one person with {rows} ({count}; {how})"
+
+    def _missing(self) -> str:
+        if self.complete:
+            return ""
+        return f"; NOT INCLUDED is what it cost to measure {_listed(self.unpriced)}, for which no price is known"
 
     def _meaning(self) -> str:
-        outside = "" if not self.delta else f", except with probability {self.delta:.3g}"
+        added = f", plus at most {self.delta:.3g}" if self.delta else ""
+        whom = (
+            "with as without any single person"
+            if self.neighbours == "add-remove"
+            else "whoever stands in any one person's place"
+        )
+        rest = "" if self.complete else ", apart from what those facts give away"
         return (
             f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
-            f"exp({self.epsilon:.4g}) times as likely with as without any single person{outside}."
+            f"exp({self.epsilon:.4g}) times as likely{added}, {whom}{rest}."
+        )
+
+    def _bought(self) -> str:
+        """Which part of the promise was spent before the fit, on facts."""
+        if not self.prices or self.own is None:
+            return ""
+        each = "; ".join(f"epsilon = {p.epsilon:.6g}, delta = {p.delta:.6g} in {_where(p)}" for p in self.prices)
+        planned = ", if the budgets were set before the first result was seen" if self.delta else ""
+        return (
+            f"This is the sum of the fit's own epsilon = {self.own[0]:.6g}, delta = {self.own[1]:.6g} and of what was "
+            f"paid before to measure facts that it uses ({each}){planned}."
+        )
+
+    def _crash(self) -> str:
+        """What a fit rests on that did more than it set out to do: the filter's amount was no longer fixed before."""
+        if not self.repeated:
+            return ""
+        capped = self.ledger is not None and self.ledger.cap is not None
+        return (
+            "A step whose result was lost in a crash was measured again, and its cost added: the bound then rests on "
+            "the crash, and on the choice to go on, not having depended on the rows or on any result"
+            f"{' (the cap holds in any case)' if capped else ''}."
         )
 
     def _total(self) -> str:
         if self.ledger is None:
-            return "This covers this fit only: no ledger of other fits on the same table was kept."
+            what = "this fit and these facts" if self.prices else "this fit"
+            return f"This covers {what} only: no ledger of other fits on the same table was kept."
         total = self.ledger
         cap = (
             ""
@@ -150,23 +224,56 @@ class Claim:
         )
 
     def _facts(self) -> str:
+        paid = tuple(fact for fact in self.measured if fact not in self.unpriced)
+        known = "; ".join(part for part in (*self._of_the_table(), self._told(self.assumed)) if part)
         parts = [
-            f"Taken as known without looking at the rows: {_listed(self.assumed)}." if self.assumed else "",
-            f"Marked public by the custodian: {_listed(self.public)}." if self.public else "",
-            f"Measured and paid for: {_listed(self.measured)}." if self.measured else "",
+            f"Taken as known without looking at the rows: {known}." if known else "",
+            f"Marked public by the custodian: {self._told(self.public)}." if self.public else "",
+            f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
         ]
         return " ".join(part for part in parts if part)
 
+    def _of_the_table(self) -> list[str]:
+        """Facts about the table as a whole."""
+        facts: list[str] = []
+        if "rows_per_person" in self.assumed:
+            rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
+            facts.append(f"that no person has more than {rows} in the table")
+        for name, value in self.reading:
+            if name == "sql":
+                facts.append(f"that the table is what this query gives: {' '.join(value.split())}")
+            if name == "rows_are_rows":
+                facts.append("that a person's data shape no rows of its result but that person's own (rows_are_rows)")
+        nulls = [repr(value) for name, value in self.reading if name == "null_value"]
+        return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
+
+    def _told(self, facts: tuple[str, ...]) -> str:
+        """Facts by column; one that is here for all columns that have it is told once."""
+        everywhere = [fact for fact in _ONCE if _columns_of(facts, fact) == _columns_of(self._all(), fact) != set()]
+        rest = tuple(f for f in facts if "." in f and f.rpartition(".")[2] not in everywhere)
+        return "; ".join([*(_ONCE[fact] for fact in everywhere), *([_listed(rest)] if rest else [])])
+
+    def _all(self) -> tuple[str, ...]:
+        return (*self.public, *self.assumed, *self.measured)
+
+
+_ONCE = {"kind": "the kind of every column", "nullable": "which columns may have missing values"}
+
 
 def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     """Rebuild a claim from its record."""
-    fields = dict(record)
+    # A record without prices does not tell whether facts were measured within its fit or at a cost of their own.
+    fields = {"unpriced": record["measured"], **record}
+    fields.pop("complete", None)
     if fields.get("ledger") is not None:
         total = dict(fields["ledger"])
         total["cap"] = None if total.get("cap") is None else tuple(total["cap"])
         fields["ledger"] = LedgerTotal(**total)
-    for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered"):
+    fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
+    fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
+    fields["reading"] = tuple((name, value) for name, value in fields.get("reading", ()))
+    for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered", "unpriced"):
         fields[name] = tuple(fields[name])
     return Claim(**fields)
 
@@ -179,6 +286,17 @@ def _accounting_words(accounting: str) -> str:
         "pure": "pure epsilon, which simply adds up",
     }
     return words.get(accounting, accounting)
+
+
+def _where(price: FactPrice) -> str:
+    if not price.ledger:
+        return f"fit {price.fit}, which no ledger file has"
+    stated = "" if price.charged_here else ", as the schema states"
+    return f"fit {price.fit} of the ledger '{price.ledger}'{stated}"
+
+
+def _columns_of(facts: tuple[str, ...], name: str) -> set[str]:
+    return {fact.rpartition(".")[0] for fact in facts if fact.rpartition(".")[2] == name}
 
 
 def _listed(facts: tuple[str, ...]) -> str:

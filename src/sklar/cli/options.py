@@ -15,7 +15,9 @@ SchemaFile = Annotated[str, typer.Option("--schema", "-s", metavar="TOML", help=
 Epsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
 ]
-Delta = Annotated[float, typer.Option("--delta", help="Chance with which epsilon may fail; 0 for pure epsilon.")]
+Delta = Annotated[
+    float, typer.Option("--delta", help="Added to exp(epsilon) times any probability; 0 for pure epsilon.")
+]
 Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP, instead of epsilon.")]
 MethodName = Annotated[str | None, typer.Option("--method", "-m", help="See `sklar methods`.")]
 LedgerFile = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="Default: next to the data.")]

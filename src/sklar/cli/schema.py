@@ -72,7 +72,9 @@ def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
         show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
     if found.unconfirmed:
         facts = ", ".join(found.unconfirmed)
-        show.line(f"A private fit refuses these facts until they are confirmed or paid for: {facts}.")
+        show.line(
+            f'A private fit refuses these facts until they are confirmed (source = "assumed") or paid for: {facts}.'
+        )
 
 
 def _tell_counts(counts: Any) -> None:

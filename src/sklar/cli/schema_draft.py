@@ -28,7 +28,7 @@ def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - for here.")],
     sdv: Annotated[
-        str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata that state the kinds of the columns.")
+        str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata whose kinds of columns to keep to.")
     ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")] = False,
@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Guess a first schema from the rows, with a to-do list.
 
-    The guesses are read off the private rows without noise. Each is marked from-rows, and a private fit refuses it
-    until you have confirmed it or pay for it.
+    The guesses, kinds included, are read off the private rows without noise. Each is marked from-rows, and a private
+    fit refuses it until you have confirmed it or, for bounds and values, pay for it.
 
     \b
     Example:

@@ -33,7 +33,7 @@ def command(
     file: DataFile = None,
     epsilon: Epsilon = None,
     delta: Annotated[
-        float, typer.Option("--delta", help="Chance with which epsilon may fail; labels need one above 0.")
+        float, typer.Option("--delta", help="Added to exp(epsilon) times any probability; labels need one above 0.")
     ] = 1e-10,
     rho: Rho = None,
     keep_listed: Annotated[
@@ -53,7 +53,8 @@ def command(
     """Measure bounds and labels under differential privacy.
 
     Every bound and list of values of source "pay" is measured, paid for from the budget and marked "measured". What the
-    schema states for them is not used, since it may have been read off the rows.
+    schema states for them is not used, since it may have been read off the rows. The price is written into the schema,
+    and a fit with it adds the price to what it claims.
 
     \b
     Example:
@@ -79,4 +80,4 @@ def command(
         show.line(note)
     spent = f"epsilon {show.number(paid.epsilon)} at delta {show.number(paid.delta)}"
     show.line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
-    show.line(f"The schema with these facts is in {output}.")
+    show.line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")

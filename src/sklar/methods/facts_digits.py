@@ -19,4 +19,4 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
         if margin.decimals is not None and isinstance(column, Real) and column.decimals is None:
             source = {**dict(column.sources), "decimals": "measured"}
             found[margin.column] = replace(column, decimals=margin.decimals, source=source)
-    return Schema({**dict(schema), **found}, schema.constraints) if found else schema
+    return Schema({**dict(schema), **found}, schema.constraints, schema.prices) if found else schema

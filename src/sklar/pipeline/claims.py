@@ -2,49 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
+from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
-from sklar.accounting.claim import Claim, LedgerTotal
-from sklar.accounting.ledger import FitRecord, Ledger, fits_total, ledger_totals
+from sklar.accounting.claim import Claim, FactPrice, LedgerTotal
+from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.methods.method import Method
+from sklar.pipeline.prices import promised
 from sklar.schema.constraints import AtMost, Constraint, Function
+from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 
 
-def make_claim(schema: Schema, method: Method, records: Sequence[FitRecord], budget: Budget, ledger: Ledger) -> Claim:
+def make_claim(
+    schema: Schema,
+    method: Method,
+    records: Sequence[FitRecord],
+    budget: Budget,
+    ledger: Ledger,
+    reader: Mapping[str, Any],
+) -> Claim:
     """The claim of one private fit.
 
     Args:
-        schema: As the model has it.
+        schema: As the model has it; the prices of facts that other fits measured are added to what this one cost.
         method: The method that made the model.
         records: What the ledger knows of the fit: the model itself last, the measurement of its facts, if any, before.
         budget: What was asked for.
         ledger: The ledger.
+        reader: How the source was read.
     """
-    record, total = records[-1], fits_total(records)
-    asked = budget.epsilon
-    # What was asked for is promised, unless a lost step had to be measured again and the fit cost more.
-    epsilon = asked if asked is not None and total.epsilon <= asked * (1 + 1e-9) else total.epsilon
+    record, own = records[-1], {fit.id for fit in records}
+    earlier = [price for price in schema.prices if price.fit not in own]
+    epsilon, delta = promised(records, budget)
     again = any(fit.repeated for fit in records)
     return Claim(
         method=method.name,
         guarantee=True,
-        epsilon=epsilon,
-        delta=total.delta if any(fit.extra_delta for fit in records) else budget.delta,
-        rho=None if record.pure else fsum(fit.reserved_rho for fit in records),
+        epsilon=fsum([epsilon, *(price.epsilon for price in earlier)]),
+        delta=fsum([delta, *(price.delta for price in earlier)]),
+        rho=None if record.pure else fsum([*(fit.reserved_rho for fit in records), *(p.rho for p in earlier)]),
         accounting="zcdp" if again and not record.pure else record.accountant,
         neighbours=record.unit.neighbours,
         rows_per_person=record.unit.rows_per_person,
         ledger=_ledger_total(ledger),
         public=_facts(schema, "public"),
-        assumed=_facts(schema, "assumed"),
+        assumed=("rows_per_person", *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
         rules=tuple(describe_rule(rule) for rule in schema.constraints),
         caveats=method.caveats,
         version=sklar.__version__,
+        own=(epsilon, delta),
+        prices=_prices(earlier, ledger),
+        unpriced=tuple(".".join(pair) for pair in schema.unpriced),
+        reading=_reading(reader),
+        repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
 
 
@@ -63,8 +78,29 @@ def _facts(schema: Schema, word: str) -> tuple[str, ...]:
 
 
 def _stated(schema: Schema, name: str, fact: str) -> bool:
-    value = getattr(schema[name], fact)
-    return value is not None and value is not False and value != ()
+    column = schema[name]
+    value = getattr(column, fact)
+    if fact == "missing_value":
+        return value is not None and not getattr(column, "nullable", False)
+    return value is not None and value != () and (value is not False or fact == "nullable")
+
+
+def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
+    known = {fit.id for fit in ledger.fits}
+    return tuple(
+        FactPrice(fit=p.fit, ledger=p.ledger, epsilon=p.epsilon, delta=p.delta, charged_here=p.fit in known)
+        for p in earlier
+    )
+
+
+def _reading(reader: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What was said about how to read the source and bears on what the rows are."""
+    query, nulls = reader.get("sql"), reader.get("null_values")
+    return (
+        *([("sql", str(query))] if query else []),
+        *([("rows_are_rows", "true")] if query and reader.get("rows_are_rows") else []),
+        *(("null_value", str(text)) for text in nulls or ()),
+    )
 
 
 def _ledger_total(ledger: Ledger) -> LedgerTotal | None:

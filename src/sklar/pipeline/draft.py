@@ -23,12 +23,12 @@ def draft_schema(
 ) -> Draft:
     """Guess a schema from the first rows of a table. No noise is added: the result is private.
 
-    Every fact that was read off the rows is marked from-rows, and a private fit refuses it until the custodian has
-    confirmed it or pays for it.
+    Every fact, the kinds included, is marked from-rows, and a private fit refuses it until the custodian has confirmed
+    it or, for bounds and lists of values, pays for it.
 
     Args:
         data: A file, a data frame, or anything that speaks Arrow, as for `fit`.
-        sdv: SDV metadata (a file, or the parsed JSON) that state the kinds; only domains are then read off the rows.
+        sdv: SDV metadata (a file, or the parsed JSON) whose kinds to keep to; only domains are then read off the rows.
         rows: Look at this many rows from the beginning.
         reader: How to read a file: `delimiter`, `encoding`, `null_values`, `sql`.
 

@@ -28,6 +28,7 @@ from sklar.pipeline.disclosed_fit import find_disclosed, fit_disclosed
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.modelfile import Stored
 from sklar.pipeline.paid import OpenWall, Paid, paid_first
+from sklar.pipeline.prices import require_addable, with_own_price
 from sklar.pipeline.signal import warn_of_weak_margins
 from sklar.private.session import Reservation, Session, open_session
 from sklar.release.record import record_line
@@ -70,7 +71,7 @@ def fit(
         schema: Public facts about the columns, or the path of a schema file.
         method: A name from `sklar methods`; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
-        delta: Probability with which the epsilon bound may fail; 0 means Laplace noise only.
+        delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
         ledger: The ledger file to charge. By default FILE.ledger beside a file, and none beyond this fit for frames.
         neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
         rows_per_person: The most rows any one person has in the table.
@@ -138,18 +139,21 @@ def fitting(
     book = open_book(data, ledger, neighbours or chosen.neighbours)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
     chosen.require_relation(unit.neighbours)
+    require_addable(facts.prices, unit, book)
     wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
-    with paid_first(facts, budget, unit, pay_share, wall) as paid:
+    with paid_first(facts, budget, unit, pay_share, wall, book) as paid:
         settings = chosen.settle(settings, paid.rest)
         reservation = _reservation(paid.schema, chosen, settings, paid.rest, unit)
         with open_session(data, paid.schema, book, reservation, resume=resume, reader=reader or {}) as session:
             model = chosen.fit(session.door, settings, generator(session.record.seed))
             warn_of_weak_margins(session.recorded)
+            records = (*paid.records, session.record)
             found = with_found_digits(paid.schema, model.margins)
+            found = with_own_price(found, paid.schema, records, budget, book)
             yield Model(
                 Stored(
                     schema=found,
-                    claim=make_claim(found, chosen, (*paid.records, session.record), budget, book),
+                    claim=make_claim(found, chosen, records, budget, book, reader or {}),
                     fit=_fit_facts(chosen, settings, session, paid),
                     recorded=session.recorded,
                     model=model,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import sklar
@@ -21,11 +21,12 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts import NAME, MeasuredFacts, measure_facts, measured_columns, measuring_schema, settled
-from sklar.methods.facts_marks import labels_to_pay, must_pay, require_payable
+from sklar.methods.facts_marks import PAY, labels_to_pay, must_pay, require_payable
+from sklar.pipeline.prices import price_of
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
-    from sklar.accounting.ledger import FitRecord
+    from sklar.accounting.ledger import FitRecord, Ledger
     from sklar.private.session import Session
     from sklar.release.record import Recorded
 
@@ -46,7 +47,7 @@ class Paid:
     """A schema that a fit can use, and what was spent to get it.
 
     Attributes:
-        schema: Without "pay" marks.
+        schema: Without "pay" marks; what was measured has its price.
         notes: What was found, in words.
         rest: The budget that is left for the model.
         session: The measurement; None if nothing had to be measured.
@@ -70,7 +71,7 @@ class Paid:
 
 @contextmanager
 def paid_first(
-    schema: Schema, budget: Budget, unit: Unit, share: float, wall: OpenWall, *, keep_listed: bool = False
+    schema: Schema, budget: Budget, unit: Unit, share: float, wall: OpenWall, ledger: Ledger
 ) -> Generator[Paid]:
     """Measure the marked facts with a share of the budget; all of the budget stays if there are none.
 
@@ -86,15 +87,15 @@ def paid_first(
         yield Paid(schema=facts.schema, notes=facts.notes, rest=budget, session=None)
         return
     spent, rest = split(budget, share, labels=bool(labels_to_pay(schema)))
-    with measured(schema, spent, unit, wall, keep_listed=keep_listed) as (facts, session):
+    with measured(schema, spent, unit, wall, ledger) as (facts, session):
         yield Paid(schema=facts.schema, notes=facts.notes, rest=rest, session=session)
 
 
 @contextmanager
 def measured(
-    schema: Schema, budget: Budget, unit: Unit, wall: OpenWall, *, keep_listed: bool = False
+    schema: Schema, budget: Budget, unit: Unit, wall: OpenWall, ledger: Ledger, *, keep_listed: bool = False
 ) -> Generator[tuple[MeasuredFacts, Session]]:
-    """Measure the marked facts with all of this budget."""
+    """Measure the marked facts with all of this budget, and note their price."""
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
     public = measuring_schema(schema, keep_listed=keep_listed)
     # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows.
@@ -106,7 +107,11 @@ def measured(
         allowance=calibrate(budget, unit, discovery=aside),
         fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest(),
     ) as session:
-        yield measure_facts(session.door, schema, keep_listed=keep_listed), session
+        facts = measure_facts(session.door, schema, keep_listed=keep_listed)
+        # A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts.
+        bought = [".".join(pair) for pair in schema.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
+        price = price_of((session.record,), budget, ledger, bought)
+        yield replace(facts, schema=facts.schema.with_prices([*facts.schema.prices, price])), session
 
 
 def split(budget: Budget, share: float, *, labels: bool) -> tuple[Budget, Budget]:

@@ -25,10 +25,10 @@ class Payment:
     """Measured facts and their price.
 
     Attributes:
-        schema: The schema with the facts; their source is "measured".
+        schema: The schema with the facts; their source is "measured", and their price is among its prices.
         notes: What was found, column by column.
         epsilon: What was spent, at `delta`.
-        delta: Probability with which epsilon may fail.
+        delta: What may be added to exp(epsilon) times a probability.
         rho: The same in zCDP.
         ledger: The ledger file that was charged; None if there is none.
     """
@@ -61,13 +61,14 @@ def pay(
 ) -> Payment:
     """Measure every bound and list of labels that the schema marks "pay".
 
-    What the schema states under such a mark is not used, since it may have been read off the rows.
+    What the schema states under such a mark is not used, since it may have been read off the rows. The price is written
+    into the schema: a fit that uses it adds the price to its own epsilon and delta.
 
     Args:
         data: What `fit` takes.
         schema: A schema with marks, or the path of one.
         epsilon: What the facts may cost. It has no default.
-        delta: Probability with which epsilon may fail; labels cannot be found with 0.
+        delta: As in `fit`; labels cannot be found with 0.
         ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `resume` and `reader`.
         keep_listed: What is stated is public: labels stay, and bounds are searched within the stated ones.
     """
@@ -87,7 +88,7 @@ def pay(
     book = open_book(data, ledger, neighbours or "add-remove")
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
     wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
-    with measured(facts, budget, unit, wall, keep_listed=keep_listed) as (found, session):
+    with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
         pass
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

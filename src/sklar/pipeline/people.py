@@ -54,7 +54,7 @@ def people_schema() -> Schema:
     known = "public"
     return Schema(
         {
-            "person": Id(prefix="P"),
+            "person": Id(prefix="P", source=known),
             "age": Integer(18, 100, source=known),
             "sex": Category(("F", "M"), source=known),
             "region": Category(REGIONS, source=known),

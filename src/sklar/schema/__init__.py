@@ -4,6 +4,7 @@ from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, 
 from sklar.schema.constraints import AtMost, Constraint, Function, Never
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Labels",
     "Never",
     "Ordinal",
+    "Price",
     "Real",
     "Schema",
 ]

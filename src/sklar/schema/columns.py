@@ -25,7 +25,7 @@ class Column:
 
     kind: ClassVar[str] = ""
     facts: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that state something about the data and so carry a provenance."""
+    """What is stated about the data and so carries a provenance: the kind itself, and names of fields."""
     numeric: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
     modelled: ClassVar[bool] = True
@@ -82,7 +82,7 @@ class Labels(Column):
     nullable: bool = False
     source: SourceMark = ()
 
-    facts: ClassVar[tuple[str, ...]] = ("values", "nullable")
+    facts: ClassVar[tuple[str, ...]] = ("kind", "integer_labels", "values", "other", "nullable")
 
     def __post_init__(self) -> None:
         # A text is a sequence too: Category("FM") is a slip, which faults() reports, and not the labels F and M.
@@ -150,7 +150,7 @@ class Boolean(Column):
     source: SourceMark = ()
 
     kind: ClassVar[str] = "boolean"
-    facts: ClassVar[tuple[str, ...]] = ("nullable",)
+    facts: ClassVar[tuple[str, ...]] = ("kind", "nullable", "missing_value")
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -171,20 +171,33 @@ class Id(Column):
 
     _: KW_ONLY
     prefix: str = ""
+    source: SourceMark = ()
 
     kind: ClassVar[str] = "id"
+    facts: ClassVar[tuple[str, ...]] = ("kind",)  # the prefix speaks of fresh keys, not of the data
     modelled: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        self._normalize_source()
+
     def faults(self) -> list[str]:
-        return [] if type(self.prefix) is str and is_unicode(self.prefix) else ["prefix must be text"]
+        wrong = type(self.prefix) is not str or not is_unicode(self.prefix)
+        return Column.faults(self) + (["prefix must be text"] if wrong else [])
 
 
 @dataclass(frozen=True, slots=True)
 class Ignore(Column):
     """Never read and not in the output."""
 
+    _: KW_ONLY
+    source: SourceMark = ()
+
     kind: ClassVar[str] = "ignore"
+    facts: ClassVar[tuple[str, ...]] = ("kind",)
     modelled: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self._normalize_source()
 
 
 def plain(value: Any) -> Any:

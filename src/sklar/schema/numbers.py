@@ -39,7 +39,9 @@ class Integer(Column):
     source: SourceMark = ()
 
     kind: ClassVar[str] = "integer"
-    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "atoms", "nullable")
+    facts: ClassVar[tuple[str, ...]] = (
+        "kind", "lower", "upper", "bins", "edges", "atoms", "nullable", "missing_value",
+    )  # fmt: skip
     numeric: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
 
@@ -94,7 +96,9 @@ class Real(Column):
     source: SourceMark = ()
 
     kind: ClassVar[str] = "real"
-    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", "edges", "atoms", "decimals", "nullable")
+    facts: ClassVar[tuple[str, ...]] = (
+        "kind", "lower", "upper", "bins", "edges", "atoms", "decimals", "nullable", "missing_value",
+    )  # fmt: skip
     numeric: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
 
@@ -152,7 +156,9 @@ class Datetime(Column):
     source: SourceMark = ()
 
     kind: ClassVar[str] = "datetime"
-    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "resolution", "bins", "nullable")
+    facts: ClassVar[tuple[str, ...]] = (
+        "kind", "lower", "upper", "resolution", "format", "bins", "nullable", "missing_value",
+    )  # fmt: skip
     numeric: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
 

@@ -12,13 +12,20 @@ a private fit refuses it."""
 
 PROVENANCES: tuple[str, ...] = get_args(Provenance)
 DEFAULT: Provenance = "assumed"
+BOUGHT = ("pay", "measured")
+UNMEASURABLE = ("kind", "integer_labels", "other", "missing_value", "format", "resolution")
+"""Facts that no measurement can give: somebody knows them and says so."""
 
 Sources = tuple[tuple[str, Provenance], ...]
 """The provenance of each fact of a column, sorted by fact; facts not named are ``assumed``."""
 
 
 def normalize_sources(source: str | Mapping[str, str] | Sources, facts: tuple[str, ...]) -> Sources:
-    """One word for all facts, or a mapping from fact to word, as sorted pairs without the default."""
+    """One word for all facts, or a mapping from fact to word, as sorted pairs without the default.
+
+    The one word "pay" (or "measured") speaks of the facts that can be measured; whoever wrote the column in code chose
+    the others, such as its kind.
+    """
     pairs = _pairs(source, facts)
     return tuple(sorted((fact, cast(Provenance, word)) for fact, word in pairs if word != DEFAULT))
 
@@ -29,12 +36,19 @@ def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
         f"source names '{fact}', which this kind of column does not have" for fact, _ in sources if fact not in facts
     ]
     words = sorted({str(word) for _, word in sources if word not in PROVENANCES})
-    return unknown + [f"source is '{word}'; it must be one of {', '.join(PROVENANCES)}" for word in words]
+    faults = unknown + [f"source is '{word}'; it must be one of {', '.join(PROVENANCES)}" for word in words]
+    bought = [fact for fact, word in sources if word in BOUGHT and fact in UNMEASURABLE]
+    if bought:
+        faults.append(
+            f"{', '.join(bought)} cannot be measured, so not be paid for: confirm what is known without the rows, as "
+            f'source = {{ {bought[0]} = "assumed" }}, and mark "pay" fact by fact'
+        )
+    return faults
 
 
 def _pairs(source: str | Mapping[str, str] | Sources, facts: tuple[str, ...]) -> list[tuple[str, str]]:
     if isinstance(source, str):
-        return [(fact, source) for fact in facts]
+        return [(fact, source) for fact in facts if source not in BOUGHT or fact not in UNMEASURABLE]
     if isinstance(source, Mapping):
         return list(source.items())
     return [(fact, word) for fact, word in source]

@@ -79,7 +79,7 @@ def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedK
 
 
 def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, table: str | None = None) -> Schema:
-    """A schema with the kinds of SDV metadata and the given domains.
+    """A schema with the kinds of SDV metadata and the given domains; whoever calls it vouches for the kinds.
 
     Args:
         document: The parsed JSON.

@@ -9,6 +9,7 @@ from os import PathLike
 from sklar.errors import SchemaError, UnconfirmedFactError
 from sklar.schema.columns import Column, is_unicode
 from sklar.schema.constraints import Constraint
+from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import constraint_faults
 
 MAX_COLUMNS = 20_000
@@ -21,13 +22,17 @@ class Schema(Mapping[str, Column]):
     Args:
         columns: Column name to column, in the order of the table.
         constraints: Rules that every synthetic row must obey.
+        prices: What its measured facts cost.
     """
 
-    __slots__ = ("_columns", "constraints")
+    __slots__ = ("_columns", "constraints", "prices")
 
-    def __init__(self, columns: Mapping[str, Column], constraints: Iterable[Constraint] = ()):
+    def __init__(
+        self, columns: Mapping[str, Column], constraints: Iterable[Constraint] = (), prices: Iterable[Price] = ()
+    ):
         self._columns = dict(columns)
         self.constraints = tuple(constraints)
+        self.prices = tuple(prices)
         faults = self._faults()
         if faults:
             raise SchemaError(faults)
@@ -45,13 +50,13 @@ class Schema(Mapping[str, Column]):
         if not isinstance(other, Schema):
             return NotImplemented
         same = list(self._columns.items()) == list(other._columns.items())
-        return same and self.constraints == other.constraints
+        return same and self.constraints == other.constraints and self.prices == other.prices
 
     def __hash__(self) -> int:
-        return hash((tuple(self._columns.items()), self.constraints))
+        return hash((tuple(self._columns.items()), self.constraints, self.prices))
 
     def __repr__(self) -> str:
-        return f"Schema({self._columns!r}, constraints={self.constraints!r})"
+        return f"Schema({self._columns!r}, constraints={self.constraints!r}, prices={self.prices!r})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,6 +80,16 @@ class Schema(Mapping[str, Column]):
             for fact in column.facts
             if column.provenance(fact) == word
         )
+
+    def with_prices(self, prices: Iterable[Price]) -> Schema:
+        """The same facts with these prices."""
+        return Schema(self._columns, self.constraints, prices)
+
+    @property
+    def unpriced(self) -> tuple[tuple[str, str], ...]:
+        """The (column, fact) pairs that were measured at a price nobody states."""
+        priced = {fact for price in self.prices for fact in price.facts}
+        return tuple(pair for pair in self.facts_by_provenance("measured") if ".".join(pair) not in priced)
 
     def require_confirmed(self) -> None:
         """Refuse facts that were read off private rows and neither confirmed nor paid for."""
@@ -119,4 +134,4 @@ class Schema(Mapping[str, Column]):
                 faults += [f"column '{name}': {fault}" for fault in column.faults()]
         if not faults and not self.modelled:
             faults.append("it has no column to model: all are id or ignore")
-        return faults or constraint_faults(self._columns, self.constraints)
+        return faults or [*constraint_faults(self._columns, self.constraints), *price_faults(self.prices)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
 from sklar.schema.constraints import CONSTRAINTS, Constraint
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 from sklar.schema.toml_text import document_text
 
@@ -22,10 +23,14 @@ LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
 }
+ENTRIES = ("version", "columns", "constraints", "prices")
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
 #         pay (measure it, and pay for it, before the fit), from-rows (a fit refuses it until confirmed or paid for).
+#         One word for all facts of a column, or one a fact: { kind = "assumed", lower = "pay", upper = "pay" }. Bounds
+#         and values can be paid for; kind, format, resolution, other, missing_value, integer_labels only confirmed.
+# prices: what measured facts cost. A fit adds them to what it claims, and says so where a price is missing.
 
 """
 
@@ -62,7 +67,7 @@ def schema_from_toml(text: str) -> Schema:
 
 def schema_from_dict(document: Mapping[str, Any]) -> Schema:
     """Build a schema from the parsed document."""
-    faults = [f"unknown entry '{key}'" for key in document if key not in ("version", "columns", "constraints")]
+    faults = [f"unknown entry '{key}'" for key in document if key not in ENTRIES]
     version = document.get("version", VERSION)
     if type(version) is not int or version != VERSION:
         faults.append(f"version must be {VERSION}")
@@ -73,8 +78,9 @@ def schema_from_dict(document: Mapping[str, Any]) -> Schema:
     if not isinstance(rules, list):
         raise SchemaError([*faults, "constraints must be a list of tables [[constraints]]"])
     constraints = [_constraint(i, entry, faults) for i, entry in enumerate(rules, 1)]
+    prices = _prices(document.get("prices", []), faults)
     try:
-        schema = Schema({n: c for n, c in columns.items() if c}, [c for c in constraints if c])
+        schema = Schema({n: c for n, c in columns.items() if c}, [c for c in constraints if c], prices)
     except SchemaError as error:
         raise SchemaError([*faults, *_first_hand(error.faults, broken=None in columns.values())]) from None
     if faults:
@@ -93,6 +99,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in schema.items()}}
     if schema.constraints:
         document["constraints"] = [_constraint_entry(c) for c in schema.constraints]
+    if schema.prices:
+        document["prices"] = [asdict(price) | {"facts": list(price.facts)} for price in schema.prices]
     return document
 
 
@@ -138,6 +146,8 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
     faults += [f"column '{name}': '{key}' is missing" for key in needed]
     if unknown or wrong or needed:
         return None
+    if isinstance(arguments.get("source"), str):  # in a file one word is for every fact, or "pay" would confirm a kind
+        arguments["source"] = dict.fromkeys(KINDS[kind].facts, arguments["source"])
     return KINDS[kind](**arguments)
 
 
@@ -179,6 +189,20 @@ def _constraint(index: int, entry: object, faults: list[str]) -> Constraint | No
         faults.append(f"constraint {index}: a rule '{kind}' needs exactly {', '.join(needed)}")
         return None
     return CONSTRAINTS[kind](**arguments)
+
+
+def _prices(entries: object, faults: list[str]) -> list[Price]:
+    needed = {field.name for field in fields(Price)}
+    if not isinstance(entries, list):
+        faults.append("prices must be a list of tables [[prices]]")
+        return []
+    listed = cast("list[Any]", entries)
+    for i, entry in enumerate(listed, 1):
+        if not isinstance(entry, dict) or set(cast("dict[str, Any]", entry)) != needed:
+            faults.append(f"price {i}: it needs exactly {', '.join(sorted(needed))}")
+        elif not isinstance(entry["facts"], list):
+            faults.append(f"price {i}: facts must be a list")
+    return [] if any(fault.startswith("price") for fault in faults) else [Price(**entry) for entry in listed]
 
 
 def _column_entry(column: Column) -> dict[str, Any]:

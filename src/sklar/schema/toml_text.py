@@ -19,7 +19,8 @@ def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
-    parts += ["[[constraints]]\n" + _entries(entry) for entry in document.get("constraints", ())]
+    for key in ("constraints", "prices"):
+        parts += [f"[[{key}]]\n" + _entries(entry) for entry in document.get(key, ())]
     return "\n".join(parts)
 
 
@@ -52,7 +53,15 @@ def key_text(key: str) -> str:
 
 
 def _entries(entry: Mapping[str, Any]) -> str:
-    return "".join(f"{key_text(key)} = {value_text(value)}\n" for key, value in entry.items())
+    return "".join(_entry(key_text(key), value) for key, value in entry.items())
+
+
+def _entry(key: str, value: Any) -> str:
+    """One line, or one a key of a table that is too long for it; these need not be in one place, but are."""
+    text = f"{key} = {value_text(value)}\n"
+    if not isinstance(value, Mapping) or len(text) <= WIDTH + 1:
+        return text
+    return "".join(f"{key}.{key_text(inner)} = {value_text(item)}\n" for inner, item in value.items())
 
 
 def _string(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sklar.disclosed.drafting.guess import Guess, from_rows
+from sklar.disclosed.drafting.guess import Guess
 from sklar.disclosed.drafting.labels import label_text
 from sklar.disclosed.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import Boolean
@@ -33,7 +33,7 @@ def guess_boolean(profile: Profile) -> Guess | None:
 
 
 def boolean(profile: Profile) -> Guess:
-    """The drafted column; its two values follow from the kind, so only `nullable` comes from the rows."""
+    """The drafted column; its two values follow from the kind."""
     missing = profile.missing > 0 or any(is_missing_word(v) for v in profile.values)
-    column = Boolean(nullable=missing, source=from_rows("nullable"))
+    column = Boolean(nullable=missing)
     return Guess(column=column, notes=(f"true or false{', or missing' if missing else ''}.",))

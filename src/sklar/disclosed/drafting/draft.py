@@ -25,7 +25,7 @@ def draft(
 
     Args:
         data: The table, as for a fit.
-        stated: Kinds that are known already, as from SDV metadata; only the domains are then read off the rows.
+        stated: Kinds to keep to, as from SDV metadata. They are marked like the rest: SDV, too, detects them in rows.
         rows: Look at this many rows from the beginning.
         reader: How to read the table, as for a fit.
     """
@@ -39,7 +39,8 @@ def draft(
 
 def _guess(name: str, column: Any, stated: Mapping[str, StatedKind]) -> Guess:
     profile = profile_of(name, column)
-    return guess_stated(profile, stated[name]) if name in stated else guess_column(profile)
+    guess = guess_stated(profile, stated[name]) if name in stated else guess_column(profile)
+    return guess.marked()
 
 
 def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:

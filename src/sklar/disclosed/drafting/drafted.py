@@ -11,10 +11,15 @@ from sklar.schema.toml import schema_to_toml, write_schema
 
 INTRODUCTION = (
     "This draft was read off the rows themselves, so it is private until you have gone through it: do not publish it.",
-    "Every fact from the rows is marked from-rows, and a private fit refuses such marks. For each one decide: is it "
-    'known without these rows (a code book, a law, a form)? Then correct it and set its source to "assumed" (or '
-    '"public"). Else set its source to "pay": bounds and lists of values are then measured, and paid from the privacy '
-    "budget.",
+    "Every fact is marked from-rows, and a private fit refuses such marks. For each one decide: is it known without "
+    'these rows (a code book, a law, a form)? Then correct it and set its source to "assumed" (or "public"). Else set '
+    'its source to "pay": bounds and lists of values are then measured, and paid from the privacy budget.',
+    "The kind of a column is such a fact, too, also where a column is a key or left out, and so are format, "
+    "resolution, other, missing_value and whether labels are integers (integer_labels): one odd row can change them. "
+    "They cannot be measured, only confirmed.",
+    'To confirm a whole column write source = "assumed". To confirm its kind and pay for its bounds write '
+    'source = { lower = "pay", upper = "pay" }, and for a list of values source = { values = "pay" }: what is not '
+    "named there is assumed, and the claim lists it.",
     "Whether a column can be missing is such a fact, too. When in doubt, nullable = true is always safe.",
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sklar.schema.columns import Column
 
@@ -14,7 +14,7 @@ class Guess:
     """A drafted column.
 
     Attributes:
-        column: Its kind and facts, those read off the rows marked from-rows.
+        column: Its kind and facts.
         notes: What to check, in plain sentences; the first says what was guessed.
     """
 
@@ -25,10 +25,13 @@ class Guess:
         """The same guess with further notes."""
         return Guess(column=self.column, notes=(*self.notes, *more))
 
+    def marked(self) -> Guess:
+        """The same guess with the mark of the rows on all facts.
 
-def from_rows(*facts: str) -> dict[str, str]:
-    """The mark of facts that were read off the rows."""
-    return dict.fromkeys(facts, MARK)
+        Stated or not: that a column has no fixed number of digits, or no values that many rows share, was seen in the
+        rows as well, and one row can change it. Types of a file are no better known: a tool wrote them after the rows.
+        """
+        return Guess(column=replace(self.column, source=MARK), notes=self.notes)  # type: ignore[call-arg]
 
 
 def rough_share(part: int, whole: int) -> str:

@@ -24,11 +24,11 @@ def guess_key(profile: Profile) -> Guess | None:
         return None
     texts = [v for v in profile.values if isinstance(v, str)]
     if texts and all(UUID.fullmatch(v.strip()) for v in texts[:1000]):
-        return _key(profile)
+        return key(profile)
     if profile.unique and (hints_key(profile.name) or _counts_rows(profile) or _compact(profile)):
-        return _key(profile)
+        return key(profile)
     many = profile.distinct > max(100, profile.present // 20)
-    return _key(profile) if hints_strong_key(profile.name) and many else None
+    return key(profile) if hints_strong_key(profile.name) and many else None
 
 
 def guess_personal(profile: Profile) -> Guess | None:
@@ -62,13 +62,19 @@ def leave_out(profile: Profile) -> Guess:
     return Guess(column=Ignore(), notes=(note,))
 
 
-def _key(profile: Profile) -> Guess:
+def key(profile: Profile) -> Guess:
+    """The drafted key."""
     guess = Guess(column=Id(), notes=("a key: never read; the output gets fresh numbers.",))
+    return guess.with_notes(*sharing_notes(profile))
+
+
+def sharing_notes(profile: Profile) -> tuple[str, ...]:
+    """What the custodian should know about a key that several rows share."""
     if profile.unique:
-        return guess
-    return guess.with_notes(
+        return ()
+    return (
         "Several rows share a key: if it stands for a person, fit with rows_per_person set to the most rows a person "
-        "can have, or the guarantee covers single rows only."
+        "can have, or the guarantee covers single rows only.",
     )
 
 

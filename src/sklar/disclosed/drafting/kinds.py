@@ -8,15 +8,15 @@ from sklar.disclosed.drafting.amounts import guess_amount
 from sklar.disclosed.drafting.booleans import boolean, guess_boolean
 from sklar.disclosed.drafting.codes import guess_code
 from sklar.disclosed.drafting.constant import guess_constant
-from sklar.disclosed.drafting.guess import Guess, from_rows
-from sklar.disclosed.drafting.keys import guess_empty, guess_key, guess_personal, leave_out
+from sklar.disclosed.drafting.guess import Guess
+from sklar.disclosed.drafting.keys import guess_empty, guess_key, guess_personal, key, leave_out, sharing_notes
 from sklar.disclosed.drafting.labels import category, guess_category, nullable
 from sklar.disclosed.drafting.moments import guess_moment, moment
 from sklar.disclosed.drafting.numerals import numbers_of
 from sklar.disclosed.drafting.ordered_words import guess_ordered_words
 from sklar.disclosed.drafting.profile import Profile
 from sklar.disclosed.drafting.quantities import guess_quantity, quantity
-from sklar.schema.columns import Id, Ignore, Ordinal
+from sklar.schema.columns import Ignore, Ordinal
 from sklar.schema.sdv import StatedKind
 
 GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
@@ -45,16 +45,18 @@ def guess_stated(profile: Profile, stated: StatedKind) -> Guess:
     guess = _stated(profile, stated)
     if guess is None:
         return guess_column(profile).with_notes(f"The metadata say {stated.sdtype}, which does not fit the rows.")
-    return guess.with_notes(*stated.notes)
+    # Metadata may call a key a number or leave it out; that rows share it matters all the same.
+    shared = sharing_notes(profile) if stated.kind != "id" and guess_key(profile) is not None else ()
+    return guess.with_notes(*stated.notes, *shared)
 
 
 def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
     if stated.kind == "id":
-        return Guess(column=Id(), notes=("a key: never read; the output gets fresh numbers.",))
+        return key(profile)
     if stated.kind == "ignore":
         return Guess(column=Ignore(), notes=(f"left out: {stated.sdtype} data are not modelled.",))
     if stated.kind == "ordinal":
-        column = Ordinal(stated.values, nullable=nullable(profile), source=from_rows("nullable"))
+        column = Ordinal(stated.values, nullable=nullable(profile))
         return Guess(column=column, notes=("ordered values, as the metadata list them.",))
     if not profile.present:
         return guess_empty(profile)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sklar.disclosed.drafting.guess import Guess, from_rows, rough_share
+from sklar.disclosed.drafting.guess import Guess, rough_share
 from sklar.disclosed.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Category, Ignore
 
@@ -34,7 +34,7 @@ def category(profile: Profile) -> Guess:
         note = "left out: its values are too many, or too rare, to list. Use `category` with a public list of values."
         return Guess(column=Ignore(), notes=(note,))
     values = tuple(labels)
-    column = Category(values, nullable=nullable(profile), source=from_rows("values", "nullable"))
+    column = Category(values, nullable=nullable(profile))
     listed = f"one of {len(values)} values" if len(values) > 1 else "one value"
     notes = (f"{listed}. Is the list known without the rows, and complete?", *label_notes(profile))
     return Guess(column=column, notes=notes)
@@ -45,7 +45,7 @@ def frequent(profile: Profile) -> list[Any]:
     order = sorted(range(profile.distinct), key=lambda i: (-int(profile.counts[i]), i))
     fewest = fewest_rows(profile)
     kept = [profile.values[i] for i in order[:MOST_LABELS] if profile.counts[i] >= fewest]
-    texts = [label_text(v) for v in kept]
+    texts = list(dict.fromkeys(label_text(v) for v in kept))  # 0.0 and -0.0 are one label
     whole = all(_PLAIN_INTEGER.fullmatch(t) and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
     return [int(t) for t in texts] if whole else texts
 

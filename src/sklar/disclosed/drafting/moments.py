@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sklar.disclosed.drafting.guess import Guess, from_rows, rough_share
+from sklar.disclosed.drafting.guess import Guess, rough_share
 from sklar.disclosed.drafting.names import hints_date
 from sklar.disclosed.drafting.profile import Profile, is_excuse, is_missing_word
 from sklar.schema.numbers import Datetime
@@ -49,10 +49,7 @@ def moment(profile: Profile, form: str | None) -> Guess | None:
     lower, upper = _round_bounds(min(moments), max(moments), resolution)
     unread = sum(c for (m, c), v in zip(read, profile.values, strict=True) if m is None and not is_missing_word(v))
     seen = sum(c for m, c in read if m is not None)
-    source = from_rows("lower", "upper", "resolution", "nullable")
-    column = Datetime(
-        lower, upper, resolution=resolution, format=form, nullable=seen < profile.rows, source=source
-    )  # fmt: skip
+    column = Datetime(lower, upper, resolution=resolution, format=form, nullable=seen < profile.rows)
     written = f", written as {form}" if form else ""
     notes = [
         f"times to the {resolution}{written}, from {lower} to {upper}, rounded outward from the rows. "

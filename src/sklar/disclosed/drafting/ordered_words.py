@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklar.disclosed.drafting.bands import band_order
-from sklar.disclosed.drafting.guess import Guess, from_rows
+from sklar.disclosed.drafting.guess import Guess
 from sklar.disclosed.drafting.labels import MOST_LABELS, frequent, label_notes, nullable
 from sklar.disclosed.drafting.profile import Profile, is_missing_word
 from sklar.disclosed.drafting.scales import SCALES, places_on
@@ -33,7 +33,7 @@ def _ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:
     values = tuple(word for word in sorted(places, key=lambda w: places[w]) if word in kept)
     if len(values) < 2 or len(values) < len(kept) - sum(is_missing_word(v) for v in kept):
         return None
-    column = Ordinal(values, nullable=nullable(profile), source=from_rows("values", "nullable"))
+    column = Ordinal(values, nullable=nullable(profile))
     shown = ", ".join(values[:8]) + (" and so on" if len(values) > 8 else "")
     return Guess(
         column=column,

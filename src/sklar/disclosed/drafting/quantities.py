@@ -6,7 +6,7 @@ from typing import Any
 
 from sklar.disclosed.drafting.atoms import sentinels, shared_values
 from sklar.disclosed.drafting.bounds import round_bounds, round_integer_bounds
-from sklar.disclosed.drafting.guess import Guess, from_rows, rough_share
+from sklar.disclosed.drafting.guess import Guess, rough_share
 from sklar.disclosed.drafting.names import known_range
 from sklar.disclosed.drafting.numerals import Numbers, decimals_of, numbers_of
 from sklar.disclosed.drafting.profile import Profile
@@ -40,8 +40,7 @@ def _integer(name: str, numbers: Numbers, nullable: bool) -> Guess:
         facts = {"edges": (*cuts, upper + 1)} if cuts else {}
     if upper - lower >= UNIT_RANGE:
         facts |= {"atoms": shared_values(numbers)} if shared_values(numbers) else {}
-    source = from_rows("lower", "upper", "nullable", *facts)
-    column = Integer(int(lower), int(upper), **facts, nullable=nullable, source=source)
+    column = Integer(int(lower), int(upper), **facts, nullable=nullable)
     how = _how(known is not None, ends == (lower, upper))
     return Guess(column=column, notes=(f"whole numbers from {lower} to {upper}, {how}", *_grid_notes(facts)))
 
@@ -58,8 +57,7 @@ def _real(name: str, numbers: Numbers, nullable: bool) -> Guess:
     facts |= {"atoms": tuple(atoms)} if atoms else {}
     decimals = decimals_of(numbers.floats)
     facts |= {"decimals": decimals} if decimals is not None else {}
-    source = from_rows("lower", "upper", "nullable", *facts)
-    column = Real(float(lower), float(upper), **facts, nullable=nullable, source=source)
+    column = Real(float(lower), float(upper), **facts, nullable=nullable)
     how = _how(known is not None, False)
     return Guess(column=column, notes=(f"numbers from {lower:,.9g} to {upper:,.9g}, {how}", *_grid_notes(facts)))
 

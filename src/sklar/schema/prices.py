@@ -1,0 +1,72 @@
+"""What measured facts cost: each purchase once, with the facts it bought and whom its promise protects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+RELATIONS = ("add-remove", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """One measurement of facts, as the ledger has it. Whoever uses the facts adds it to what they promise.
+
+    Attributes:
+        fit: Name of the measurement in its ledger.
+        ledger: What that ledger calls its dataset; empty if it was kept in memory only.
+        epsilon: What was lost, at `delta`.
+        delta: The delta of epsilon, that of finding labels included.
+        rho: The same in zCDP.
+        neighbours: Under which relation.
+        rows_per_person: For how many rows of one person.
+        facts: What was bought, as "column.fact"; several facts of one measurement share its price.
+    """
+
+    fit: str
+    ledger: str
+    epsilon: float
+    delta: float
+    rho: float
+    neighbours: str
+    rows_per_person: int
+    facts: Sequence[str]
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta", "rho"):
+            if type(getattr(self, name)) is int:
+                object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "facts", tuple(self.facts))
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with it."""
+        faults = [f"{name} must be text" for name in ("fit", "ledger") if not _is_line(getattr(self, name))]
+        faults += [f"{name} must be a number above 0" for name in ("epsilon", "rho") if not _positive(self, name)]
+        if type(self.delta) is not float or not 0 <= self.delta < 1:
+            faults.append("delta must be at least 0 and below 1")
+        if self.neighbours not in RELATIONS:
+            faults.append(f"neighbours must be one of {', '.join(RELATIONS)}")
+        if type(self.rows_per_person) is not int or self.rows_per_person < 1:
+            faults.append("rows_per_person must be a whole number of at least 1")
+        if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
+            faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
+        return faults if self.fit else [*faults, "fit must name the measurement"]
+
+
+def price_faults(prices: Iterable[Price]) -> list[str]:
+    """Everything that is wrong with the prices of a schema."""
+    listed = list(prices)
+    faults = [f"price {i}: {fault}" for i, price in enumerate(listed, 1) for fault in price.faults()]
+    if not faults and len({price.fit for price in listed}) < len(listed):
+        faults.append("two prices are of the same fit: one measurement has one price")
+    return faults
+
+
+def _is_line(text: object) -> bool:
+    return isinstance(text, str) and text.isprintable() and len(text) <= 200
+
+
+def _positive(price: Price, name: str) -> bool:
+    number = getattr(price, name)
+    return type(number) is float and math.isfinite(number) and number > 0
