@@ -53,7 +53,7 @@ NAMES = {
 
 def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
     """Refuse a query that reads something whose types are not declared."""
-    tree = _tree(connection, sql)
+    tree = _tree(sql)
     known = _tables(connection) | ({"data"} if has_data else set())
     known |= {str(node["key"]).lower() for node in _nodes(tree) if "key" in node and "value" in node}
     for node in _nodes(tree):
@@ -68,10 +68,8 @@ def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
 
 def require_typed_relation(relation: Any) -> None:
     """Refuse a DuckDB relation that reads, as far as it says so, what has no declared types."""
-    import duckdb
-
     try:
-        tree = _tree(duckdb.connect(), relation.sql_query())
+        tree = _tree(relation.sql_query())
     except Exception:  # not every relation can be written as a query; its types are then those that it states
         return
     for node in _nodes(tree):
@@ -84,9 +82,9 @@ def require_typed_relation(relation: Any) -> None:
             raise SourceError("DuckDB guesses the types of a pandas frame from its rows; hand over the frame itself")
 
 
-def require_row_wise(connection: Any, sql: str) -> None:
+def require_row_wise(sql: str) -> None:
     """Refuse a query in which one row might change or multiply others."""
-    reason = _reason(_tree(connection, sql), _scalars(connection))
+    reason = _reason(_tree(sql), _scalars())
     if reason is not None:
         raise SourceError(
             "without rows_are_rows=True (--rows-are-rows) a SQL query may only choose and compute columns of one table "
@@ -95,12 +93,21 @@ def require_row_wise(connection: Any, sql: str) -> None:
         )
 
 
-def _tree(connection: Any, sql: str) -> Node:
-    """The query as DuckDB's parser sees it."""
-    found = json.loads(connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()[0])
+def _tree(sql: str) -> Node:
+    """The query as DuckDB's parser sees it; asked of an empty database, where no macro changes the answer."""
+    found = json.loads(_asked(None, "SELECT json_serialize_sql(?::VARCHAR)", [sql])[0][0])
     if found.get("error") or len(found["statements"]) != 1:
         raise SourceError("sql must be one SELECT statement, without PIVOT")
     return found["statements"][0]["node"]
+
+
+def _asked(connection: Any, question: str, parameters: list[Any] | None = None) -> list[Any]:
+    import duckdb
+
+    if connection is not None:
+        return connection.execute(question).fetchall()
+    with duckdb.connect() as empty:
+        return empty.execute(question, parameters).fetchall()
 
 
 def _nodes(tree: Any) -> Iterator[Node]:
@@ -118,23 +125,24 @@ def _function(node: Node) -> str:
 
 def _tables(connection: Any) -> set[str]:
     """Names of tables that are no views: a view may read anything."""
-    tables = connection.execute("SELECT lower(table_name) FROM duckdb_tables() WHERE NOT internal").fetchall()
-    views = connection.execute("SELECT lower(view_name) FROM duckdb_views()").fetchall()
-    return {name for (name,) in tables} - {name for (name,) in views}
+    tables = _asked(connection, "SELECT table_name FROM duckdb_tables() WHERE NOT internal")
+    views = _asked(connection, "SELECT view_name FROM duckdb_views()")
+    return {name.lower() for (name,) in tables} - {name.lower() for (name,) in views}
 
 
 def _own_macros(connection: Any) -> set[str]:
-    found = connection.execute("SELECT lower(function_name) FROM duckdb_functions() WHERE NOT internal").fetchall()
-    return {name for (name,) in found}
+    found = _asked(connection, "SELECT function_name FROM duckdb_functions() WHERE NOT internal")
+    return {name.lower() for (name,) in found}
 
 
-def _scalars(connection: Any) -> set[str]:
-    """Functions of one row that always give the same answer."""
-    rows = connection.execute(
+def _scalars() -> set[str]:
+    """DuckDB's functions of one row that always give the same answer."""
+    names = _asked(
+        None,
         "SELECT lower(function_name) FROM duckdb_functions() WHERE function_type NOT IN ('table', 'table_macro', "
-        "'pragma') GROUP BY 1 HAVING bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"
-    ).fetchall()
-    return {name for (name,) in rows} | ROW_WISE_MACROS
+        "'pragma') GROUP BY 1 HAVING bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')",
+    )
+    return {name for (name,) in names} | ROW_WISE_MACROS
 
 
 def _require_typed(name: str, known: set[str]) -> None:

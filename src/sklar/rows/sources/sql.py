@@ -40,7 +40,7 @@ class SqlQuery(Source):
         _require_select(self._connection, self._sql)
         require_typed_tables(self._connection, self._sql, data is not None and not _is_database(path))
         if not options.rows_are_rows:
-            require_row_wise(self._connection, self._sql)
+            require_row_wise(self._sql)
         if path is None and data is not None:
             self._register(_typed(data, self._options, open_other))
         elif path is not None and not _is_database(path):
@@ -61,6 +61,8 @@ class SqlQuery(Source):
         chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         try:
             yield from self._run(f"SELECT {chosen} FROM ({self._sql}\n)").to_arrow_reader(BATCH_ROWS)
+        except MemoryError:
+            raise
         except Exception:  # DuckDB quotes cells, and hides what was wrong with the file it was handed
             faults.append(SourceError(FAILED))
         if faults:
