@@ -109,3 +109,14 @@ def test_a_stream_is_refused_before_it_is_read() -> None:
     reader = pa.table({"x": ["a"]}).to_reader()
     with pytest.raises(SourceError, match="once only"):
         open_rows(reader, SCHEMA).require_repeatable()
+
+
+def test_a_bucket_that_is_full_stays_full() -> None:
+    """After 2^32 rows a count that began anew would lose the label."""
+    from sklar.rows.kernels.buckets import tally_buckets
+
+    counts = np.array([2**32 - 2, 2**32 - 1, 0], dtype=np.uint32)
+    tally_buckets(np.array([0, 0, 0, 1, 1, -1], dtype=np.int32), counts)
+    assert counts.tolist() == [2**32 - 1, 2**32 - 1, 0]
+    for floor in (2**32 - 1, 2**32, 2**40):
+        assert label_counts._parts(counts, floor).astype(bool).tolist() == [True, True, False]

@@ -139,19 +139,133 @@ def test_sql_errors_quote_no_cell(schema: Schema, write: Any) -> None:
     path = write(
         "age,income,sex,smoker,seen\n" + "1,2,F,true,2020-01-01\n" * 50_000 + "1,CANARY_7f3a,F,true,2020-01-01\n"
     )
-    sql = f"select * replace (cast(income as int) as income) from read_csv('{path}', all_varchar=true)"
+    sql = "select * replace (cast(income as int) as income) from data"
     with pytest.raises(SourceError) as caught:
-        codes_of(open_rows(None, schema, sql=sql))
+        codes_of(open_rows(path, schema, sql=sql))
     assert_silent(caught.value)
 
 
-def test_mixed_objects_fall_back_to_text() -> None:
+ROW_WISE = [
+    "from data",
+    "select * exclude (note) replace (lower(sex) as sex) from data where age > 3 and sex in ('F', 'M')",
+    "select try_cast(age as int) age, coalesce(income, 0) income, nullif(sex, 'X') sex, not smoker as smoker, "
+    "if(age > 3, seen, null) as seen from data as d where d.age between 1 and 90 -- and so on",
+]
+MORE_THAN_ROWS = [
+    "select age, income, sex, smoker, max(seen) over () as seen from data",
+    "select max(age) age, income, sex, smoker, seen from data group by all",
+    "select count(*) age, 1 income, 'F' sex, true smoker, current_date seen from data",
+    "select distinct age, income, sex, smoker, seen from data",
+    "select distinct on (sex) * from data",
+    "select * from data limit 5",
+    "select * from data offset 5",
+    "select * from data order by age",
+    "select * from data using sample 10",
+    "select * from data tablesample 10%",
+    "select * from data union all select * from data",
+    "select * from data except select * from data where age > 5",
+    "select d.* from data d, data e",
+    "select d.* from data d join data e using (key)",
+    "select d.* from data d positional join data e",
+    "select * from (select * from data)",
+    "with d as (select * from data) select * from d",
+    "select * from data where age = (select max(age) from data)",
+    "select * from data where exists (from data)",
+    "select * replace (unnest([age, age]) as age) from data",
+    "select * replace (random() as income) from data",
+    "select * replace (rowid as age) from data",
+    "select * from data qualify row_number() over () < 5",
+    "select 30 age, 1 income, 'F' sex, true smoker, current_date seen",
+    "select * from (values (1)) v(age)",
+    "select * from range(5) t(age)",
+    "summarize data",
+]
+
+
+@pytest.mark.parametrize("sql", ROW_WISE)
+def test_a_query_may_work_on_each_row_by_itself(sql: str, arrow: pa.Table, schema: Schema) -> None:
+    with duckdb.connect() as connection:
+        connection.register("data", arrow)
+        expected = codes_of(open_rows(connection.sql(sql).to_arrow_table(), schema))
+    assert codes_of(open_rows(arrow, schema, sql=sql)) == expected
+
+
+@pytest.mark.parametrize("sql", MORE_THAN_ROWS)
+def test_what_more_a_query_does_must_be_vouched_for(sql: str, arrow: pa.Table, schema: Schema) -> None:
+    with pytest.raises(SourceError, match="rows_are_rows=True"):
+        open_rows(arrow, schema, sql=sql)
+    try:
+        open_rows(arrow, schema, sql=sql, rows_are_rows=True)
+    except SourceError as other:
+        assert "rows_are_rows" not in str(other)
+
+
+def test_vouched_queries_give_what_duckdb_gives(arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
+    sql = "select d.* from data d join (select distinct sex from data where sex = 'F') e using (sex)"
+    women = pa.table(arrow.to_pandas().query("sex == 'F'"))
+    expected = sorted(codes_of(open_rows(women, schema))["age"])
+    for data in (arrow, _written(tmp_path, "t.parquet", arrow), _written(tmp_path, "t.csv", arrow)):
+        assert sorted(codes_of(open_rows(data, schema, sql=sql, rows_are_rows=True))["age"]) == expected
+
+
+GUESSES = ("'{}'", "read_csv('{}')", "read_csv_auto('{}')", "read_csv('{}', all_varchar=true)", "read_json('{}')",
+           "sniff_csv('{}')", "query('from data')", "read_text('{}')", "'{}.gz'", "duckdb_columns()", "pg_tables")  # fmt: skip
+
+
+@pytest.mark.parametrize("vouched", [False, True])
+@pytest.mark.parametrize("reads", GUESSES)
+def test_a_query_reads_no_file_whose_types_are_guessed(
+    reads: str, vouched: bool, arrow: pa.Table, schema: Schema, tmp_path: Path
+) -> None:
+    path = _written(tmp_path, "t.csv", arrow)
+    for sql in (f"select * from {reads.format(path)}", f"from data where age in (select 1 from {reads.format(path)})"):
+        with pytest.raises(SourceError, match="FROM data"):
+            open_rows(arrow, schema, sql=sql, rows_are_rows=vouched)
+
+
+def test_views_macros_and_relations_that_guess(arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
+    csv, parquet = _written(tmp_path, "t.csv", arrow), _written(tmp_path, "t.parquet", arrow)
+    with duckdb.connect(tmp_path / "people.duckdb") as connection:
+        connection.execute(f"create view guessed as from '{csv}'")
+        connection.execute(f"create table people as from '{parquet}'")
+        connection.execute(f"create macro lower(x) as (select max(age) from '{csv}')")
+    for sql, fault in (("from guessed", "FROM data"), ("select * replace (lower(sex) as sex) from people", "macro")):
+        with pytest.raises(SourceError, match=fault):
+            open_rows(tmp_path / "people.duckdb", schema, sql=sql, rows_are_rows=True)
+    assert open_rows(tmp_path / "people.duckdb", schema, sql="from people").exact_rows == 3001
+    for relation in (duckdb.read_csv(str(csv)), duckdb.sql(f"from '{csv}'"), duckdb.from_df(arrow.to_pandas())):
+        with pytest.raises(SourceError):
+            open_rows(relation, schema)
+
+
+def test_a_pattern_of_files_must_be_vouched_for(arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
+    path = _written(tmp_path, "t.parquet", arrow)
+    for name in (f"'{tmp_path}/*.parquet'", f"read_parquet(['{path}'])", f"read_parquet('{path}', filename=true)"):
+        with pytest.raises(SourceError, match="rows_are_rows"):
+            open_rows(None, schema, sql=f"from {name}")
+        assert open_rows(None, schema, sql=f"from {name}", rows_are_rows=True).exact_rows == 3001
+    assert open_rows(None, schema, sql=f"from read_parquet('{path}')").exact_rows == 3001
+
+
+def test_a_text_file_under_a_query_is_read_as_any_text_file(schema: Schema, write: Any) -> None:
+    head, row = "age;income;sex;smoker;seen\n", "30;1,5;F;true;2020-01-01\n"
+    for data in (write(head + row * 3, encoding="utf-16"), write(head + row * 2 + '31;"2;0";;;\n'), write(head)):
+        for vouched in (False, True):
+            rows = open_rows(data, schema, sql="select * from data", rows_are_rows=vouched)
+            assert codes_of(rows) == codes_of(open_rows(data, schema)) and codes_of(rows) == codes_of(rows)
+    with pytest.raises(SourceError, match="ragged"):
+        codes_of(open_rows(write(head + "1;2\n"), schema, sql="from data"))
+    with pytest.raises(SourceError, match="cannot be queried"):
+        open_rows(write("{}", "t.json"), schema, sql="from data")
+
+
+def test_mixed_objects_are_read_each_by_its_type() -> None:
     schema = Schema({"x": Integer(0, 9, nullable=True), "c": Category(("1", "True", "b"), nullable=True)})
     values = [1, "2", 3.0, None, b"4", "CANARY_7f3a", np.nan, pd.NA, (1, 2), 10**30]
     labels = [1, True, "b", b"b", None, np.nan, 1.5, "", pd.NaT, {}]
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "c": pd.Series(labels, dtype=object)})
     found = codes_of(open_rows(frame, schema))
-    assert found == {"x": [1, 2, 3, 10, 4, 10, 10, 10, 10, 9], "c": [0, 1, 2, 2, 4, 4, 3, 4, 4, 3]}
+    assert found == {"x": [1, 2, 3, 10, 4, 10, 10, 10, 10, 9], "c": [0, 1, 2, 2, 4, 4, 3, 4, 4, 4]}
     mapping = {"x": values[:7], "c": labels[:7]}
     assert codes_of(open_rows(mapping, schema))["x"] == found["x"][:7]
 

@@ -16,6 +16,7 @@ from sklar.cli.options import (
     Json,
     NullValues,
     SchemaFile,
+    RowsAreRows,
     Sql,
     read_options,
     reader_options,
@@ -65,6 +66,7 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
     json: Json = False,
 ) -> None:
     """Compare methods, and any other tool, on one table.
@@ -87,7 +89,7 @@ def command(
             file, schema, read_methods(methods, option), budgets, folds, target=target, peers=read_peers(peer),
             metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
-            retry=retry, reader=reader_options(delimiter, encoding, null_value, sql), progress=progress,
+            retry=retry, reader=reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows), progress=progress,
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())

@@ -23,6 +23,7 @@ from sklar.cli.options import (
     NoGuarantee,
     NullValues,
     Rho,
+    RowsAreRows,
     RowsPerPerson,
     SchemaFile,
     SparkMaster,
@@ -59,6 +60,7 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
     cache: CacheFolder = None,
     spark: SparkMaster = None,
     json: Json = False,
@@ -79,7 +81,7 @@ def command(
     facts, options, relation = Schema.read(schema), read_options(option), cast(Any, neighbours)
     require_writable(output)  # before budget is spent
     with pass_bar("reading rows", file) as passes:
-        reader = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark)
+        reader = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows)
         with fitting(
             file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, neighbours=relation,
             rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,

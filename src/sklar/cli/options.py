@@ -36,6 +36,10 @@ NullValues = Annotated[
     list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that stands for null; repeatable.")
 ]
 Sql = Annotated[str | None, typer.Option("--sql", help="DuckDB query whose result is the table; FILE is `data` in it.")]
+RowsAreRows = Annotated[
+    bool,
+    typer.Option("--rows-are-rows", help="You vouch that each row of the query comes from one row of the table alone."),
+]
 CacheFolder = Annotated[
     str | None,
     typer.Option(
@@ -86,6 +90,7 @@ def reader_options(
     progress: Callable[[float], None] | None = None,
     cache: str | None = None,
     spark: str | None = None,
+    rows_are_rows: bool = False,
 ) -> dict[str, Any]:
     """How to read the data, as `fit` takes it; only what was asked for."""
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
@@ -97,6 +102,7 @@ def reader_options(
         "progress": progress,
         "cache": cache,
         "spark": spark,
+        "rows_are_rows": rows_are_rows or None,
     }
     return {key: value for key, value in asked.items() if value is not None}
 

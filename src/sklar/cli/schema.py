@@ -8,7 +8,7 @@ import typer
 
 from sklar.cli import schema_draft, schema_pay, show
 from sklar.cli.guard import guarded
-from sklar.cli.options import Delimiter, Encoding, Json, NullValues, Sql, reader_options
+from sklar.cli.options import Delimiter, Encoding, Json, NullValues, RowsAreRows, Sql, reader_options
 
 if TYPE_CHECKING:
     from sklar.pipeline.schema_check import SchemaCheck
@@ -34,6 +34,7 @@ def check(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
     audit: Annotated[
         bool, typer.Option("--audit", help="Also show EXACT counts of private rows: how often each value rule fires.")
     ] = False,
@@ -54,7 +55,10 @@ def check(
 
     if audit and file is None and sql is None:
         raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
-    facts, reader = Schema.read(schema), reader_options(delimiter, encoding, null_value, sql)
+    facts, reader = (
+        Schema.read(schema),
+        reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows),
+    )
     found = check_schema(facts, file, reader)
     counts = audit_schema(file, facts, reader) if audit else None
     if json:

@@ -14,6 +14,7 @@ from sklar.cli.options import (
     Encoding,
     Json,
     NullValues,
+    RowsAreRows,
     Sql,
     reader_options,
     refuse_json_with_data,
@@ -36,6 +37,7 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
     json: Json = False,
 ) -> None:
     """Guess a first schema from the rows, with a to-do list.
@@ -52,7 +54,7 @@ def command(
     refuse_json_with_data(output, json)
     _refuse_overwriting(output, force)
     with pass_bar("reading rows") as progress:
-        reader = reader_options(delimiter, encoding, null_value, sql, progress)
+        reader = reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows)
         draft = draft_schema(file, sdv=sdv, rows=rows, reader=reader)
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())

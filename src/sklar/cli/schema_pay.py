@@ -17,6 +17,7 @@ from sklar.cli.options import (
     LedgerFile,
     NullValues,
     Rho,
+    RowsAreRows,
     RowsPerPerson,
     Sql,
     reader_options,
@@ -48,6 +49,7 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
     json: Json = False,
 ) -> None:
     """Measure bounds and labels under differential privacy.
@@ -70,7 +72,7 @@ def command(
     with pass_bar("reading rows") as progress:
         paid = pay(
             file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
-            reader=reader_options(delimiter, encoding, null_value, sql, progress),
+            reader=reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows),
         )  # fmt: skip
     paid.schema.write(output)
     if json:

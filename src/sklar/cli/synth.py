@@ -24,6 +24,7 @@ from sklar.cli.options import (
     NoGuarantee,
     NullValues,
     Rho,
+    RowsAreRows,
     RowsPerPerson,
     SafeCsv,
     SchemaFile,
@@ -70,6 +71,7 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
     sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
     cache: CacheFolder = None,
     spark: SparkMaster = None,
     safe_csv: SafeCsv = False,
@@ -95,10 +97,10 @@ def command(
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
             neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark), options=options,
+            reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows), options=options,
         )  # fmt: skip
     if report is not None:
-        reader = reader_options(delimiter, encoding, null_value, sql)
+        reader = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
         with step_bar("evaluating") as steps:
             report_on(file, output, fitted, report, target=target, reader=reader, progress=steps)
     _tell(fitted.claim, output, count, json)

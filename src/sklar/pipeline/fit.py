@@ -37,7 +37,8 @@ from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-9
 READER = (
-    "delimiter", "encoding", "null_values", "sql", "progress", "cache", "cache_bytes", "threads", "spark",
+    "delimiter", "encoding", "null_values", "sql", "rows_are_rows", "progress", "cache", "cache_bytes", "threads",
+    "spark",
 )  # fmt: skip
 """What can be said about how a source is read."""
 DEFAULT_PAY_SHARE = 0.1
@@ -79,7 +80,8 @@ def fit(
         rho: A zCDP budget instead of epsilon.
         no_guarantee: Must be True for methods that promise nothing, and only for those.
         resume: Take up an unfinished fit of the same settings, if the ledger has one.
-        reader: How to read the source: delimiter, encoding, null_values, sql, progress (called with 0.0 when a pass
+        reader: How to read the source: delimiter, encoding, null_values, sql, rows_are_rows (you vouch that each row of
+            the query's result comes from one row of the table alone), progress (called with 0.0 when a pass
             begins), cache (a private folder for codes that outgrow the memory), spark (master of a cluster).
         seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
         pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.

@@ -19,6 +19,8 @@ from sklar.rows.encode.label_texts import label_texts
 from sklar.rows.encode.text import text_of
 from sklar.rows.job import Rows
 
+FULL = 2**32 - 1
+"""Rows at which a bucket stops counting."""
 LONGEST_LABEL = 200
 """Bytes of UTF-8; a longer text is no label, whoever's it is."""
 BUCKET_BYTES = 128 << 20
@@ -66,17 +68,17 @@ def _hashed(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[s
 
     for arrays in rows.raw_batches(columns):
         for name, array in zip(columns, arrays, strict=True):
-            texts = label_texts(array)
-            flat = text_of(texts, rows.null_values)
-            places = np.empty(len(flat), dtype=np.int32)
-            text_buckets(flat.data, flat.begins, flat.ends, flat.valid, LONGEST_LABEL, (1 << bits) - 1, places)
-            yield name, texts, places
+            for texts in label_texts(array):
+                flat = text_of(texts, rows.null_values)
+                places = np.empty(len(flat), dtype=np.int32)
+                text_buckets(flat.data, flat.begins, flat.ends, flat.valid, LONGEST_LABEL, (1 << bits) - 1, places)
+                yield name, texts, places
 
 
 def _parts(buckets: Buckets, floor: int) -> Parts:
     """In which pass each bucket is counted, from 1; 0 for buckets too small to hold a label with `floor` rows."""
     mean = float(buckets.sum(dtype=np.int64)) / len(buckets)
-    eligible = np.flatnonzero(buckets >= floor)
+    eligible = np.flatnonzero(buckets >= min(floor, FULL))  # a full bucket may hold any number of rows
     # A bucket far above the mean holds a few frequent labels rather than many rare ones. Only memory depends on this.
     texts = np.minimum(buckets[eligible], mean + 10 * math.sqrt(mean) + 20)
     parts = np.zeros(len(buckets), dtype=np.uint16)

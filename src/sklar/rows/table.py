@@ -39,6 +39,7 @@ def open_rows(
     encoding: str | None = None,
     null_values: Sequence[str] | None = None,
     sql: str | None = None,
+    rows_are_rows: bool = False,
     progress: Progress | None = None,
     cache_bytes: int | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -50,7 +51,7 @@ def open_rows(
     Args:
         data: As in `open_source`.
         schema: The public facts.
-        delimiter: As in `open_source`, like `encoding`, `null_values`, `sql` and `progress`.
+        delimiter: As in `open_source`, like `encoding`, `null_values`, `sql`, `rows_are_rows` and `progress`.
         cache_bytes: Codes are kept in memory up to this size, else the source is read again for each pass.
         cache: A private folder: codes that outgrow the memory are kept there, in a file without a name that vanishes
             with the process, instead of reading the source again.
@@ -68,8 +69,9 @@ def open_rows(
     if cache is not None:
         private_folder(cache)  # refused before any work is done
     source = open_source(
-        data, schema=schema, delimiter=delimiter, encoding=encoding, null_values=null_values, sql=sql, progress=progress
-    )
+        data, schema=schema, delimiter=delimiter, encoding=encoding, null_values=null_values, sql=sql,
+        rows_are_rows=rows_are_rows, progress=progress,
+    )  # fmt: skip
     if cache_bytes is None:
         cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
     kept = KeptCodes([schema[name].size for name in schema.modelled], cache_bytes, cache)

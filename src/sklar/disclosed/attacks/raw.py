@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklar.errors import SourceError
+from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.schema import Schema
 
@@ -17,7 +18,10 @@ def read_raw(data: Any, schema: Schema, reader: Mapping[str, Any] | None = None)
     try:
         source = open_source(data, schema=schema, **dict(reader or {}))
         names = schema.modelled
-        batches = [pa.table(dict(zip(names, batch.columns, strict=True))) for batch in source.batches(names)]
+        batches = [
+            pa.table({name: one_type(column) for name, column in zip(names, batch.columns, strict=True)})
+            for batch in source.batches(names)
+        ]
     except SourceError as error:
         raise SourceError(f"the real table: {error}") from None
     if not batches:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklar.errors import SourceError, UsageError
+from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 
 
@@ -20,7 +21,7 @@ def first_rows(data: Any, rows: int, reader: Mapping[str, Any]) -> tuple[Any, bo
     _require_names(names)
     batches, seen = [], 0
     for batch in source.batches(names):
-        batches.append(batch)
+        batches.append(pa.RecordBatch.from_arrays([one_type(column) for column in batch.columns], names=list(names)))
         seen += batch.num_rows
         if seen > rows:
             break

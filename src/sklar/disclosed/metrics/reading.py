@@ -15,6 +15,7 @@ from sklar.errors import SourceError
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import floats_of, integers_of
 from sklar.rows.encode.integer import unit_range
+from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.rows.table import usable_cores
 from sklar.schema import Column, Schema
@@ -164,6 +165,7 @@ def _float_values(array: Any, readable: npt.NDArray[np.bool_]) -> Numbers:
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    array = one_type(array)
     plain = floats_of(array) or integers_of(array)
     if plain is not None:
         return plain[0].astype(np.float64)

@@ -1,39 +1,71 @@
-"""Arrow arrays of any layout reduced to plain ones, and numbers as int64 or float64 with what is valid."""
+"""Arrow arrays of any layout reduced to plain ones, and numbers as int64 or float64 with what is valid.
+
+The code of a value depends on the value and its type alone: nothing here or in the encoders looks at a whole array to
+decide about one of its values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.encode.text import LONGEST, Text, is_text, valid_of
+from sklar.rows.encode.spelling import is_text, plain_decimal, valid_of
+from sklar.rows.encode.text import LONGEST, Text
+from sklar.rows.encode.unions import union_parts
 
 Codes = npt.NDArray[Any]
 Encoder = Callable[[Any], Codes]
-"""From flat text, or a plain Arrow array (no dictionary, no extension), to base codes."""
+"""From flat text, or a plain Arrow array (no dictionary, union, view or extension), to base codes."""
 
 
 def plain_codes(array: Any, encode: Encoder) -> Codes:
     """Undo the layouts that wrap other arrays, then encode; a dictionary is encoded once, not once a row."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if isinstance(array, Text):
         return encode(array)
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if isinstance(array, pa.ExtensionArray):
-        return plain_codes(array.storage, encode)
+        return np.concatenate([encode(pa.nulls(0)), *(plain_codes(chunk, encode) for chunk in array.chunks)])
+    array = unwrapped(array)
     if pa.types.is_dictionary(array.type):
         return _dictionary_codes(array, encode)
-    if pa.types.is_run_end_encoded(array.type):
-        return plain_codes(pc.call_function("run_end_decode", [array]), encode)
-    if len(array) > 1 and is_text(array.type) and array.nbytes > LONGEST:
+    if pa.types.is_union(array.type):
+        return _union_codes(array, encode)
+    if is_too_long(array):
         half = len(array) // 2
         return np.concatenate([plain_codes(array[:half], encode), plain_codes(array[half:], encode)])
     return encode(array)
+
+
+def unwrapped(array: Any) -> Any:
+    """An array without the layouts that say nothing about its values: extensions, runs, views."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.ExtensionArray):
+        return unwrapped(array.storage)
+    if pa.types.is_run_end_encoded(array.type):
+        return unwrapped(pc.call_function("run_end_decode", [array]))
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
+
+
+def is_too_long(array: Any) -> bool:
+    """Whether an array holds more text than is encoded at once, and can be halved."""
+    return len(array) > 1 and is_text(array.type) and array.nbytes > LONGEST
+
+
+def _union_codes(array: Any, encode: Encoder) -> Codes:
+    """Each value by the rules of its own type."""
+    codes = np.empty(len(array), dtype=np.int32)
+    for places, values in union_parts(array):
+        codes[places] = plain_codes(values, encode)
+    return codes
 
 
 def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
@@ -81,12 +113,34 @@ def floats_of(array: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_
     return values, valid & ~np.isnan(values)
 
 
-def listed_numbers(null_values: tuple[str, ...]) -> npt.NDArray[np.float64]:
-    """The numbers among the texts that stand for null, for columns that come as numbers rather than text."""
-    numbers: list[float] = []
+def listed_numbers(null_values: tuple[str, ...]) -> tuple[Decimal, ...]:
+    """The numbers among the texts that stand for null, for values that come as numbers rather than text."""
+    numbers: list[Decimal] = []
     for text in null_values:
         try:
-            numbers.append(float(text))
-        except ValueError:
+            number = Decimal(text.strip() if text.isascii() and "_" not in text else "nan")
+        except InvalidOperation:
             continue
-    return np.array(numbers, dtype=np.float64)
+        if not number.is_nan():
+            numbers.append(number)
+    return tuple(numbers)
+
+
+def number_texts(null_values: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts that stand for null, and the plain digits of the numbers among them: -9 as well as -9.0."""
+    plain = (plain_decimal(number) for number in listed_numbers(null_values))
+    return tuple(dict.fromkeys((*null_values, *(text for text in plain if text is not None))))
+
+
+def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> npt.NDArray[np.bool_]:
+    """Which values of an Arrow array of numbers are among the listed ones, each compared in the array's own type."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(array.type):
+        with np.errstate(over="ignore"):
+            listed = [float(array.type.to_pandas_dtype()(float(number))) for number in numbers]
+        listed = [x for x, number in zip(listed, numbers, strict=True) if np.isfinite(x) == number.is_finite()]
+    else:
+        listed = [int(n) for n in numbers if n.is_finite() and abs(n) <= 2**63 and n == int(n)]
+        listed = [n for n in listed if -(2**63) <= n < 2**63]
+    return np.isin(values, np.array(listed, dtype=values.dtype))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
-from sklar.rows.encode.text import Text, text_of, valid_of
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers
+from sklar.rows.encode.spelling import valid_of
+from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Boolean
 
 TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
@@ -21,7 +22,7 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
     from sklar.rows.kernels.words import codes_of_words, word_list
 
     missing = int(column.missing_value) if column.null_code is None else column.null_code
-    words = word_list(_spellings(null_values, missing))
+    words, nulls = word_list(_spellings(null_values, missing)), listed_numbers(null_values)
 
     def encode(array: Any) -> Codes:
         flags = _flags(array)
@@ -30,7 +31,7 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
         numbers = integers_of(array) or floats_of(array)
         if numbers is not None:
             values, valid = numbers
-            known = valid & ((values == 0) | (values == 1))
+            known = valid & ((values == 0) | (values == 1)) & ~is_listed(array, values, nulls)
             return np.where(known, values == 1, missing).astype(np.int32)
         return codes_of_words(_stripped(text_of(array)), words, missing, missing)
 

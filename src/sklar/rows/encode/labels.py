@@ -3,6 +3,7 @@
 Text labels match text of exactly the same spelling. A number matches the label that spells it: integers as "1", floats
 by their shortest text, and a float that is a whole number also as an integer, unless it is listed with its point.
 Integer labels match integers, floats that are whole numbers, and their plain text ("1" or "1.0", but not "01").
+Decimals, dates and times match the label that spells them as `spelling` does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
-from sklar.rows.encode.text import text_of
+from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Labels
 
 Numbers = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
@@ -37,12 +38,19 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
         return _numbers(names, kind, other)
 
     def encode(array: Any) -> Codes:
-        found = integers_of(array) or floats_of(array)
+        found = None if _is_uint64(array) else integers_of(array) or floats_of(array)
         if found is None:
             return codes_of_words(text_of(array), words, other, missing)
         return _matched(*found, numbers(str(array.type)), other, missing)
 
     return encode
+
+
+def _is_uint64(array: Any) -> bool:
+    """Whether an array may hold integers beyond int64, which are then matched by their text."""
+    import pyarrow as pa
+
+    return not isinstance(array, Text) and pa.types.is_uint64(array.type)
 
 
 def _names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[str, int]:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from sklar.rows.encode.arrays import Codes, Encoder
 from sklar.rows.encode.integer import unit_range
 from sklar.rows.encode.real import missing_code
-from sklar.rows.encode.text import Text, strings_of, text_of, valid_of
+from sklar.rows.encode.spelling import valid_of
+from sklar.rows.encode.text import Text, strings_of, text_of
 from sklar.schema import Datetime
 from sklar.schema.ticks import EPOCH, RESOLUTIONS
 
@@ -32,9 +33,10 @@ def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     place = (search.starts, search.first, search.low, search.inverse)
     missing = missing_code(column)
     read = None if column.format is None else _reader(column.format, null_values)
+    nulls = _null_micros(column.format, null_values)
 
     def encode(array: Any) -> Codes:
-        moments = _typed_ticks(array, tick_micros)
+        moments = _typed_ticks(array, tick_micros, nulls)
         if moments is None:
             micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values)
             moments = micros // tick_micros, valid
@@ -48,7 +50,19 @@ def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     return encode
 
 
-def _typed_ticks(array: Any, tick_micros: int) -> Moments | None:
+def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:
+    """The moments among the texts that stand for null, for values that come as dates rather than text."""
+    import pyarrow as pa
+
+    if form is not None:
+        moments = [_read_moment(text.encode("utf-8", "replace"), form) for text in null_values]
+        return tuple(moment for moment in moments if moment is not None)
+    texts = [text.encode("utf-8", "replace").decode() for text in null_values]
+    micros, fine = _iso_micros(pa.array(texts, type=pa.large_string()), ())
+    return tuple(micros[fine].tolist())
+
+
+def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> Moments | None:
     """Ticks of an Arrow array of dates or timestamps; None for any other."""
     import pyarrow as pa
 
@@ -63,8 +77,12 @@ def _typed_ticks(array: Any, tick_micros: int) -> Moments | None:
         nanos, raw = UNIT_NANOS[array.type.unit], array.cast(pa.int64())
     else:
         return None
-    valid = valid_of(raw)
-    return _rescaled(raw.fill_null(0).to_numpy(zero_copy_only=False), nanos, tick_micros * 1000), valid
+    valid, values = valid_of(raw), raw.fill_null(0).to_numpy(zero_copy_only=False)
+    if null_micros:
+        listed = [micros * 1000 // nanos for micros in null_micros if micros * 1000 % nanos == 0]
+        listed = [number for number in listed if abs(number) < 2**63]
+        valid = valid & ~np.isin(values, np.array(listed, dtype=np.int64))
+    return _rescaled(values, nanos, tick_micros * 1000), valid
 
 
 def _rescaled(values: npt.NDArray[np.int64], unit: int, tick: int) -> npt.NDArray[np.int64]:
@@ -103,7 +121,7 @@ def _formatted_micros(array: Any, read: Reader) -> Moments:
 
 def _reader(form: str, null_values: tuple[str, ...]) -> Reader:
     """Reads one text in the given format, and remembers the last ones it has read."""
-    nulls = {text.encode() for text in null_values}
+    nulls = {text.encode("utf-8", "surrogatepass") for text in null_values}
 
     @lru_cache(maxsize=1 << 16)
     def read(text: bytes) -> int | None:

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, listed_numbers
+from sklar.rows.encode.arrays import (
+    Codes,
+    Encoder,
+    floats_of,
+    integers_of,
+    is_listed,
+    listed_numbers,
+    number_texts,
+)
 from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Real
 
@@ -15,7 +23,7 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
     from sklar.rows.kernels.cells import finder, number_cells
 
-    grid, nulls = column.grid, listed_numbers(null_values)
+    grid, nulls, null_texts = column.grid, listed_numbers(null_values), number_texts(null_values)
     search = finder(grid.starts.astype(np.float64))
     place = (search.starts, search.first, search.low, search.inverse)
     missing = missing_code(column)
@@ -23,10 +31,10 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     def encode(array: Any) -> Codes:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            return _text_cells(text_of(array, null_values), place, missing, grid)
+            return _text_cells(text_of(array, null_texts), place, missing, grid)
         values, valid = numbers
-        if nulls.size:
-            valid = valid & ~np.isin(values, nulls)
+        if nulls:
+            valid = valid & ~is_listed(array, values, nulls)
         out = np.empty(len(values), dtype=np.int32)
         number_cells(values.astype(np.float64, copy=False), valid, *place, missing, out)
         return out

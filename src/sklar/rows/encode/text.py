@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.rows.encode.spelling import spelled, valid_of
+
 LONGEST = 2**31 - 1
 """Bytes of text in one batch of one column."""
 
@@ -42,20 +44,8 @@ class Text:
         return pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(content)])
 
 
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds text or raw bytes, which are read as text."""
-    import pyarrow as pa
-
-    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
-              pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)  # fmt: skip
-    return any(check(kind) for check in checks)
-
-
 def text_of(array: Any, null_values: tuple[str, ...] = ()) -> Text:
-    """Text of any array, where texts listed in `null_values` count as null.
-
-    What Arrow cannot spell, such as nested values, is null.
-    """
+    """Text of any plain array, where texts listed in `null_values` count as null."""
     text = array if isinstance(array, Text) else _arrow_text(spelled(array))
     return replace(text, valid=text.valid & ~_is_listed(text, null_values)) if null_values else text
 
@@ -68,25 +58,6 @@ def strings_of(array: Any) -> Any:
         return array.to_arrow()
     strings = spelled(array)
     return strings if pa.types.is_string(strings.type) else _large_strings(strings)
-
-
-def valid_of(array: Any) -> npt.NDArray[np.bool_]:
-    """Which entries of an Arrow array are not null."""
-    if array.null_count == 0:
-        return np.ones(len(array), dtype=bool)
-    return array.is_valid().to_numpy(zero_copy_only=False)
-
-
-def spelled(array: Any) -> Any:
-    """An Arrow array as strings or bytes; all null where Arrow has no text for its type, as for nested values."""
-    import pyarrow as pa
-
-    if is_text(array.type):
-        return array
-    try:
-        return array.cast(pa.large_string())
-    except pa.ArrowException:
-        return pa.nulls(len(array), pa.large_string())
 
 
 def _arrow_text(array: Any) -> Text:

@@ -24,7 +24,7 @@ def text_buckets(data, begins, ends, valid, longest, mask, out):
 
 @njit(nogil=True, cache=True)
 def tally_buckets(buckets, counts):
-    """Add 1 to the bucket of each row that has one."""
+    """Add 1 to the bucket of each row that has one; a bucket that is full stays full, and never begins anew."""
     for i in range(len(buckets)):
-        if buckets[i] >= 0:
-            counts[buckets[i]] += 1
+        if buckets[i] >= 0 and counts[buckets[i]] != np.uint32(0xFFFFFFFF):
+            counts[buckets[i]] += np.uint32(1)

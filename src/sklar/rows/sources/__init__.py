@@ -40,6 +40,10 @@ OBJECTS: dict[tuple[str, str], Callable[[Any, ReadOptions], Source]] = {
     ("pyarrow", "Table"): ArrowTable,
     ("pyarrow", "RecordBatch"): ArrowTable,
     ("pyarrow", "Dataset"): ArrowDataset,
+    ("narwhals", "DataFrame"): NarwhalsFrame,
+    ("narwhals", "LazyFrame"): NarwhalsFrame,
+    ("modin", "DataFrame"): NarwhalsFrame,
+    ("cudf", "DataFrame"): NarwhalsFrame,
     ("duckdb", "DuckDBPyRelation"): RepeatableStream,
     ("_duckdb", "DuckDBPyRelation"): RepeatableStream,
 }
@@ -54,6 +58,7 @@ def open_source(
     encoding: str | None = None,
     null_values: Sequence[str] | None = None,
     sql: str | None = None,
+    rows_are_rows: bool = False,
     progress: Progress | None = None,
 ) -> Source:
     """Open rows for any number of passes, and check that all modelled columns of the schema are there.
@@ -66,15 +71,17 @@ def open_source(
         encoding: Of a text file; UTF-8, or what a byte-order mark says, by default.
         null_values: Texts that stand for null, besides the empty one; a listed label is never null.
         sql: A DuckDB SELECT whose result is the table; `data` may be None, or is the table `data` in it.
+        rows_are_rows: You vouch that each row of the query's result comes from one row of the table alone. Without it
+            a query may only choose and compute columns and leave out rows, each row by itself.
         progress: Told the fraction of each pass that is done.
     """
     if isinstance(null_values, str) or not all(isinstance(text, str) for text in null_values or ()):
         raise SourceError("null_values must be a list of texts")
     options = ReadOptions(
         schema=schema, delimiter=delimiter, encoding=encoding, null_values=tuple(null_values or ()), sql=sql,
-        progress=progress,
+        rows_are_rows=rows_are_rows, progress=progress,
     )  # fmt: skip
-    source = SqlQuery(data, options) if sql is not None else _open(data, options)
+    source = SqlQuery(data, options, _open) if sql is not None else _open(data, options)
     require_columns(schema, source.column_names, source.what)
     return source
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sklar.rows.shield import shielded
+from sklar.rows.sources.query import require_typed_relation
 from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
 
 
@@ -62,6 +63,7 @@ class RepeatableStream(Source):
 
     def __init__(self, stream: Any, options: ReadOptions):
         super().__init__(options.progress)
+        require_typed_relation(stream)
         self._stream = stream
         self._names = tuple(_reader_of(stream).schema.names)
 

@@ -1,12 +1,22 @@
-"""Data frames in memory, converted column by column and batch by batch; mixed Python objects become text."""
+"""Data frames in memory, converted column by column and batch by batch.
+
+Columns with a type of their own keep it. Whatever holds Python objects is read value by value: Arrow would guess one
+type for a whole batch, and one odd cell would change how all others are read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from sklar.errors import SourceError
+from sklar.rows.sources.objects import TIMESTAMP_UNITS, object_array
 from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+
+MASKED = frozenset({"boolean", "Float32", "Float64", *(f"{u}Int{bits}" for u in ("", "U") for bits in (8, 16, 32, 64))})
+"""Types of pandas that hold numbers and a mask."""
 
 
 class PandasFrame(Source):
@@ -34,12 +44,12 @@ class PandasFrame(Source):
         place = {name: at for at, name in enumerate(self._names)}
         places = [place[name] for name in columns]
         rows = len(self._frame)
-        for start in range(0, rows, BATCH_ROWS):
+        for start in range(0, max(rows, 1), BATCH_ROWS):
             part = slice(start, min(start + BATCH_ROWS, rows))
             arrays = [_from_pandas(self._frame.iloc[part, at]) for at in places]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
             if self._progress:
-                self._progress(part.stop / rows)
+                self._progress(part.stop / max(rows, 1))
 
 
 class PolarsFrame(Source):
@@ -88,8 +98,8 @@ class NarwhalsFrame(Source):
         super().__init__()
         import narwhals as nw
 
-        native = nw.from_native(frame)
-        self._frame = native
+        native = nw.from_native(frame, pass_through=isinstance(frame, nw.DataFrame | nw.LazyFrame))
+        self._frame, self._options = native, options
         self._names = tuple(native.collect_schema().names())
 
     @property
@@ -100,8 +110,11 @@ class NarwhalsFrame(Source):
         import narwhals as nw
 
         chosen = self._frame.select(*columns)
-        table = (chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).to_arrow()
-        yield from table.to_batches(max_chunksize=BATCH_ROWS)
+        frame = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+        if frame.implementation.is_pandas_like():  # may hold Python objects, whose types narwhals would guess
+            yield from PandasFrame(frame.to_pandas(), self._options).scan(columns)
+        else:
+            yield from frame.to_arrow().to_batches(max_chunksize=BATCH_ROWS)
 
 
 class ColumnMapping(Source):
@@ -123,53 +136,82 @@ class ColumnMapping(Source):
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for start in range(0, len(self._columns[columns[0]]), BATCH_ROWS):
+        for start in range(0, max(len(self._columns[columns[0]]), 1), BATCH_ROWS):
             parts = [self._columns[name][start : start + BATCH_ROWS] for name in columns]
-            yield pa.RecordBatch.from_arrays([_from_objects(part) for part in parts], names=list(columns))
+            yield pa.RecordBatch.from_arrays([_from_values(part) for part in parts], names=list(columns))
 
 
 def _from_pandas(series: Any) -> Any:
+    """A column of pandas; by its type alone it is known whether its values have one."""
+    import pandas as pd
     import pyarrow as pa
 
-    try:
-        array = pa.Array.from_pandas(series)
-    except Exception:  # pandas and Arrow differ in which types they cannot turn into each other
-        return _as_text(series.astype(object).where(series.notna(), None).tolist())
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    kind = series.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return _from_categories(series)
+    if isinstance(kind, np.dtype):
+        return _from_numpy(series.to_numpy())
+    typed = isinstance(kind, pd.ArrowDtype | pd.DatetimeTZDtype) or str(kind) in MASKED
+    if not typed and not (isinstance(kind, pd.StringDtype) and kind.storage.startswith("pyarrow")):
+        return object_array(series.tolist())
+    return _one_array(pa.Array.from_pandas(series))
+
+
+def _from_categories(series: Any) -> Any:
+    """Categories are converted once; those without one type are read row by row."""
+    import pandas as pd
+    import pyarrow as pa
+
+    categories = _from_pandas(pd.Series(series.cat.categories))
+    if pa.types.is_union(categories.type):
+        return object_array(series.astype(object).tolist())
+    codes = series.cat.codes.to_numpy().astype(np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories)
 
 
 def _from_polars(series: Any) -> Any:
-    try:
-        return series.to_arrow()
-    except Exception:  # columns of Python objects
-        return _as_text(series.to_list())
+    import polars as pl
+
+    if series.dtype == pl.Object:
+        return object_array(series.to_list())
+    if str(series.dtype) in ("Int128", "UInt128"):  # Arrow has no such type
+        series = series.cast(pl.String)
+    return series.to_arrow()
 
 
-def _from_objects(values: Any) -> Any:
+def _from_values(values: Any) -> Any:
+    """A column of a mapping."""
     import pyarrow as pa
 
-    try:
-        array = pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return _as_text(list(values))
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if isinstance(values, np.ndarray):
+        return _from_numpy(values)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return _one_array(values)
+    package = type(values).__module__.split(".")[0]
+    if package == "pandas":
+        import pandas as pd
+
+        return _from_pandas(pd.Series(values))
+    return _from_polars(values) if package == "polars" else object_array(list(values))
 
 
-def _as_text(values: list[Any]) -> Any:
+def _one_array(array: Any) -> Any:
     import pyarrow as pa
 
-    return pa.array([_text(value) for value in values], type=pa.large_string())
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    return pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
 
 
-def _text(value: Any) -> str | None:
-    """The usual text of a Python object; None, NaN and what has no text are null."""
-    if value is None:
-        return None
-    try:
-        if value != value:
-            return None
-        if isinstance(value, bytes):
-            return value.decode("utf-8", "replace")
-        return str(value).encode("utf-8", "replace").decode()
-    except Exception:  # an object of any class may refuse anything
-        return None
+def _from_numpy(values: Any) -> Any:
+    """Numbers and moments keep their type; everything else is read value by value."""
+    import pyarrow as pa
+
+    kind, values = values.dtype.kind, values.astype(values.dtype.newbyteorder("="), copy=False)
+    if kind in "biu" or (kind == "f" and values.dtype.itemsize <= 8):
+        return pa.array(values, from_pandas=True)
+    if kind == "M" and np.datetime_data(values.dtype) in [(unit, 1) for unit in TIMESTAMP_UNITS]:
+        return pa.array(values, from_pandas=True)
+    if kind == "m":
+        return pa.nulls(len(values))
+    return object_array(list(values) if kind in "MV" else values.tolist())

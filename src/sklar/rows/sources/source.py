@@ -29,6 +29,7 @@ class ReadOptions:
         encoding: Of text files; UTF-8, or what a byte-order mark says, by default.
         null_values: Texts that stand for null, besides the empty one.
         sql: A DuckDB query whose result is the table.
+        rows_are_rows: The custodian vouches that each row of the result comes from one row of the table alone.
         progress: Told how much of a pass is done.
     """
 
@@ -37,6 +38,7 @@ class ReadOptions:
     encoding: str | None = None
     null_values: tuple[str, ...] = ()
     sql: str | None = None
+    rows_are_rows: bool = False
     progress: Progress | None = None
 
 
@@ -84,7 +86,7 @@ class Source(ABC):
         """One pass: Arrow record batches, or column batches, with exactly these columns, in this order."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass over the given columns as Arrow record batches."""
+        """One pass over the given columns as Arrow record batches; columns of Python objects are unions."""
         import pyarrow as pa
 
         for batch in self.column_batches(columns):

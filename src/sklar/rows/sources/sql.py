@@ -1,19 +1,30 @@
-"""The result of a DuckDB query, over files, a .duckdb database or a frame, run anew for every pass."""
+"""The result of a DuckDB query, over files, a .duckdb database or a frame, run anew for every pass.
+
+DuckDB sees types that are declared, and guesses none: a text file is read as everywhere else, every cell as text, and
+so are columns of Python objects.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sklar.errors import MissingExtraError, SourceError
+from sklar.rows.encode.unions import union_texts
 from sklar.rows.shield import shielded
-from sklar.rows.sources.files import FileStamp
+from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
+from sklar.rows.sources.files import FileStamp, suffix_of
+from sklar.rows.sources.query import PARQUET, TEXTS, require_row_wise, require_typed_tables
 from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.text import TextFile
 
 FAILED = "the SQL query failed"
+DATABASES = (".duckdb", ".db", ".ddb")
 # Names in a query mean tables and files, never Python variables, and nothing is fetched from the network.
 SETTINGS: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+Opener = Callable[[Any, ReadOptions], Source]
 
 
 class SqlQuery(Source):
@@ -21,12 +32,19 @@ class SqlQuery(Source):
 
     what = "the result of the SQL query"
 
-    def __init__(self, data: Any, options: ReadOptions):
-        self._sql = options.sql or ""
-        is_path = isinstance(data, str | os.PathLike)
-        super().__init__(options.progress, [FileStamp(os.fspath(data))] if is_path else ())
-        self._connection = _connect(data)
+    def __init__(self, data: Any, options: ReadOptions, open_other: Opener):
+        self._sql, self._options = options.sql or "", replace(options, schema=None, progress=None)
+        path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
+        super().__init__(options.progress, [FileStamp(path)] if path is not None else ())
+        self._connection, self._text = _connect(path), None
         _require_select(self._connection, self._sql)
+        require_typed_tables(self._connection, self._sql, data is not None and not _is_database(path))
+        if not options.rows_are_rows:
+            require_row_wise(self._sql)
+        if path is None and data is not None:
+            self._register(_typed(data, self._options, open_other))
+        elif path is not None and not _is_database(path):
+            self._text = self._take_file(path)
         described = shielded(
             f"{FAILED}: a table, file or column it names may not exist", self._run, f"DESCRIBE {self._sql}"
         )
@@ -37,30 +55,87 @@ class SqlQuery(Source):
         return self._names
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        faults: list[SourceError] = []
+        if self._text is not None:
+            self._register(_stream(self._text, faults))
         chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-        result = shielded(FAILED, self._run, f"SELECT {chosen} FROM ({self._sql})")
-        yield from result.to_arrow_reader(BATCH_ROWS)
+        try:
+            yield from self._run(f"SELECT {chosen} FROM ({self._sql}\n)").to_arrow_reader(BATCH_ROWS)
+        except MemoryError:
+            raise
+        except Exception:  # DuckDB quotes cells, and hides what was wrong with the file it was handed
+            faults.append(SourceError(FAILED))
+        if faults:
+            raise faults[0]
+
+    def _take_file(self, path: str) -> TextFile | None:
+        """A Parquet file is DuckDB's to read; a text file is ours, for each pass anew if it is read once in a pass."""
+        if suffix_of(path) in PARQUET:
+            view = f"CREATE VIEW data AS SELECT * FROM read_parquet('{path.replace(chr(39), chr(39) * 2)}')"
+            shielded(f"DuckDB cannot read {path}", self._connection.execute, view)
+            return None
+        if suffix_of(path) not in TEXTS:
+            raise SourceError(
+                f"{path} cannot be queried: give a CSV, TSV or Parquet file, a .duckdb database or a data frame"
+            )
+        text = TextFile(path, self._options)
+        if self._options.rows_are_rows:  # such a query may read the table again and again, so it is kept whole
+            self._register(_stream(text, []).read_all())
+            return None
+        self._register(_stream(text, []).schema.empty_table())
+        return text
+
+    def _register(self, data: Any) -> None:
+        shielded("DuckDB cannot read the data handed over", self._connection.register, "data", data)
 
     def _run(self, sql: str) -> Any:
         return self._connection.sql(sql)
 
 
-def _connect(data: Any) -> Any:
+def _is_database(path: str | None) -> bool:
+    return path is not None and path.lower().endswith(DATABASES)
+
+
+def _connect(path: str | None) -> Any:
     """A connection that reads only: a database is opened read-only, and everything else is a view."""
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError("a SQL query needs DuckDB: pip install duckdb") from None
-    path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
-    if path is not None and path.lower().endswith((".duckdb", ".db", ".ddb")):
-        return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
-    connection = duckdb.connect(config=SETTINGS)
-    if path is not None:
-        view = f"CREATE VIEW data AS SELECT * FROM '{path.replace(chr(39), chr(39) * 2)}'"
-        shielded(f"DuckDB cannot read {path}", connection.execute, view)
-    elif data is not None:
-        shielded("DuckDB cannot read the data handed over", connection.register, "data", data)
-    return connection
+    if path is None or not _is_database(path):
+        return duckdb.connect(config=SETTINGS)
+    return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
+
+
+def _typed(data: Any, options: ReadOptions, open_other: Opener) -> Any:
+    """Arrow data as they are; other frames as an Arrow table, in which columns of Python objects are text."""
+    import pyarrow as pa
+
+    source = open_other(data, options)
+    if isinstance(source, ArrowTable | ArrowStream | ArrowDataset | RepeatableStream):
+        return data
+    names = list(source.column_names)
+    batches = [
+        pa.RecordBatch.from_arrays([union_texts(c) if pa.types.is_union(c.type) else c for c in batch.columns], names)
+        for batch in source.batches(names)
+    ]
+    return shielded("DuckDB cannot read the data handed over", pa.Table.from_batches, batches)
+
+
+def _stream(text: TextFile, faults: list[SourceError]) -> Any:
+    """All columns of a text file as one Arrow stream of strings; what is wrong with the file is noted in `faults`."""
+    import pyarrow as pa
+
+    names = text.column_names
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from text.batches(names)
+        except SourceError as fault:
+            faults.append(fault)
+            raise
+
+    return pa.RecordBatchReader.from_batches(pa.schema([(name, pa.string()) for name in names]), batches())
 
 
 def _require_select(connection: Any, sql: str) -> None:

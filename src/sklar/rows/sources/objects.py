@@ -1,0 +1,169 @@
+"""Python objects as Arrow: each value is taken by its own type, so that no value changes how another is read.
+
+None, NaN, NaT and NA are null. Text, bytes, truth values, floats, dates and timestamps keep their type; integers too,
+but those beyond 64 bits become their digits, as decimals do, for Arrow's decimals have one precision for all. A zoned
+time is taken in UTC. Nested values and durations are null, as they are in Arrow columns. Any other object stands for
+its text, or for null if it has none of its own.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sklar.rows.encode.spelling import EPOCH, plain_decimal
+
+MICROSECOND = datetime.timedelta(microseconds=1)
+NESTED = (list, tuple, dict, set, frozenset, memoryview, np.ndarray)
+NULL, TEXT, BYTES, BOOL, INT, DATE = "null", "large_string", "large_binary", "bool", "int64", "date32"
+NULLS = (NULL, None)
+TIMESTAMP_UNITS = ("s", "ms", "us", "ns")
+TIMES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us"}
+"""Unit of numpy to the unit it is taken in; finer ones are cut to nanoseconds."""
+Kinded = tuple[str, Any]
+"""The name of an Arrow type, and the value as that type takes it."""
+
+
+def object_array(values: Sequence[Any]) -> Any:
+    """A dense union with a child for each Arrow type that occurs."""
+    import pyarrow as pa
+
+    if set(map(type, values)) <= {str, type(None)}:  # the usual case, and the same answer without a look at each
+        kinds, taken = [TEXT] * len(values), values
+    else:
+        kinds, taken = zip(*[_kind_of(type(value))(value) for value in values], strict=True)
+    order = {kind: at for at, kind in enumerate(dict.fromkeys([*kinds, NULL]))}
+    codes = np.fromiter(map(order.__getitem__, kinds), dtype=np.int8, count=len(kinds))
+    offsets = np.empty(len(kinds), dtype=np.int32)
+    children: list[Any] = []
+    for kind, code in order.items():
+        places = np.flatnonzero(codes == code)
+        offsets[places] = np.arange(len(places))
+        children.append(_array(kind, [taken[at] for at in places.tolist()]))
+    return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), children)
+
+
+def _array(kind: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    if kind.startswith("timestamp"):
+        _, unit, *zone = kind.split()
+        return pa.array(values, type=pa.int64()).cast(pa.timestamp(unit, *zone))
+    if kind == DATE:
+        return pa.array(values, type=pa.int32()).cast(pa.date32())
+    if kind != TEXT:
+        return pa.array(values, type=pa.type_for_alias(kind))
+    try:
+        return pa.array(values, type=pa.large_string())
+    except UnicodeEncodeError:  # half a surrogate pair: it alone is replaced
+        return pa.array([str.encode(text, "utf-8", "replace").decode() for text in values], type=pa.large_string())
+
+
+@cache
+def _kind_of(kind: type) -> Callable[[Any], Kinded]:
+    """How values of exactly this type are taken."""
+    if kind in KINDS:
+        return KINDS[kind]
+    if issubclass(kind, np.generic):
+        return _of_numpy
+    if kind.__module__.startswith("pandas.") and kind.__name__ in ("NaTType", "NAType"):
+        return _null
+    if kind.__module__.startswith("pandas.") and kind.__name__ == "Timestamp":
+        return _of_pandas_timestamp
+    bare = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    if bare or issubclass(kind, (*NESTED, datetime.timedelta)):  # the bare text of an object is its address
+        return _null
+    return _of_any
+
+
+def _null(_: Any) -> Kinded:
+    return NULLS
+
+
+def _of_float(value: float) -> Kinded:
+    return NULLS if value != value else ("float64", value)
+
+
+def _of_int(value: int) -> Kinded:
+    # By way of a decimal, since Python refuses to spell integers of more than some thousands of digits.
+    return (INT, value) if -(2**63) <= value < 2**63 else (TEXT, f"{Decimal(value):f}")
+
+
+def _of_decimal(value: Decimal) -> Kinded:
+    text = plain_decimal(value)
+    return NULLS if text is None else (TEXT, text)
+
+
+def _of_datetime(value: datetime.datetime) -> Kinded:
+    try:
+        offset = value.utcoffset()
+    except Exception:  # a zone may be an object of any class
+        return NULLS
+    micros = (value.replace(tzinfo=None) - EPOCH) // MICROSECOND
+    return ("timestamp us", micros) if offset is None else ("timestamp us UTC", micros - offset // MICROSECOND)
+
+
+def _of_time(value: datetime.time) -> Kinded:
+    return ("time64[us]", value) if value.tzinfo is None else _of_any(value)
+
+
+def _of_pandas_timestamp(value: Any) -> Kinded:
+    kind, ticks = _of_datetime64(value.asm8)  # in UTC if it has a zone
+    return (kind, ticks) if kind == NULL or value.tzinfo is None else (f"{kind} UTC", ticks)
+
+
+def _of_datetime64(value: np.datetime64) -> Kinded:
+    if np.isnat(value):
+        return NULLS
+    unit, step = np.datetime_data(value.dtype)
+    known = unit if step == 1 and unit in TIMESTAMP_UNITS else TIMES.get(unit, "ns")
+    try:
+        ticks = int(value.astype(f"datetime64[{known}]").view(np.int64))
+    except OverflowError:
+        return NULLS
+    return (DATE, min(max(ticks, -(2**31)), 2**31 - 1)) if known == "D" else (f"timestamp {known}", ticks)
+
+
+def _of_numpy(value: Any) -> Kinded:
+    kind = value.dtype.kind
+    if kind == "b":
+        return BOOL, bool(value)
+    if kind in "iu":
+        return _of_int(int(value))
+    if kind == "f" and value.dtype.itemsize < 8:
+        return NULLS if value != value else (f"float{8 * value.dtype.itemsize}", value)
+    if kind == "f":
+        return _of_float(float(value))
+    if kind == "M":
+        return _of_datetime64(value)
+    if kind in "US":
+        return (TEXT, str(value)) if kind == "U" else (BYTES, bytes(value))
+    return NULLS if kind in "mV" else _of_any(value)
+
+
+def _of_any(value: Any) -> Kinded:
+    try:
+        return TEXT, str.encode(str(value), "utf-8", "replace").decode()
+    except Exception:  # an object of any class may refuse anything
+        return NULLS
+
+
+KINDS: dict[type, Callable[[Any], Kinded]] = {
+    type(None): _null,
+    str: lambda value: (TEXT, value),
+    bytes: lambda value: (BYTES, value),
+    bytearray: lambda value: (BYTES, bytes(value)),
+    bool: lambda value: (BOOL, value),
+    int: _of_int,
+    float: _of_float,
+    Decimal: _of_decimal,
+    datetime.date: lambda value: (DATE, value.toordinal() - EPOCH.toordinal()),
+    datetime.datetime: _of_datetime,
+    datetime.time: _of_time,
+}
+"""Exact type to how its values are taken."""
