@@ -15,6 +15,7 @@ from sklar.cli.options import (
     Epsilon,
     Json,
     LedgerFile,
+    NewLedger,
     NullValues,
     Rho,
     RowsPerPerson,
@@ -40,6 +41,7 @@ def command(
         bool, typer.Option("--keep-listed", help="What is stated is public: keep labels, search within bounds.")
     ] = False,
     ledger: LedgerFile = None,
+    new_ledger: NewLedger = False,
     neighbours: Annotated[
         str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
     ] = None,
@@ -69,7 +71,7 @@ def command(
     with pass_bar("reading rows") as progress:
         paid = pay(
             file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
-            reader=reader_options(delimiter, encoding, null_value, sql, progress),
+            new_ledger=new_ledger, reader=reader_options(delimiter, encoding, null_value, sql, progress),
         )  # fmt: skip
     paid.schema.write(output)
     if json:

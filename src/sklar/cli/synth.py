@@ -21,6 +21,7 @@ from sklar.cli.options import (
     MethodName,
     MethodOptions,
     NeighboursName,
+    NewLedger,
     NoGuarantee,
     NullValues,
     Rho,
@@ -61,6 +62,7 @@ def command(
         typer.Option("--report", metavar="FILE", help="Evaluate, too: HTML for the custodian, *.custodian.html."),
     ] = None,
     ledger: LedgerFile = None,
+    new_ledger: NewLedger = False,
     neighbours: NeighboursName = None,
     rows_per_person: RowsPerPerson = 1,
     target: Target = None,
@@ -94,7 +96,8 @@ def command(
     with pass_bar("reading rows", file) as passes:
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
-            neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
+            new_ledger=new_ledger, neighbours=neighbours, rows_per_person=rows_per_person, target=target,
+            no_guarantee=no_guarantee,
             reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark), options=options,
         )  # fmt: skip
     if report is not None:
