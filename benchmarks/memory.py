@@ -88,7 +88,7 @@ def fit(path: Path, method: str) -> tuple[float, float]:
 
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        sklar.fit(path, SCHEMA, method=method, epsilon=1.0, ledger=Path(folder) / "ledger")
+        sklar.fit(path, SCHEMA, method=method, epsilon=1.0, ledger=Path(folder) / "ledger", new_ledger=True)
     return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sklar.accounting.ledger import Ledger
     from sklar.errors import SklarError
     from sklar.pipeline.attack import Attack, attack
     from sklar.pipeline.auditing.audit import Audit, audit
@@ -48,6 +49,7 @@ _HOMES: dict[str, str] = {
     "Id": "sklar.schema",
     "Ignore": "sklar.schema",
     "Integer": "sklar.schema",
+    "Ledger": "sklar.accounting.ledger",
     "Model": "sklar.pipeline.fitted",
     "Never": "sklar.schema",
     "Ordinal": "sklar.schema",
@@ -76,6 +78,7 @@ __all__ = [
     "Id",
     "Ignore",
     "Integer",
+    "Ledger",
     "Model",
     "Never",
     "Ordinal",

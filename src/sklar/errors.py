@@ -84,5 +84,21 @@ class PeerError(SklarError):
         self.stopped = stopped
 
 
-class NoSignalWarning(UserWarning):
+class SklarWarning(UserWarning):
+    """Base of all deliberate warnings; the command line prints them in plain words on standard error."""
+
+
+class NoSignalWarning(SklarWarning):
     """The noise is so large that the released margins say next to nothing about the rows."""
+
+
+class NewLedgerWarning(SklarWarning):
+    """A ledger without a cap was made; what was spent on the same rows elsewhere is not in it."""
+
+
+class OtherLedgerWarning(SklarWarning):
+    """Budget for the same rows seems to be kept in a further ledger, so no single total covers them."""
+
+
+class WeakPromiseWarning(SklarWarning):
+    """Epsilon or delta is so large that the promise protects a person but little."""

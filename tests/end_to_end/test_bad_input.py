@@ -38,7 +38,7 @@ BAD = {
     "model into a folder": [*FIT[:-1], ".", "-e", "1"],
     "model into nowhere": [*FIT[:-1], "no/m.sklar", "-e", "1"],
     "model under a file": [*FIT[:-1], "people.csv/m.sklar", "-e", "1"],
-    "overspending": [*FIT, "-e", "50", "--ledger", "people.ledger"],
+    "overspending": [*FIT, "-e", "9", "--ledger", "people.ledger"],
     "ledger is no ledger": [*FIT, "-e", "1", "--ledger", "people.toml"],
     "unknown format": ["synth", *FIT[1:-1], "out.xlsx", "-e", "1"],
     "synth 0 rows": ["synth", *FIT[1:-1], "out.csv", "-e", "1", "--rows", "0"],

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,21 @@ def test_schema_check(sklar, work: Path):
     )
     faulty = sklar("schema", "check", "faulty.toml", cwd=work)
     assert faulty.code == 1 and "'a'" in faulty.err and "'b'" in faulty.err
+
+
+def test_a_ledger_answers_in_epsilon(sklar, work: Path):
+    fit = ["fit", "people.csv", "-s", "people.toml", "-m", "independent", "-O", "repair=clip", "-o", "m.sklar"]
+    fit += ["--ledger", "people.ledger"]
+    shown = sklar("ledger", "show", "people.ledger", cwd=work)
+    told = re.search(r"^Left: one more fit of epsilon up to ([\d.]+) at delta 1e-9\.$", shown.out, re.MULTILINE)
+    assert shown.code == 0 and told is not None, shown.out
+    left = json.loads(sklar("ledger", "show", "people.ledger", "--json", cwd=work).out)["left"]
+    assert left["delta"] == 1e-9 and float(told[1]) == pytest.approx(left["epsilon"], rel=0.01)
+    refused = sklar(*fit, "-e", 1.2 * left["epsilon"], cwd=work)
+    assert refused.code == 1 and refused.err.endswith(f" Left: {told[0][6:]}\n")
+    assert sklar(*fit, "-e", told[1], cwd=work).code == 0
+    pure = sklar("ledger", "show", "people.ledger", "--delta", "0", cwd=work).out
+    assert "at delta 0." in pure
 
 
 def test_ledgers(sklar, work: Path):

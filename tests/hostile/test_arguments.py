@@ -47,7 +47,7 @@ def test_unusable_deltas(delta: Any) -> None:
 @pytest.mark.parametrize("settings", [
     {"method": 5}, {"method": "nope"}, {"neighbours": "x"}, {"rows_per_person": 0}, {"rows_per_person": 1.5},
     {"rows_per_person": 10**400}, {"target": "x"}, {"seed": 1}, {"no_guarantee": True}, {"bogus": 1},
-    {"ledger": 5}, {"reader": 5}, {"reader": {"bogus": 1}},
+    {"ledger": 5}, {"new_ledger": True}, {"reader": 5}, {"reader": {"bogus": 1}},
     {"repair": None},
     {"noise": 5}, {"rho": 1.0},
 ], ids=str)  # fmt: skip
@@ -135,13 +135,15 @@ class TestLedgers:
         (tmp_path / "empty").touch()
         os.mkfifo(tmp_path / "pipe")
         for name in ("folder", "file", "empty", "pipe", "no/where", "a\0b", "n" * 300):
-            refused(lambda name=name: sklar.fit(ROWS, SCHEMA, ledger=f"{tmp_path}/{name}", **QUICK), LedgerError)
+            for asked in ({}, {"new_ledger": True}):
+                given = {**QUICK, "ledger": f"{tmp_path}/{name}", **asked}
+                refused(lambda given=given: sklar.fit(ROWS, SCHEMA, **given), LedgerError)
         assert names_in(tmp_path) == {"folder", "file", "empty", "pipe"}
 
     def test_cut_anywhere(self, tmp_path: Path) -> None:
         """A ledger that lost its end still reads, or says that it is damaged; a fit never makes it worse."""
         ledger = tmp_path / "l"
-        sklar.fit(ROWS, SCHEMA, ledger=ledger, **QUICK)
+        sklar.fit(ROWS, SCHEMA, ledger=ledger, new_ledger=True, **QUICK)
         whole = ledger.read_bytes()
         for cut in range(0, len(whole), max(len(whole) // 25, 1)):
             ledger.write_bytes(whole[:cut])
@@ -158,7 +160,7 @@ class TestLedgers:
 
     def test_any_changed_byte_is_noticed(self, tmp_path: Path) -> None:
         ledger = tmp_path / "l"
-        sklar.fit(ROWS, SCHEMA, ledger=ledger, **QUICK)
+        sklar.fit(ROWS, SCHEMA, ledger=ledger, new_ledger=True, **QUICK)
         whole = ledger.read_bytes()
         last = whole.rindex(b"\n", 0, -1)
         for place in range(0, last, max(last // 60, 1)):

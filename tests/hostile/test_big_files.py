@@ -32,7 +32,7 @@ def test_a_file_that_changes_between_passes(cached: bool, tmp_path: Path) -> Non
             os.utime(path, ns=(1, 1))
 
     reader = {"progress": changed, "cache_bytes": 0, **({"cache": tmp_path / "codes"} if cached else {})}
-    asked = {"method": "independent", "epsilon": 1.0, "ledger": ledger}
+    asked = {"method": "independent", "epsilon": 1.0, "ledger": ledger, "new_ledger": True}
     if cached:  # the codes were kept: the file is read once, and nothing can come between
         sklar.fit(path, SCHEMA, **asked, reader=reader)
         assert passes == 1 and os.listdir(tmp_path / "codes") == []

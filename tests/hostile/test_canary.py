@@ -93,7 +93,7 @@ def test_nothing_private_in_what_a_fit_writes(tmp_path: Path, method: str) -> No
         folder.mkdir()
     data, _ = planted(private)
     facts, ledger = str(private / "people.toml"), str(public / "people.ledger")
-    common = [str(data), "-s", facts, "-e", "2", "--method", method, "--ledger", ledger]
+    common = [str(data), "-s", facts, "-e", "2", "--method", method, "--ledger", ledger, "--new-ledger"]
     outputs = {"synth": public / "synthetic.csv", "fit": public / "m.sklar"}
     said = ""
     for command, output in outputs.items():

@@ -39,7 +39,7 @@ def note(self, number, digest):
     real_note(self, number, digest)
     if moment == "after release" and number == int(step): die()
 r.Recorder.charge, r.append_synced, r.FitAccount.record_release = charge, append, note
-sklar.fit(data, toml, method="independent", epsilon=1.0, ledger=ledger).save(out)
+sklar.fit(data, toml, method="independent", epsilon=1.0, ledger=ledger, new_ledger=True).save(out)
 """
 MOMENTS = ["before charge", "after charge", "half a release", "release not noted", "after release", "never"]
 

@@ -223,7 +223,7 @@ def test_formulas_are_refused_where_they_prove_nothing(method, settings, tmp_pat
     """And, but for a budget beyond the fit's own, before anything is reserved."""
     ledger = tmp_path / "people.ledger"
     with pytest.raises(SklarError):
-        fitted(people(50), method=method, rounds=0, ledger=ledger, **settings)
+        fitted(people(50), method=method, rounds=0, ledger=ledger, new_ledger=True, **settings)
     assert not ledger.exists() or all(not fit.steps for fit in read_ledger(ledger).fits)
     assert "budget" in settings or not ledger.exists()
 

@@ -137,7 +137,9 @@ def _exact_rho(epsilon: float, delta: float, unit: Unit, plan: Plan, safe: float
     """The largest rho found whose plan is within (epsilon, delta); `safe`, the zCDP amount, if none is larger.
 
     Many draws of moderate noise are nearly one Gaussian, so the search starts at the rho of the analytic Gaussian
-    mechanism and follows the secant of log delta in log rho. Only amounts that were evaluated are returned.
+    mechanism and follows the secant of log delta in log rho. Only amounts that were evaluated are returned, and none
+    above that start, though a few draws on a coarse lattice may bear more: so no fit of (epsilon, delta) reserves more
+    than one Gaussian of (epsilon, delta), and what a ledger has left can be told without knowing the plan.
     """
     start = 0.5 / analytic_gaussian_sigma(epsilon, delta) ** 2
     points: list[tuple[float, float]] = []
@@ -145,9 +147,9 @@ def _exact_rho(epsilon: float, delta: float, unit: Unit, plan: Plan, safe: float
     for _ in range(_TRIES):
         found = _plan_delta(math.exp(guess), epsilon, delta, unit, plan)
         points.append((guess, found))
-        if _AIM**2 * delta <= found <= delta:
+        if found <= delta and (guess >= math.log(start) or found >= _AIM**2 * delta):
             break
-        guess = _next_guess(points, delta)
+        guess = min(_next_guess(points, delta), math.log(start))
     return max([math.exp(log_rho) for log_rho, found in points if found <= delta] + [safe])
 
 

@@ -20,6 +20,7 @@ from sklar.cli.options import (
     MethodName,
     MethodOptions,
     NeighboursName,
+    NewLedger,
     NoGuarantee,
     NullValues,
     Rho,
@@ -51,6 +52,7 @@ def command(
     rho: Rho = None,
     method: MethodName = None,
     ledger: LedgerFile = None,
+    new_ledger: NewLedger = False,
     neighbours: NeighboursName = None,
     rows_per_person: RowsPerPerson = 1,
     target: Target = None,
@@ -83,8 +85,8 @@ def command(
     with pass_bar("reading rows", file) as passes:
         reader = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows)
         with fitting(
-            file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, neighbours=relation,
-            rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
+            file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, new_ledger=new_ledger,
+            neighbours=relation, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
             reader=reader, options=options,
         ) as model:  # fmt: skip
             model.save(output)  # inside: if it fails, the fit can be resumed and costs nothing again

@@ -12,7 +12,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from sklar.errors import NoSignalWarning, SchemaError, SklarError
+from sklar.errors import SchemaError, SklarError, SklarWarning
 
 REFUSED = 1
 """Bad input, or something was refused. 2 is a usage error, told by the parser."""
@@ -31,7 +31,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                warnings.simplefilter("always", NoSignalWarning)
+                warnings.simplefilter("always", SklarWarning)
                 warnings.showwarning = _show_warning
                 return command(*args, **kwargs)
         except (typer.Exit, typer.BadParameter):
@@ -53,7 +53,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
     """Our own warnings in plain words; those of libraries could quote a cell and are not shown."""
-    if issubclass(category, NoSignalWarning):
+    if issubclass(category, SklarWarning):
         typer.echo(f"Warning: {message}", err=True)
 
 

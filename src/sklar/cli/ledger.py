@@ -53,8 +53,16 @@ def create(
 
 @app.command("show")
 @guarded
-def show_ledger(ledger: LedgerPath, json: Json = False) -> None:
+def show_ledger(
+    ledger: LedgerPath,
+    delta: Annotated[
+        float | None, typer.Option("--delta", help="Tell what is left for a fit of this delta; default: 1e-9.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Show what was spent and what is left.
+
+    What is left is told as the largest epsilon that one more fit may have.
 
     \b
     Example:
@@ -62,7 +70,8 @@ def show_ledger(ledger: LedgerPath, json: Json = False) -> None:
     """
     from sklar.accounting.ledger import read_ledger
 
-    facts = _facts(read_ledger(ledger))
+    view = read_ledger(ledger)
+    facts = _facts(view, delta)
     if json:
         show.as_json(facts)
         return
@@ -81,7 +90,7 @@ def show_ledger(ledger: LedgerPath, json: Json = False) -> None:
         f"at delta {show.number(total['delta'])} (rho {show.number(total['rho'])})."
     )
     if facts["left"] is not None:
-        show.line(f"Left: {facts['left']['measure']} {show.number(facts['left']['amount'])}.")
+        show.line(f"Left: {view.describe_left(delta)}.")
 
 
 @app.command("verify")
@@ -113,10 +122,11 @@ def verify(
         show.line("Its end was cut short while being written; that line was never acted upon and will be dropped.")
 
 
-def _facts(view: LedgerView) -> dict[str, Any]:
-    from sklar.accounting.ledger import fit_total
+def _facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:
+    from sklar.accounting.ledger import common_delta, fit_total
 
     total, left, cap = view.totals(), view.left, view.header.cap
+    at = common_delta(view.header, view.fits) if delta is None else delta
     return {
         "name": view.header.name,
         "created": view.header.created,
@@ -124,9 +134,13 @@ def _facts(view: LedgerView) -> dict[str, Any]:
         "cap": None if cap is None else {"epsilon": cap.epsilon, "delta": cap.delta},
         "fits": [{**_fit(fit), **_amounts(fit_total(fit)), "state": _state(view, fit)} for fit in view.fits],
         "total": _amounts(total),
-        "left": None if left is None else {"measure": left[0], "amount": left[1]},
+        "left": None if left is None else _left(view, at, left),
         "head": view.head,
     }
+
+
+def _left(view: LedgerView, delta: float, left: tuple[str, float]) -> dict[str, Any]:
+    return {"epsilon": view.left_epsilon(delta), "delta": delta, "measure": left[0], "amount": left[1]}
 
 
 def _fit(fit: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ Delta = Annotated[
 Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP, instead of epsilon.")]
 MethodName = Annotated[str | None, typer.Option("--method", "-m", help="See `sklar methods`.")]
 LedgerFile = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="Default: next to the data.")]
+NewLedger = Annotated[bool, typer.Option("--new-ledger", help="Make the ledger of --ledger, without a cap.")]
 NeighboursName = Annotated[
     str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the method.")
 ]
@@ -56,8 +57,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 STANDARD_OUTPUT = "-"
 NOT_OF_METHODS = frozenset(
     {
-        "data", "schema", "method", "epsilon", "delta", "rho", "ledger", "neighbours", "rows_per_person", "target",
-        "no_guarantee", "resume", "reader", "seed",
+        "data", "schema", "method", "epsilon", "delta", "rho", "ledger", "new_ledger", "neighbours", "rows_per_person",
+        "target", "no_guarantee", "resume", "reader", "seed",
     }
 )  # fmt: skip
 """What a fit takes besides the options of its method."""

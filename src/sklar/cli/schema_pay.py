@@ -15,6 +15,7 @@ from sklar.cli.options import (
     Epsilon,
     Json,
     LedgerFile,
+    NewLedger,
     NullValues,
     Rho,
     RowsAreRows,
@@ -41,6 +42,7 @@ def command(
         bool, typer.Option("--keep-listed", help="What is stated is public: keep labels, search within bounds.")
     ] = False,
     ledger: LedgerFile = None,
+    new_ledger: NewLedger = False,
     neighbours: Annotated[
         str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
     ] = None,
@@ -72,6 +74,7 @@ def command(
     with pass_bar("reading rows") as progress:
         paid = pay(
             file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
+            new_ledger=new_ledger,
             reader=reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows),
         )  # fmt: skip
     paid.schema.write(output)

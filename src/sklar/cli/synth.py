@@ -21,6 +21,7 @@ from sklar.cli.options import (
     MethodName,
     MethodOptions,
     NeighboursName,
+    NewLedger,
     NoGuarantee,
     NullValues,
     Rho,
@@ -62,6 +63,7 @@ def command(
         typer.Option("--report", metavar="FILE", help="Evaluate, too: HTML for the custodian, *.custodian.html."),
     ] = None,
     ledger: LedgerFile = None,
+    new_ledger: NewLedger = False,
     neighbours: NeighboursName = None,
     rows_per_person: RowsPerPerson = 1,
     target: Target = None,
@@ -96,8 +98,11 @@ def command(
     with pass_bar("reading rows", file) as passes:
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
-            neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows), options=options,
+            new_ledger=new_ledger, neighbours=neighbours, rows_per_person=rows_per_person, target=target,
+            no_guarantee=no_guarantee, options=options,
+            reader=reader_options(
+                delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows
+            ),
         )  # fmt: skip
     if report is not None:
         reader = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)

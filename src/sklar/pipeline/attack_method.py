@@ -41,14 +41,14 @@ class MethodGenerator:
         """Fit, as a user would."""
         import warnings
 
-        from sklar.errors import NoSignalWarning
+        from sklar.errors import SklarWarning
         from sklar.pipeline.fit import fit
 
         settings: dict[str, Any] = {**self.settings}
         if settings["method"] not in METHODS:  # a private fit takes no seed
             settings["seed"] = seed
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoSignalWarning)
+            warnings.simplefilter("ignore", SklarWarning)
             return FittedMethod(fit(table, self.schema, **settings))
 
 

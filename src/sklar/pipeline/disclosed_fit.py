@@ -44,6 +44,7 @@ def fit_disclosed(
     epsilon: float | None = None,
     rho: float | None = None,
     ledger: object = None,
+    new_ledger: object = None,
     neighbours: object = None,
     target: str | None = None,
     seed: int | None = None,
@@ -62,6 +63,7 @@ def fit_disclosed(
         epsilon: Only for methods that have an epsilon of their own, which is no guarantee.
         rho: Refused, like `ledger` and `neighbours`: there is no budget to spend.
         ledger: Refused.
+        new_ledger: Refused.
         neighbours: Refused.
         target: The response, for methods that have one.
         seed: Seed of the fit, for methods with random steps.
@@ -71,7 +73,7 @@ def fit_disclosed(
     from sklar.disclosed.metrics.reading import read_table
 
     _require_said(method, no_guarantee)
-    _refuse_budget(method, rho=rho, ledger=ledger, neighbours=neighbours)
+    _refuse_budget(method, rho=rho, ledger=ledger, new_ledger=new_ledger, neighbours=neighbours)
     _refuse_scale(method, reader or {})
     settings = method.read_options({**(options or {}), **_own_options(method, epsilon, target)})
     method.check(schema, settings)

@@ -5,30 +5,30 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import secrets
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import Any, cast
 
 import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
-from sklar.accounting.ledger import Ledger, ensure_ledger, memory_ledger, open_ledger
+from sklar.accounting.ledger import Ledger
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts_digits import with_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
+from sklar.pipeline.book import open_book, warn_of_ledgers
 from sklar.pipeline.claims import make_claim
 from sklar.pipeline.disclosed_fit import find_disclosed, fit_disclosed
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.modelfile import Stored
 from sklar.pipeline.paid import OpenWall, Paid, paid_first
 from sklar.pipeline.prices import require_addable, with_own_price
+from sklar.pipeline.promise import warn_of_large_delta, warn_of_large_epsilon
 from sklar.pipeline.signal import warn_of_weak_margins
 from sklar.private.session import Reservation, Session, open_session
 from sklar.release.record import record_line
@@ -58,6 +58,7 @@ def fit(
     *,
     rho: float | None = None,
     no_guarantee: bool = False,
+    new_ledger: bool = False,
     resume: bool = True,
     reader: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -73,12 +74,14 @@ def fit(
         method: A name from `sklar methods`; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
         delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
-        ledger: The ledger file to charge. By default FILE.ledger beside a file, and none beyond this fit for frames.
+        ledger: The ledger file to charge, which must exist. By default FILE.ledger beside a file (made without a cap if
+            need be, with a warning), and none beyond this fit for frames.
         neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
         rows_per_person: The most rows any one person has in the table.
         target: A column that users will predict (public knowledge); some methods move budget to it.
         rho: A zCDP budget instead of epsilon.
         no_guarantee: Must be True for methods that promise nothing, and only for those.
+        new_ledger: Make the named ledger, without a cap, if it does not exist.
         resume: Take up an unfinished fit of the same settings, if the ledger has one.
         reader: How to read the source: delimiter, encoding, null_values, sql, rows_are_rows (you vouch that each row of
             the query's result comes from one row of the table alone), progress (called with 0.0 when a pass
@@ -92,8 +95,8 @@ def fit(
     """
     with fitting(
         data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
-        rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, resume=resume,
-        reader=reader, seed=seed, pay_share=pay_share, options=options,
+        rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee,
+        new_ledger=new_ledger, resume=resume, reader=reader, seed=seed, pay_share=pay_share, options=options,
     ) as model:  # fmt: skip
         return model
 
@@ -112,6 +115,7 @@ def fitting(
     target: str | None = None,
     rho: float | None = None,
     no_guarantee: bool = False,
+    new_ledger: bool = False,
     resume: bool = True,
     reader: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -128,7 +132,8 @@ def fitting(
     if disclosed is not None:
         yield fit_disclosed(
             data, facts, disclosed, no_guarantee=no_guarantee, epsilon=epsilon, rho=rho, ledger=ledger,
-            neighbours=neighbours, target=target, seed=seed, reader=reader, options=options,
+            new_ledger=new_ledger or None, neighbours=neighbours, target=target, seed=seed, reader=reader,
+            options=options,
         )  # fmt: skip
         return
     _refuse_what_voids(seed, no_guarantee)
@@ -138,7 +143,8 @@ def fitting(
     budget = _budget(epsilon, rho, delta, chosen)
     chosen.settle(settings, budget)  # refuses what does not fit before anything is paid
     facts.require_confirmed()
-    book = open_book(data, ledger, neighbours or chosen.neighbours)
+    warn_of_large_epsilon(budget)
+    book = open_book(data, ledger, neighbours or chosen.neighbours, new_ledger=new_ledger)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
     chosen.require_relation(unit.neighbours)
     require_addable(facts.prices, unit, book)
@@ -147,9 +153,11 @@ def fitting(
         settings = chosen.settle(settings, paid.rest)
         reservation = _reservation(paid.schema, chosen, settings, paid.rest, unit)
         with open_session(data, paid.schema, book, reservation, resume=resume, reader=reader or {}) as session:
+            warn_of_ledgers(data, book, (*paid.records, session.record))
             model = chosen.fit(session.door, settings, generator(session.record.seed))
             warn_of_weak_margins(session.recorded)
             records = (*paid.records, session.record)
+            warn_of_large_delta(budget, model.rows_estimate)
             found = with_found_digits(paid.schema, model.margins)
             found = with_own_price(found, paid.schema, records, budget, book)
             yield Model(
@@ -225,35 +233,6 @@ def _budget(epsilon: float | None, rho: float | None, delta: float, method: Meth
     if budget.pure and method.needs_delta:
         raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9; with delta = 0 use 'independent'")
     return budget
-
-
-def open_book(data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours) -> Ledger:
-    """The named ledger, which must exist unless its name is the default one; else one beside the file, or in memory."""
-    named = isinstance(data, str | PathLike)
-    remote = named and ledger is not None and "://" in str(data)  # only a cluster can see it
-    path = _path_of(data) if named and not remote else None
-    if ledger is None and path is None:
-        return memory_ledger(neighbours=neighbours)
-    if ledger is None and path is not None:
-        beside = path.with_name(path.name + ".ledger")
-        return ensure_ledger(beside, name=_dataset_name(path.name), neighbours=neighbours)
-    assert ledger is not None
-    if not os.path.exists(ledger):
-        return ensure_ledger(ledger, name=_dataset_name(Path(ledger).stem), neighbours=neighbours)
-    return open_ledger(ledger)
-
-
-def _path_of(data: str | PathLike[str]) -> Path:
-    """The file or folder of the rows, by a path that ends in its name (`.` does not)."""
-    path = Path(os.path.abspath(data))
-    if not os.fspath(data) or not path.name or not path.exists():
-        raise UsageError(f"there is no file '{os.fspath(data)}'")
-    return path
-
-
-def _dataset_name(name: str) -> str:
-    """A file's name as the name of a ledger's dataset, which is short and printable."""
-    return "".join(char if char.isprintable() else "?" for char in name)[:200]
 
 
 def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> Reservation:

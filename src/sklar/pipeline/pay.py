@@ -13,8 +13,10 @@ from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts import measured_columns, settled
 from sklar.methods.facts_marks import labels_to_pay, must_pay, require_payable
-from sklar.pipeline.fit import open_book, open_wall
+from sklar.pipeline.book import open_book, warn_of_ledgers
+from sklar.pipeline.fit import open_wall
 from sklar.pipeline.paid import measured, set_aside
+from sklar.pipeline.promise import warn_of_large_epsilon
 from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-10
@@ -56,6 +58,7 @@ def pay(
     *,
     rho: float | None = None,
     keep_listed: bool = False,
+    new_ledger: bool = False,
     resume: bool = True,
     reader: Mapping[str, Any] | None = None,
 ) -> Payment:
@@ -69,7 +72,7 @@ def pay(
         schema: A schema with marks, or the path of one.
         epsilon: What the facts may cost. It has no default.
         delta: As in `fit`; labels cannot be found with 0.
-        ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `resume` and `reader`.
+        ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `new_ledger`, `resume` and `reader`.
         keep_listed: What is stated is public: labels stay, and bounds are searched within the stated ones.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
@@ -85,11 +88,12 @@ def pay(
         free = settled(facts, facts)
         return Payment(schema=free.schema, notes=free.notes, epsilon=0.0, delta=0.0, rho=0.0, ledger=None)
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
-    book = open_book(data, ledger, neighbours or "add-remove")
+    warn_of_large_epsilon(budget)
+    book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
     wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
     with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
-        pass
+        warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)
     return Payment(

@@ -8,6 +8,7 @@ before the act it allows. Nothing is ever refunded. What is proved, and how, is 
 from __future__ import annotations
 
 from sklar.accounting.ledger.account import FitAccount, Ledger
+from sklar.accounting.ledger.left import common_delta
 from sklar.accounting.ledger.open import create_ledger, ensure_ledger, memory_ledger, open_ledger
 from sklar.accounting.ledger.reading import LedgerView, read_ledger, verify_ledger
 from sklar.accounting.ledger.records import FitRecord, StepRecord
@@ -20,6 +21,7 @@ __all__ = [
     "LedgerTotals",
     "LedgerView",
     "StepRecord",
+    "common_delta",
     "create_ledger",
     "ensure_ledger",
     "fit_total",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,19 +15,51 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.events import Event, PlannedEvent
 from sklar.accounting.ledger.book import Book
 from sklar.accounting.ledger.entries import budget_to_json, events_to_json
+from sklar.accounting.ledger.file import FileJournal, real_path, write_new_file
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant, plan_left
+from sklar.accounting.ledger.heading import new_header, utc_today
 from sklar.accounting.ledger.journal import Decide, Journal
+from sklar.accounting.ledger.left import COMMON_DELTA, describe_left, left_epsilon
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
-from sklar.accounting.unit import Unit
-from sklar.errors import LedgerError
+from sklar.accounting.unit import Neighbours, Unit
+from sklar.errors import LedgerError, OverspendError
 
 
 class Ledger:
-    """A ledger open for writing. Get one from `create_ledger`, `open_ledger`, `ensure_ledger` or `memory_ledger`."""
+    """A ledger open for writing. Get one from `Ledger.create` or `Ledger.open`."""
 
     def __init__(self, journal: Journal):
         self._journal = journal
+
+    @classmethod
+    def create(
+        cls,
+        path: str | PathLike[str],
+        name: str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        neighbours: Neighbours = "add-remove",
+        set_aside: float | None = None,
+    ) -> Ledger:
+        """Make a new ledger file for one dataset.
+
+        Args:
+            path: Where; must not exist.
+            name: What the custodian calls the dataset. Never derive it from the rows.
+            epsilon: Cap on the total privacy loss of all fits; None for no cap.
+            delta: The delta of the cap; 0 admits pure fits only. Needed with epsilon.
+            neighbours: The one neighbour relation of this ledger.
+            set_aside: The part of the cap's delta that is kept for finding labels, at any time. By default it is what
+                the first fit needs for that, often nothing.
+        """
+        write_new_file(Path(path), new_header(name, epsilon, delta, neighbours, set_aside))
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Ledger:
+        """Open an existing ledger file for writing, after verifying all of it."""
+        return cls(FileJournal(real_path(path)))
 
     @property
     def path(self) -> Path | None:
@@ -43,6 +75,10 @@ class Ledger:
     def fits(self) -> tuple[FitRecord, ...]:
         """All fits up to now, in order of their reservation."""
         return tuple(self._journal.look().fits.values())
+
+    def left(self, delta: float = COMMON_DELTA) -> float:
+        """The largest epsilon that one more fit at this delta may have, whatever its method; infinite without a cap."""
+        return left_epsilon(self.header, self.fits, delta)
 
     def reserve(
         self,
@@ -72,7 +108,7 @@ class Ledger:
         """
         record = FitRecord(
             id=secrets.token_hex(8),
-            opened=utc_now(),
+            opened=utc_today(),
             method=str(method),
             budget=budget,
             allowance=allowance,
@@ -154,7 +190,7 @@ class FitAccount:
             pending = book.open_fit(self.id).pending
             if pending is None or pending.number != step:
                 raise LedgerError(f"step {step} of fit {self.id} is not waiting for a release.")
-            return {"type": "release", "time": utc_now(), "fit": self.id, "step": step, "digest": digest}
+            return {"type": "release", "time": utc_today(), "fit": self.id, "step": step, "digest": digest}
 
         self._append(entry)
 
@@ -163,7 +199,7 @@ class FitAccount:
 
         def entry(book: Book) -> dict[str, Any]:
             book.open_fit(self.id)
-            return {"type": "close", "time": utc_now(), "fit": self.id}
+            return {"type": "close", "time": utc_today(), "fit": self.id}
 
         self._append(entry)
         self.leave()
@@ -188,7 +224,7 @@ class FitAccount:
             check_charge(fit, step)
         return {
             "type": "charge",
-            "time": utc_now(),
+            "time": utc_today(),
             "fit": self.id,
             "step": step.number,
             "label": str(label),
@@ -202,13 +238,15 @@ class FitAccount:
         return self._journal.append(entry)
 
 
-def utc_now() -> str:
-    """The time, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def _admitted(book: Book, record: FitRecord) -> dict[str, Any]:
-    check_reservation(book.header, tuple(book.fits.values()), record)
+    fits = tuple(book.fits.values())
+    try:
+        check_reservation(book.header, fits, record)
+    except OverspendError as refusal:
+        if record.reserved_delta:  # the number below is for fits that find no labels
+            raise
+        left = describe_left(book.header, fits, record.budget.delta)
+        raise OverspendError(f"{refusal} Left: {left}.") from None
     return {
         "type": "open",
         "time": record.opened,

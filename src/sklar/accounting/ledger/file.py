@@ -130,6 +130,14 @@ class FileJournal:
             raise _unusable(self.path, error) from None
 
 
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """The path without links: side files lie beside the ledger itself, whatever name it is called by."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:
+        raise _unusable(Path(path), error) from None
+
+
 def open_ledger_file(path: Path, *, writable: bool) -> int:
     """Open an existing ledger; only regular files are accepted (a pipe would block, a device swallow entries)."""
     try:

@@ -20,7 +20,8 @@ exists, fix it:
 
 * `pure`: the cap has delta 0 or the first fit is pure. Epsilons are added; only pure fits are admitted.
 * `full`: the first fit rests on exact composition or squared shifts, its amount is more than the cap's rho, and it is
-  exactly within the cap's (epsilon, delta). It is covered alone and nothing more is admitted.
+  exactly within the cap's (epsilon, delta). It is covered alone and nothing more is admitted. So it is not used where
+  the custodian set a part of delta aside for later.
 * `zcdp`: all other cases. Rhos are added and kept within the rho of the cap. A pure fit of epsilon counts
   epsilon tanh(epsilon / 2), an upper bound on the sum of its events' rhos since tanh grows.
 
@@ -101,17 +102,20 @@ def within(plan: Sequence[PlannedEvent], epsilon: float, delta: float) -> bool:
     return why_not_exact(plan, delta) is None and exact_delta(pair_of(plan), epsilon) <= delta
 
 
-def regime(cap: Budget, first: FitRecord) -> Regime:
-    """Which filter holds for a ledger with this cap, by its first fit."""
+def regime(header: Header, first: FitRecord) -> Regime:
+    """Which filter holds for a ledger with a cap, by its first fit."""
+    cap = header.cap
+    assert cap is not None
     if cap.pure or first.pure:
         return "pure"
     over = exceeds(first.allowance.amount, _rho(cap))
-    return "full" if first.accountant in ("exact", "gaussian") and over else "zcdp"
+    alone = first.accountant in ("exact", "gaussian") and header.set_aside is None
+    return "full" if alone and over else "zcdp"
 
 
 def set_aside(header: Header, first: FitRecord | None) -> float:
     """The part of the cap's delta that discoveries may use: as the ledger was made, or as its first fit needs."""
-    if header.cap is None or (first is not None and regime(header.cap, first) != "zcdp"):
+    if header.cap is None or (first is not None and regime(header, first) != "zcdp"):
         return 0.0
     if header.set_aside is not None:
         return header.set_aside
@@ -126,7 +130,7 @@ def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, flo
     if cap.pure or (fits and fits[0].pure):
         assert cap.epsilon is not None
         return "epsilon", max(0.0, cap.epsilon - fsum(fit.reserved_epsilon for fit in fits))
-    full = bool(fits) and regime(cap, fits[0]) == "full"
+    full = bool(fits) and regime(header, fits[0]) == "full"
     allowed = _rho(cap, set_aside(header, fits[0] if fits else None))
     return "rho", 0.0 if full else max(0.0, allowed - fsum(fit.reserved_rho for fit in fits))
 
@@ -136,7 +140,7 @@ def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord)
     _check_unit(header, fits, new)
     if header.cap is None:
         return
-    rule = regime(header.cap, fits[0] if fits else new)
+    rule = regime(header, fits[0] if fits else new)
     if rule == "full":
         _check_full(header.cap, fits, new)
     elif rule == "pure":
@@ -173,7 +177,7 @@ def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step
         raise OverspendError(f"the step {step.label!r} costs more than the step {lost.label!r} it measures again.")
     if header.cap is None:
         return
-    rule = regime(header.cap, fits[0])
+    rule = regime(header, fits[0])
     if rule == "full":
         raise OverspendError(f"the cap of ledger {header.name!r} leaves nothing to measure a lost step again.")
     if rule == "pure":

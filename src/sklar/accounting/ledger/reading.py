@@ -9,8 +9,9 @@ from typing import Any
 
 from sklar.accounting.allowance import Measure
 from sklar.accounting.ledger.chain import GENESIS, seal
-from sklar.accounting.ledger.file import FileJournal
+from sklar.accounting.ledger.file import FileJournal, real_path
 from sklar.accounting.ledger.filters import left_of_cap
+from sklar.accounting.ledger.left import describe_left, left_epsilon
 from sklar.accounting.ledger.locks import is_alive
 from sklar.accounting.ledger.records import FitRecord, Header
 from sklar.accounting.ledger.totals import LedgerTotals, ledger_totals
@@ -49,6 +50,14 @@ class LedgerView:
         """What the cap still admits, as ("rho" or "epsilon", amount); None without a cap."""
         return left_of_cap(self.header, self.fits)
 
+    def left_epsilon(self, delta: float) -> float:
+        """The largest epsilon that one more fit at this delta may have; infinite without a cap."""
+        return left_epsilon(self.header, self.fits, delta)
+
+    def describe_left(self, delta: float | None = None) -> str:
+        """The same as a clause."""
+        return describe_left(self.header, self.fits, delta)
+
     def totals(self, delta: float | None = None) -> LedgerTotals:
         """What all fits together may lose."""
         return ledger_totals(self.header, self.fits, delta)
@@ -56,16 +65,17 @@ class LedgerView:
 
 def read_ledger(path: str | os.PathLike[str]) -> LedgerView:
     """Read and verify a ledger file; LedgerError says what is wrong and in which line."""
-    journal = FileJournal(Path(path), writable=False)
+    place = real_path(path)
+    journal = FileJournal(place, writable=False)
     fits = tuple(journal.book.fits.values())
     return LedgerView(
-        path=Path(path),
+        path=place,
         header=journal.book.header,
         fits=fits,
         entries=tuple(journal.book.entries),
         head=journal.head,
         torn=journal.torn,
-        alive=frozenset(fit.id for fit in fits if not fit.closed and is_alive(Path(path), fit.id)),
+        alive=frozenset(fit.id for fit in fits if not fit.closed and is_alive(place, fit.id)),
     )
 
 

@@ -22,7 +22,7 @@ class Header:
         name: What the custodian calls the dataset.
         cap: The most all fits together may lose, as (epsilon, delta); None for no cap.
         neighbours: The one relation all promises of this ledger are about.
-        created: UTC time of creation.
+        created: Date of creation (UTC); a time in ledgers of old.
         set_aside: The part of the cap's delta that is kept for finding labels; None to let the first fit fix it.
     """
 
@@ -73,7 +73,7 @@ class FitRecord:
 
     Attributes:
         id: Random name of the fit.
-        opened: UTC time of the reservation.
+        opened: Date of the reservation (UTC); a time in ledgers of old.
         method: Name of the method.
         budget: The promise asked for.
         allowance: What was reserved for it.

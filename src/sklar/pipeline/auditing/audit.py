@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklar.accounting.unit import Neighbours
-from sklar.errors import NoSignalWarning, UsageError
+from sklar.errors import SklarWarning, UsageError
 from sklar.methods.registry import METHODS, find_method
 from sklar.pipeline.auditing.bounds import (
     Bounded,
@@ -200,7 +200,7 @@ def _audit_pairs(
 
 def _fitted(table: Any, settings: Mapping[str, Any]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoSignalWarning)
+        warnings.simplefilter("ignore", SklarWarning)
         return fit(table, audit_schema(), **settings)
 
 

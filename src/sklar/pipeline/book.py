@@ -1,0 +1,126 @@
+"""Which ledger a fit is charged to: the one that is named, or the one beside the rows; what is new is said aloud."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
+from sklar.accounting.unit import Neighbours
+from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError
+
+SUFFIX = ".ledger"
+
+
+def open_book(
+    data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours, *, new_ledger: bool = False
+) -> Ledger:
+    """The named ledger, which must exist unless `new_ledger` is True; else one beside the file, or in memory."""
+    path = data_path(data, ledger)
+    if ledger is not None:
+        return _named(Path(ledger), neighbours, new_ledger=new_ledger)
+    if path is not None:
+        return ensure_ledger(_beside(path), _dataset_name(path.name), neighbours)
+    if new_ledger:
+        raise UsageError("new_ledger=True (--new-ledger) makes the ledger that `ledger` names: name one")
+    return memory_ledger(neighbours=neighbours)
+
+
+def warn_of_ledgers(data: Any, book: Ledger, fits: Sequence[FitRecord]) -> None:
+    """Say that a ledger without a cap is new, and that further ledgers beside the rows seem to be about them.
+
+    Called once a budget is reserved: whoever is refused before is told the reason alone.
+
+    Args:
+        data: What is fitted.
+        book: The ledger that is charged.
+        fits: What was reserved for this fit. The ledger is new if it holds nothing else.
+    """
+    if book.path is None:
+        return
+    if book.header.cap is None and {fit.id for fit in book.fits} <= {fit.id for fit in fits}:
+        _warn(
+            f"new ledger, no cap: {book.path}. It adds up what is spent on these rows from now on, and limits nothing; "
+            "`sklar ledger create` makes one with a cap.",
+            NewLedgerWarning,
+        )
+    path = data_path(data, book.path)
+    for other in [] if path is None else _others(path, book):
+        _warn(
+            f"budget for these rows is also kept in {other}, by its name; this fit is charged to {book.path}. "
+            "What was spent in both adds up, and no ledger shows the sum: use one ledger a table (--ledger).",
+            OtherLedgerWarning,
+        )
+
+
+def _named(place: Path, neighbours: Neighbours, *, new_ledger: bool) -> Ledger:
+    if os.path.exists(place):
+        return open_ledger(place)
+    if new_ledger:
+        return ensure_ledger(place, _dataset_name(place.stem), neighbours)
+    raise LedgerError(
+        f"there is no ledger {place}, and a ledger that is named must exist. Make it with a cap (`sklar ledger "
+        "create`), or ask for a new one without a cap (--new-ledger, new_ledger=True). Nothing was read or charged."
+    )
+
+
+def data_path(data: Any, ledger: object) -> Path | None:
+    """The file or folder of the rows without links, by a path that ends in its name (`.` does not); None for others."""
+    if not isinstance(data, str | PathLike) or (ledger is not None and "://" in str(data)):  # only a cluster can see it
+        return None
+    text = os.fspath(data)
+    path = Path(os.path.realpath(text)) if "\0" not in text else Path()
+    if not text or not path.name or not path.exists():
+        raise UsageError(f"there is no file '{text}'")
+    return path
+
+
+def _beside(path: Path) -> Path:
+    """FILE.ledger; if that is not there, that of another name (a hard link) of the same file in the folder."""
+    own = path.with_name(path.name + SUFFIX)
+    if own.exists() or path.is_dir() or path.stat().st_nlink < 2:
+        return own
+    ledgers = (ledger for ledger in _ledgers_in(path.parent) if _same(ledger.with_suffix(""), path))
+    return next(ledgers, own)
+
+
+def _others(path: Path, book: Ledger) -> list[Path]:
+    """Ledgers beside the rows, other than the one to be charged, that go by the name of the rows or of its dataset."""
+    names = {path.name, path.stem, book.header.name}
+    beside = (ledger for ledger in _ledgers_in(path.parent) if book.path is None or not _same(ledger, book.path))
+    return [ledger for ledger in beside if names & {ledger.stem, _name_in(ledger)}]
+
+
+def _ledgers_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
+    except OSError:  # a folder that may not be listed
+        return []
+
+
+def _name_in(ledger: Path) -> str:
+    """What its custodian calls the dataset; the file's own name if it cannot be read."""
+    try:
+        return read_ledger(ledger).header.name
+    except LedgerError:
+        return ledger.stem
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _dataset_name(name: str) -> str:
+    """A file's name as the name of a ledger's dataset, which is short and printable."""
+    return "".join(char if char.isprintable() else "?" for char in name)[:200]
+
+
+def _warn(text: str, category: type[SklarWarning]) -> None:
+    warnings.warn(text, category, stacklevel=6)
