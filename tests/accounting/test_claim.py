@@ -103,3 +103,11 @@ def test_a_record_that_knows_no_prices_does_not_pass_for_complete() -> None:
         del record[name]
     assert not claim_from_dict(record).complete
     assert claim_from_dict({**record, "measured": []}).complete
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1 + 0.2, 1.23456149, 2 / 3, 0.99999949, 12.3456712])
+def test_what_is_printed_never_promises_more_than_what_was_proved(epsilon: float) -> None:
+    text = str(replace(claim(), epsilon=epsilon, delta=1.0000004e-9))
+    shown = float(re.search(r"with epsilon = (\S+) and", text)[1])
+    assert epsilon * (1 - 1e-12) <= shown <= epsilon * (1 + 1e-5)
+    assert "delta = 1.00001e-9" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 NOT_COVERED = (
@@ -120,8 +121,7 @@ class Claim:
         if not self.guarantee:
             return f"NO DP GUARANTEE (method {self.method})"
         rest = "" if self.complete else ", without the cost of some measured facts"
-        promise = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}{rest}"
-        return f"differentially private, {promise} (method {self.method})"
+        return f"differentially private, {_pair(self.epsilon, self.delta)}{rest} (method {self.method})"
 
     @property
     def notes(self) -> dict[str, str]:
@@ -138,8 +138,8 @@ class Claim:
 
     def _promise(self) -> list[str]:
         return [
-            f"This model (method {self.method}) is differentially private with epsilon = {self.epsilon:.6g} and "
-            f"delta = {self.delta:.6g}, for {self._who()}{self._missing()}.",
+            f"This model (method {self.method}) is differentially private with epsilon = {_at_least(self.epsilon)} and "
+            f"delta = {_at_least(self.delta)}, for {self._who()}{self._missing()}.",
             self._meaning(),
             self._bought(),
             self._total(),
@@ -171,7 +171,7 @@ class Claim:
         return f"; NOT INCLUDED is what it cost to measure {_listed(self.unpriced)}, for which no price is known"
 
     def _meaning(self) -> str:
-        added = f", plus at most {self.delta:.3g}" if self.delta else ""
+        added = f", plus at most {_at_least(self.delta, 3)}" if self.delta else ""
         whom = (
             "with as without any single person"
             if self.neighbours == "add-remove"
@@ -180,18 +180,18 @@ class Claim:
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
             f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
-            f"exp({self.epsilon:.4g}) times as likely{added}, {whom}{rest}."
+            f"exp({_at_least(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
         )
 
     def _bought(self) -> str:
         """Which part of the promise was spent before the fit, on facts."""
         if not self.prices or self.own is None:
             return ""
-        each = "; ".join(f"epsilon = {p.epsilon:.6g}, delta = {p.delta:.6g} in {_where(p)}" for p in self.prices)
+        each = "; ".join(f"{_pair(p.epsilon, p.delta)} in {_where(p)}" for p in self.prices)
         planned = ", if the budgets were set before the first result was seen" if self.delta else ""
         return (
-            f"This is the sum of the fit's own epsilon = {self.own[0]:.6g}, delta = {self.own[1]:.6g} and of what was "
-            f"paid before to measure facts that it uses ({each}){planned}."
+            f"This is the sum of the fit's own {_pair(*self.own)} and of what was paid before to measure facts that it "
+            f"uses ({each}){planned}."
         )
 
     def _crash(self) -> str:
@@ -210,17 +210,13 @@ class Claim:
             what = "this fit and these facts" if self.prices else "this fit"
             return f"This covers {what} only: no ledger of other fits on the same table was kept."
         total = self.ledger
-        cap = (
-            ""
-            if total.cap is None
-            else f" It never goes beyond its cap, epsilon = {total.cap[0]:.6g}, delta = {total.cap[1]:.6g}."
-        )
+        cap = "" if total.cap is None else f" It never goes beyond its cap, {_pair(*total.cap)}."
         if total.fits == 1:
             return f"It is the only fit so far in the ledger '{total.name}'.{cap}"
         planned = " if their budgets were set before the first result was seen" if total.in_advance else ""
         return (
-            f"All {total.fits} fits in the ledger '{total.name}' together: epsilon = {total.epsilon:.6g}, "
-            f"delta = {total.delta:.6g}{planned}.{cap}"
+            f"All {total.fits} fits in the ledger '{total.name}' together: {_pair(total.epsilon, total.delta)}"
+            f"{planned}.{cap}"
         )
 
     def _facts(self) -> str:
@@ -276,6 +272,19 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered", "unpriced"):
         fields[name] = tuple(fields[name])
     return Claim(**fields)
+
+
+def _at_least(amount: float | None, digits: int = 6) -> str:
+    """A bound with few digits, rounded up: what is printed must not promise more than what was proved."""
+    assert amount is not None, "only a model with a guarantee has bounds"
+    text = f"{amount:.{digits}g}"
+    if float(text) >= amount * (1 - 1e-12):
+        return text
+    return f"{Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(amount):.{digits}g}"
+
+
+def _pair(epsilon: float | None, delta: float | None) -> str:
+    return f"epsilon = {_at_least(epsilon)}, delta = {_at_least(delta)}"
 
 
 def _accounting_words(accounting: str) -> str:
