@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from sklar.disclosed.attacks.profiles import ATTRIBUTE_PROFILES, SHADOW_PROFILES, AttributeProfile, ShadowProfile
+
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
 OUTPUT, FORMULA = "what a command above shows", "a formula, or the form of a command"
@@ -38,9 +40,10 @@ SMALLER = {
         "targets=500": "targets=100",
         "--runs 2000": "--runs 20 --pair 'lone label'",
         "runs=2000": "runs=20, pairs=['lone label']",
-        "-e 1 --sensitive income --profile quick": "-e 1 --sensitive income --profile quick --iterations 2",
-        "--levels 1,5 --profile quick": "--levels 1,5 --profile quick --iterations 2",
-        'profile="quick"': 'profile="quick", changes={"iterations": 2}',
+        "-e 1 --sensitive income --profile quick": "-e 1 --sensitive income --profile quick --workers 1 --targets 3,17",
+        "--levels 1,5 --profile quick": "--levels 1,5 --profile quick --workers 1",
+        'method=copier, sensitive=["cost"], profile="quick"': 'method=copier, profile="quick", targets=[3, 17]',
+        'levels=[1, 5], profile="quick"': 'levels=[1, 5], profile="quick", workers=1',
     },
     "compare.md": {
         "-m vine,independent,dpc-gauss -e 0.5,1,3 --target income": FEW,
@@ -111,6 +114,16 @@ def test_no_code_outside_of_blocks(page: str) -> None:
     assert not re.search(r"\n\n    \S", text) and "```" not in text
 
 
+@pytest.fixture
+def quicker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profile `quick` of attacks on methods, quicker still."""
+    few = {"iterations": 2, "reference": 60, "size": 60, "tables": 2}
+    shadow = ShadowProfile(**few, shadows=2, synthetic=60, test_tables=4)
+    monkeypatch.setitem(SHADOW_PROFILES, "quick", shadow)
+    monkeypatch.setitem(ATTRIBUTE_PROFILES, "quick", AttributeProfile(**few))
+
+
+@pytest.mark.usefixtures("quicker")
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))])
 def test_the_commands_of_a_page(page: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(shutil.copytree(tables, tmp_path / "work"))
