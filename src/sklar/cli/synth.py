@@ -97,7 +97,8 @@ def command(
         fitted, count = synthesize(
             file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
             neighbours=neighbours, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows), options=options,
+            reader=reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows),
+            options=options,
         )  # fmt: skip
     if report is not None:
         reader = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
