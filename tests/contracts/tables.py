@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 
@@ -51,3 +54,52 @@ def odd_rows() -> pd.DataFrame:
             "since": pd.to_datetime(["2024-12-31", "2000-01-01", None, "1900-01-01", "2100-01-01"]),
         }
     )
+
+
+def objects(values: list[object]) -> pd.Series:
+    return pd.Series(values, dtype=object)
+
+
+def mixed_schema() -> sklar.Schema:
+    """Columns in which a text and the value it spells may be two things."""
+    return sklar.Schema(
+        {
+            "age": sklar.Integer(0, 110, nullable=True),
+            "score": sklar.Category(["1", "2", "3"], nullable=True),
+            "gain": sklar.Category(["0.5", "1.5", "2"]),
+            "sex": sklar.Category(["F", "M", "1"]),
+            "smoker": sklar.Category(["true", "false"]),
+            "since": sklar.Datetime("2000-01-01", "2024-12-31", format="%d/%m/%Y", nullable=True),
+        }
+    )
+
+
+def mixed_people(rows: int, seed: int = 0) -> pd.DataFrame:
+    """People as a frame of Python objects, as it comes from a database or a spreadsheet."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": objects(rng.choice([-9, 30, 40, 50], rows).tolist()),
+            "score": objects(rng.choice([1.0, 2.0, 3.0], rows).tolist()),
+            "gain": objects([Decimal(int(gain)) / 2 for gain in rng.integers(1, 5, rows)]),
+            "sex": pd.Categorical(rng.choice(["F", "M"], rows), categories=SEXES),
+            "smoker": objects((rng.random(rows) < 0.3).tolist()),
+            "since": objects([date(2000, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 9000, rows)]),
+        }
+    )
+
+
+SEXES = pd.Index(["F", "M", 1, date(2020, 1, 1)], dtype=object)
+
+
+def mixed_odd_rows() -> pd.DataFrame:
+    """People with cells of another type than everybody else's: in all columns, and in one column each."""
+    usual: dict[str, object] = {
+        "age": 40, "score": 1.0, "gain": Decimal(1), "sex": "F", "smoker": True, "since": date(2010, 1, 1),
+    }  # fmt: skip
+    odd: dict[str, object] = {
+        "age": 2**70, "score": "n/a", "gain": Decimal("0.55"), "sex": 1, "smoker": "n/a", "since": "unknown",
+    }  # fmt: skip
+    rows = [odd, *({**usual, name: value} for name, value in odd.items())]
+    frame = pd.DataFrame({name: objects([row[name] for row in rows]) for name in usual})
+    return frame.assign(sex=pd.Categorical(frame["sex"], categories=SEXES))

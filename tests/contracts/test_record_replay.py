@@ -13,7 +13,7 @@ from sklar.accounting.compose import total_loss
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from tests.contracts.record_replay import compare, record
-from tests.contracts.tables import odd_rows, people, schema
+from tests.contracts.tables import mixed_odd_rows, mixed_people, mixed_schema, odd_rows, people, schema
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("independent", {}),
@@ -70,6 +70,23 @@ def test_record_and_replay(
     for _, other in pairs if method == "independent" else pairs[:3]:
         again = record(monkeypatch, first, data=other, **settings)
         assert compare(first, again) == []
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("nulls", [(), ("n/a", "-9.0")], ids=str)
+@pytest.mark.parametrize("method", ["independent", "vine", "dpcopula-hybrid"])
+def test_record_and_replay_on_tables_of_mixed_types(
+    monkeypatch: pytest.MonkeyPatch, relation: str, nulls: tuple[str, ...], method: str
+) -> None:
+    """One odd cell among Python objects leaves the cells of everybody else as they are."""
+    settings: dict[str, Any] = {"schema": mixed_schema(), "method": method, "epsilon": 1.0, "neighbours": relation}
+    settings["reader"] = {"null_values": nulls}
+    base, odd = mixed_people(250), mixed_odd_rows()
+    kept = base if relation == "add-remove" else base.iloc[1:]
+    first = record(monkeypatch, data=base, **settings)
+    for at in range(len(odd) if method == "independent" else 1):
+        other = pd.concat([kept, odd.iloc[[at]]], ignore_index=True)
+        assert compare(first, record(monkeypatch, first, data=other, **settings)) == []
 
 
 @pytest.mark.parametrize(("method", "options"), CASES, ids=lambda x: str(x))

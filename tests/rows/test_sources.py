@@ -209,7 +209,8 @@ def test_vouched_queries_give_what_duckdb_gives(arrow: pa.Table, schema: Schema,
 
 
 GUESSES = ("'{}'", "read_csv('{}')", "read_csv_auto('{}')", "read_csv('{}', all_varchar=true)", "read_json('{}')",
-           "sniff_csv('{}')", "query('from data')", "read_text('{}')", "'{}.gz'", "duckdb_columns()", "pg_tables")  # fmt: skip
+           "sniff_csv('{}')", "query('from data')", "read_text('{}')", "'{}.gz'", "duckdb_columns()",
+           "pg_tables")  # fmt: skip
 
 
 @pytest.mark.parametrize("vouched", [False, True])

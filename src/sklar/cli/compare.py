@@ -15,8 +15,8 @@ from sklar.cli.options import (
     Encoding,
     Json,
     NullValues,
-    SchemaFile,
     RowsAreRows,
+    SchemaFile,
     Sql,
     read_options,
     reader_options,
@@ -89,7 +89,8 @@ def command(
             file, schema, read_methods(methods, option), budgets, folds, target=target, peers=read_peers(peer),
             metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
-            retry=retry, reader=reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows), progress=progress,
+            retry=retry, progress=progress,
+            reader=reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows),
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())
