@@ -26,8 +26,6 @@ from sklar.accounting.unit import Unit
 
 ACCURACY = 1e-11
 """Relative error of the direct sums: thousands of positive terms and exponents up to 100, in 53 bits."""
-LONG = 3_000_000
-"""Most terms of a sum over two laws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,14 +145,16 @@ def true_delta(tried: Tried) -> float:
 def random_plan(rng: np.random.Generator, *, least: float, hard: bool = False) -> Tried:
     """A plan calibrated to an epsilon between 0.1 and 10 and a delta from `least` to 10^-5.
 
-    Hard ones have thousands of draws, all of one scale, and the smallest delta.
+    Hard ones have thousands of draws, all of one scale, and the smallest delta: rounding errors add up there.
     """
     unit = Unit(neighbours=("add-remove", "replace")[int(rng.integers(2))])
     epsilon, delta = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(math.log10(least), -5)
     most = 4000 if unit.neighbours == "add-remove" else 2000
     kind = rng.choice(["one", "two", "many", "mixed", "persons"], p=[0.4, 0.15, 0.1, 0.25, 0.1])
     if hard:
-        kind, delta = "one", least
+        kind, delta = rng.choice(["one", "laplace"]), least
+    if kind == "laplace":
+        return _laplace(rng, unit, epsilon, delta)
     if kind == "mixed":
         return _mixed(rng, unit, epsilon, delta)
     lines = [(int(10 ** rng.uniform(3.3 if hard else 0, math.log10(most))), 1.0)]
@@ -163,7 +163,7 @@ def random_plan(rng: np.random.Generator, *, least: float, hard: bool = False) -
     if kind == "many":
         epsilon = 10 ** rng.uniform(0.5, 1)
         tables = [int(t) for t in rng.integers(1, 6, int(rng.integers(4, 25)))]
-        lines = [(t, float(t * rng.integers(1, 5))) for t in tables]
+        lines = [(t, float(t * (rng.integers(1, 5) if i else 1))) for i, t in enumerate(tables)]
     if kind == "persons":
         unit = Unit(neighbours=unit.neighbours, rows_per_person=int(rng.integers(2, 5)))
     plan = [PlannedTables(label=f"{i}", tables=t, weight=w) for i, (t, w) in enumerate(lines)]
@@ -182,3 +182,10 @@ def _mixed(rng: np.random.Generator, unit: Unit, epsilon: float, delta: float) -
         CountEvent(label=noise.kind, noise=noise, tables=t, unit=unit) for noise, t in zip(noises, tables, strict=True)
     )
     return Tried(events=events, epsilon=exact_epsilon(pair_of(events), delta), delta=delta)
+
+
+def _laplace(rng: np.random.Generator, unit: Unit, epsilon: float, delta: float) -> Tried:
+    tables = int(rng.integers(1000, 4001 if unit.neighbours == "add-remove" else 2001))
+    scale = math.sqrt(tables * unit.l1 * 2 * math.log(1 / delta)) / epsilon
+    event = CountEvent(label="l", noise=Noise(kind="laplace", scale=scale), tables=tables, unit=unit)
+    return Tried(events=(event,), epsilon=exact_epsilon(pair_of([event]), delta), delta=delta)
