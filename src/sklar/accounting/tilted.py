@@ -186,7 +186,7 @@ def _power(base: npt.NDArray[np.complex128], times: int) -> npt.NDArray[np.compl
 
 def grid_loss(noise: Noise, times: int, step: float) -> GridLoss:
     """The loss of one integer moved by 1 under this noise, on a grid, raised as told above."""
-    losses, masses = _loss(noise)
+    losses, masses = losses_of(noise)
     places = losses / step
     places += RAISED * np.abs(places)
     low = np.floor(places)
@@ -198,7 +198,7 @@ def grid_loss(noise: Noise, times: int, step: float) -> GridLoss:
     return GridLoss(first=first, masses=split, times=times, step=step)
 
 
-def _loss(noise: Noise) -> tuple[Floats, Floats]:
+def losses_of(noise: Noise) -> tuple[Floats, Floats]:
     """Losses, in ascending order, and their probabilities."""
     if noise.kind == "laplace":
         loss = 1 / noise.scale
