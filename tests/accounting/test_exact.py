@@ -59,7 +59,7 @@ def test_parity_with_direct_summation(sigma: float, tables: int, unit: Unit) -> 
     spread = math.sqrt(draws) / sigma
     for epsilon in (0.5 * spread, 2 * spread, 4 * spread, 5 * spread):
         true = summed_delta(sigma, draws, epsilon)
-        assert true <= exact_delta(found, epsilon) <= 1.003 * true + 2e-13
+        assert true <= exact_delta(found, epsilon) <= 1.003 * true
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_many_wide_draws_are_one_gaussian(tables: int, total: float) -> None:
     for epsilon in (1 / total, 3 / total, 5.5 / total):
         analytic = analytic_gaussian_delta(total, epsilon)
         # One draw lives on a lattice of losses, which the continuous formula only follows on average.
-        assert exact_delta(draws, epsilon) == pytest.approx(analytic, rel=0.06 if tables == 1 else 0.003, abs=2e-13)
+        assert exact_delta(draws, epsilon) == pytest.approx(analytic, rel=0.06 if tables == 1 else 0.003)
 
 
 def test_mixed_scales_compose_like_their_variances() -> None:
@@ -91,7 +91,7 @@ def test_laplace_draws_are_randomized_response(times: int) -> None:
         loss = (2 * ups - times) / scale
         mass = math.comb(times, ups) * high**ups * (1 - high) ** (times - ups)
         true += mass * max(0.0, -math.expm1(epsilon - loss))
-    assert true <= exact_delta(draws, epsilon) <= 1.01 * true + 2e-13
+    assert true <= exact_delta(draws, epsilon) <= 1.01 * true
 
 
 def test_epsilon_and_delta_are_inverse() -> None:
@@ -124,7 +124,6 @@ def test_no_events_lose_nothing() -> None:
         (laplace_counts(50, 2001, SWAP), 1e-9, "draws"),
         (gaussian_counts(0.1, 1), 1e-9, "scale"),
         (gaussian_counts(3.0, 4001), 1e-9, "scale"),
-        (laplace_counts(1e6, 1), 1e-9, "scales sum"),
         (SumEvent(label="s", noise=Noise(kind="gaussian", scale=9), l1=3, l2=2, unit=ONE), 1e-9, "resolution"),
         (SumEvent(label="s", noise=Noise(kind="laplace", scale=9), l1=3, l2=2, resolution=0.01, unit=ONE), 1e-9, "Lap"),
         (ChoiceEvent(label="c", choice=0.1, unit=ONE), 1e-9, "neither"),

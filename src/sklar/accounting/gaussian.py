@@ -7,19 +7,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from sklar.accounting.amounts import checked_delta, checked_epsilon
 from sklar.errors import BudgetError
 
+ROOM = 4e-14
+"""Room for rounding in the logs of normal probabilities, as a share of them."""
+
 
 def analytic_gaussian_delta(sigma: float, epsilon: float) -> float:
-    """delta = Phi(1/(2 sigma) - epsilon sigma) - e^epsilon Phi(-1/(2 sigma) - epsilon sigma)."""
+    """delta = Phi(1/(2 sigma) - epsilon sigma) - e^epsilon Phi(-1/(2 sigma) - epsilon sigma), never below it."""
+    return math.exp(float(log_gaussian_deltas(1 / sigma, epsilon)))
+
+
+def log_gaussian_deltas(shift: float, epsilon: Any) -> Any:
+    """log delta at each epsilon (a number or an array, of any sign) of a Gaussian moved by `shift` deviations; never
+    below it. Without a shift log (1 - e^epsilon)^+, the loss being 0.
+
+    The two terms are compared in logs, where scipy's are within 10^-14 of themselves, as are epsilon and the arguments,
+    which move a log by at most twice itself times their relative error. `ROOM` is above the sum of all that.
+    """
+    import numpy as np
     from scipy.special import log_ndtr  # not at import time: scipy is slow to load
 
-    upper = float(log_ndtr(0.5 / sigma - epsilon * sigma))
-    lower = epsilon + float(log_ndtr(-0.5 / sigma - epsilon * sigma))
-    # lower <= upper in exact arithmetic; the difference is taken in logs to keep tiny deltas accurate.
-    return -math.exp(upper) * math.expm1(min(lower - upper, 0.0))
+    with np.errstate(divide="ignore"):
+        if not shift:
+            return np.log(-np.expm1(np.minimum(epsilon, 0.0)))
+        upper = log_ndtr(0.5 * shift - epsilon / shift)
+        lower = epsilon + log_ndtr(-0.5 * shift - epsilon / shift)
+        room = ROOM * (1 + np.abs(upper) + np.abs(lower) + np.abs(epsilon))
+        # lower <= upper in exact arithmetic.
+        return upper + np.log(room - np.expm1(np.minimum(lower - upper, 0.0)))
 
 
 def analytic_gaussian_epsilon(sigma: float, delta: float) -> float:

@@ -99,6 +99,12 @@ class BlockMeans:
         return distinct(list(self.scores.columns))
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many base codes each of `columns` has."""
+        found = dict(self.read)
+        return tuple(found[name] for name in self.columns)
+
+    @property
     def size(self) -> int:
         """Length of the vector: the pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
         return self.scores.count * (self.scores.count - 1) // 2

@@ -48,10 +48,10 @@ def test_an_inserted_row_changes_one_block_only():
 
 
 def test_blocks_are_even_and_equal_rows_are_spread_over_them():
-    words = row_words(np.zeros((10_000, 3), dtype=np.int32), 1)
+    words = row_words(np.zeros((10_000, 3), dtype=np.int32), (7, 7, 7))
     counts = np.bincount(blocks_of(words, 10, 1), minlength=10)
     assert counts.min() > 1_000 - 6 * 30 and counts.max() < 1_000 + 6 * 30
-    other = blocks_of(row_words(np.zeros((10_000, 3), dtype=np.int32), 2), 10, 2)
+    other = blocks_of(words, 10, 2)
     assert 0.05 < np.mean(other == blocks_of(words, 10, 1)) < 0.15
 
 
@@ -89,6 +89,32 @@ def test_one_person_stays_within_the_bound(neighbours, rows_per_person):
     assert worst > 0.15, "the trials come somewhat near the bound"
 
 
+@pytest.mark.parametrize(
+    ("sizes", "words"), [((7, 7), 1), ((2**31 - 1, 2**31 - 1, 4), 1), ((2**31 - 1, 2**31 - 1, 5), 2), ((1000,) * 40, 7)]
+)
+def test_different_rows_have_different_words(sizes, words):
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([rng.integers(0, size, 5_000) for size in sizes]).astype(np.int32)
+    rows[:10] = 0
+    rows[np.arange(9), np.arange(9) % len(sizes)] = np.arange(9) // len(sizes) + 1
+    rows = np.vstack([rows, np.array(sizes) - 1])
+    found = row_words(rows, sizes)
+    assert found.shape == (words, len(rows))
+    assert len(np.unique(found, axis=1).T) == len(np.unique(rows, axis=0))
+
+
+def test_rows_that_differ_are_numbered_apart_whatever_the_mixing(monkeypatch):
+    """Even if all bits were mixed into one value, a row would be counted among its equals only, never among others."""
+    seen = []
+    monkeypatch.setattr(module, "_mixed", lambda words: seen.append(words.copy()) or words & np.uint64(0))
+    rows = people(500)
+    blocks_of(row_words(rows.astype(np.int32), (TOP + 1,) * 3), 10, 1)
+    numbers = seen[-1] - np.uint64(0x9E3779B97F4A7C15)
+    for row in np.unique(rows, axis=0):
+        alike = np.sort(numbers[(rows == row).all(axis=1)])
+        np.testing.assert_array_equal(alike, np.arange(len(alike)))
+
+
 def test_two_blocks_of_two_rows_meet_the_bound():
     """In a block of two rows every correlation is -1 or +1: half the signs flip, and the change is nearly m."""
     m = 4
@@ -103,7 +129,7 @@ def test_two_blocks_of_two_rows_meet_the_bound():
 
 def test_the_mutant_with_blocks_by_position_is_caught(monkeypatch):
     def positional(words, blocks, seed):
-        return np.arange(len(words)) // 2
+        return np.arange(words.shape[1]) // 2
 
     # Low, high, high, low, low, ...: every block of two is perfectly correlated, and none is after a shift by one.
     rows = np.repeat(np.array([0, TOP, TOP, 0] * 50)[:, None], 3, axis=1)
@@ -134,7 +160,7 @@ def _exceeds(rows, f):
 
 def _by_block(rows, f):
     codes = rows.astype(np.int32)
-    return rounded_correlations(LOOKUP[codes], blocks_of(row_words(codes, f.seed), f.blocks, f.seed), f.blocks)
+    return rounded_correlations(LOOKUP[codes], blocks_of(row_words(codes, f.sizes), f.blocks, f.seed), f.blocks)
 
 
 @pytest.mark.parametrize("change", [{"blocks": 0}, {"blocks": 2.0}, {"seed": -1}, {"scores": None}])

@@ -1,11 +1,12 @@
 r"""Correlations estimated in blocks of rows and averaged (sample and aggregate), and how far one row can move the mean.
 
-**Who is in which block.** A row's block is a pseudorandom function of `seed`, of the row's own codes, and of its number
-among rows with the same codes (0, 1, 2, ... in any order: such rows are alike). So the blocks, as collections of rows,
-are a function of the collection of all rows, whatever their order. One row more or less adds or removes one
-(codes, number) pair, hence changes one block by one row; a replaced row changes at most two blocks. Blocks by position
-would not do: an inserted row would shift all rows after it. Nor would ranks over all rows, which let one row change
-every block. (Rows are recognized by a 64-bit hash; different rows share one with probability below n^2 / 2^64.)
+**Who is in which block.** A row's block is a function of `seed`, of the row's own codes, and of its number among rows
+with the same codes (0, 1, 2, ... in any order: such rows are alike). So the blocks, as collections of rows, are a
+function of the collection of all rows, whatever their order. One row more or less adds or removes one (codes, number)
+pair, the last of its codes, hence changes one block by one row; a replaced row changes at most two blocks. Blocks by
+position would not do: an inserted row would shift all rows after it. Nor would ranks over all rows, which let one row
+change every block. Rows are told apart by their codes, written as the digits of whole numbers, with certainty. Which
+function it is matters for the estimates only, which want blocks that are alike: it mixes bits.
 
 **A block's estimate** is the correlation matrix R of the scores of its rows, which are fixed integers per code, so that
 sums are exact and do not depend on the order of rows. A column without spread has correlation 0 with the others: still
@@ -21,6 +22,7 @@ replaced.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -66,7 +68,7 @@ class MomentJob:
 
     def __call__(self, codes: npt.NDArray[np.int32]) -> tuple[Counts, ...]:
         feature = self.feature
-        block = blocks_of(row_words(codes, feature.seed), feature.blocks, feature.seed)
+        block = blocks_of(row_words(codes, feature.sizes), feature.blocks, feature.seed)
         place = {name: i for i, name in enumerate(feature.columns)}
         return block_moments(_scores(feature.scores, codes, place), block, feature.blocks)
 
@@ -80,23 +82,34 @@ def block_moments(scores: Ints, block: Ints, blocks: int) -> tuple[Ints, Ints, I
     return np.bincount(block, minlength=blocks), sums, np.array(products, dtype=np.int64).reshape(-1, blocks)
 
 
-def row_words(codes: npt.NDArray[np.int32], seed: int) -> Words:
-    """A 64-bit hash of each row's codes."""
-    words = np.full(len(codes), seed, dtype=np.uint64)
-    for column in codes.T:
-        words = _mixed(words ^ (column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)))
-    return words
+def row_words(codes: npt.NDArray[np.int32], sizes: Sequence[int]) -> Words:
+    """Each row's codes as digits of whole numbers below 2^64 (one line each, as many as needed): equal for equal rows.
+
+    Args:
+        codes: One row each.
+        sizes: How many codes each column has.
+    """
+    words, room = [np.zeros(len(codes), dtype=np.uint64)], 2**64
+    for column, size in zip(codes.T, sizes, strict=True):
+        if room < size:
+            words.append(np.zeros(len(codes), dtype=np.uint64))
+            room = 2**64
+        words[-1] = words[-1] * np.uint64(size) + column.astype(np.uint64)
+        room //= size
+    return np.stack(words)
 
 
 def blocks_of(words: Words, blocks: int, seed: int) -> Ints:
-    """Block of each row: by its hash and its number among the rows of the same hash."""
-    order = np.argsort(words, kind="stable")
-    ordered = words[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(words)]
-    start = np.maximum.accumulate(np.where(first, np.arange(len(words)), 0))
-    number = np.empty(len(words), dtype=np.uint64)
-    number[order] = (np.arange(len(words)) - start).astype(np.uint64)
-    spread = _mixed(words + number * np.uint64(0xD1B54A32D192ED03) + np.uint64(seed))
+    """Block of each row: by its words and its number among the rows of the same words."""
+    order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words)
+    ordered = words[:, order]
+    rows = np.arange(words.shape[1])
+    first = np.concatenate([[True], (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)])[: len(rows)]
+    number = np.empty(len(rows), dtype=np.uint64)
+    number[order] = (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
+    spread = np.full(len(rows), seed, dtype=np.uint64)
+    for word in (*words, number):
+        spread = _mixed(spread ^ (word + np.uint64(0x9E3779B97F4A7C15)))
     # The high half times the number of blocks, shifted: uniform to within blocks / 2^32.
     return (((spread >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)).astype(np.int64)
 
