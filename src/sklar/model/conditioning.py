@@ -150,7 +150,8 @@ def mixture(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) 
                 found, log = draw(int(count), rng)
                 codes.append(found)
                 logs.append(log + np.log(shares[part] / chances[part]))
-        return np.concatenate(codes), np.concatenate(logs)
+        mixed = rng.permutation(rows)  # rows in the order of the parts would be resampled too evenly
+        return np.concatenate(codes)[mixed], np.concatenate(logs)[mixed]
 
     return propose
 
