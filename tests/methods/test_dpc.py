@@ -19,6 +19,7 @@ from sklar.errors import SklarError, UnsupportedConditionError, UsageError
 from sklar.methods.dpc import DPC_GAUSS, Options, gaussian_noise, laplace_noise, plan_gauss
 from sklar.methods.dpc_tables import Counted, estimates, fit_counted
 from sklar.model.codec import decode, encode
+from sklar.model.conditioning import simulate_given
 from sklar.model.gaussian_decoding import Decoding
 from sklar.model.gaussian_pairs import PairBatch, batches_of, combined_margins, consistent_tables
 from sklar.model.gaussian_scores import lay_out_scores
@@ -95,10 +96,10 @@ def test_the_binary_table_has_the_margins_but_not_one_value_a_column():
 def test_conditions_hold_or_are_refused():
     model = fitted()._stored.model
     mask = np.array([False, True])
-    rows, found = model.simulate_given(500, {2: mask}, np.random.default_rng(0))
+    rows, found = simulate_given(model, 500, {2: mask}, np.random.default_rng(0))
     assert rows.shape == (500, 3) and (rows[:, 2] == 1).all() and found >= 500
     with pytest.raises(UnsupportedConditionError):
-        model.simulate_given(5, {2: np.array([False, False])}, np.random.default_rng(0))
+        simulate_given(model, 5, {2: np.array([False, False])}, np.random.default_rng(0))
 
 
 def test_the_model_survives_saving():

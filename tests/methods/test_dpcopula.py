@@ -17,6 +17,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
 from sklar.methods.dpcopula import KENDALL, Options, correlations, plan, tau_noise
 from sklar.methods.dpcopula_margins import public_bins
+from sklar.model.conditioning import simulate_given
 from sklar.model.efpa import counts_from_frequencies
 from sklar.model.gaussian_tau import corr_from_tau, rank_groups, tie_share
 from sklar.model.margin import Margin, margin_from_dense
@@ -156,7 +157,7 @@ def test_a_random_order_of_nominal_values_loses_the_dependence():
     assert np.abs(np.bincount(rows[:, 1], minlength=25) / 4_000 - exact).sum() < 0.1, "margins do not suffer"
     mask = np.zeros(25, dtype=bool)
     mask[3] = True
-    assert (lost.simulate_given(100, {1: mask}, rng)[0][:, 1] == 3).all()
+    assert (simulate_given(lost, 100, {1: mask}, rng)[0][:, 1] == 3).all()
 
 
 HOSTILE = {

@@ -14,6 +14,7 @@ from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.methods.dpcopula_hybrid import HYBRID, split_columns
 from sklar.methods.dpcopula_mle import MLE, normal_scores
 from sklar.model.codec import decode, encode
+from sklar.model.conditioning import simulate_given
 from sklar.model.gaussian_tau import corr_of_table
 from sklar.model.margin import margin_from_dense
 from tests.contracts.record_replay import DivergedError, compare, record
@@ -74,10 +75,10 @@ def test_hybrid_keeps_a_dependence_that_changes_with_the_cell():
 def test_hybrid_conditions_on_cells_and_on_the_rest():
     model = fitted(table(4_000), FACTS, "dpcopula-hybrid")
     allowed = {0: np.array([False, True]), 1: np.arange(100) >= 80}
-    rows, _ = model.simulate_given(500, allowed, np.random.default_rng(2))
+    rows, _ = simulate_given(model, 500, allowed, np.random.default_rng(2))
     assert (rows[:, 0] == 1).all() and rows[:, 1].min() >= 80 and rows[:, 2].mean() < 45
     with pytest.raises(UnsupportedConditionError):
-        model.simulate_given(5, {0: np.array([False, False])}, np.random.default_rng(3))
+        simulate_given(model, 5, {0: np.array([False, False])}, np.random.default_rng(3))
 
 
 def test_hybrid_without_small_or_without_large_columns():

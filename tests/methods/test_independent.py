@@ -8,6 +8,7 @@ import pytest
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.methods.independent import INDEPENDENT, Options
 from sklar.model.codec import decode, encode
+from sklar.model.conditioning import simulate_given
 from sklar.model.independent_model import IndependentModel
 from sklar.model.margin import Margin
 from sklar.schema.columns import Category
@@ -82,7 +83,7 @@ def test_rounded_rows_match_every_margin_to_rounding():
 
 def test_conditions_hold_and_keep_the_other_columns():
     allowed = {1: np.arange(100) >= 90}
-    rows, effective = MODEL.simulate_given(20_000, allowed, np.random.default_rng(4))
+    rows, effective = simulate_given(MODEL, 20_000, allowed, np.random.default_rng(4))
     assert effective == 20_000
     assert rows[:, 1].min() >= 90
     assert np.abs(np.bincount(rows[:, 1] - 90) / 20_000 - 0.1).max() < 0.02
@@ -91,7 +92,7 @@ def test_conditions_hold_and_keep_the_other_columns():
 
 def test_a_condition_without_mass_is_a_plain_error():
     with pytest.raises(UnsupportedConditionError, match="'sex'"):
-        MODEL.simulate_given(10, {0: np.array([False, False, True])}, np.random.default_rng(5))
+        simulate_given(MODEL, 10, {0: np.array([False, False, True])}, np.random.default_rng(5))
 
 
 def test_no_rows_are_no_trouble():

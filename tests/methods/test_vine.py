@@ -12,6 +12,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods import vine
 from sklar.methods.vine_options import Options
+from sklar.model.conditioning import simulate_given
 from sklar.model.vine_model import VineModel
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
@@ -292,7 +293,7 @@ def test_all_columns_constant():
 def test_conditional_rows_through_the_fitted_model(real):
     _, model = fit(MIXED, real, 2.0)
     mask = np.arange(MIXED.size("age")) >= 80
-    rows, effective = model.simulate_given(2_000, {0: mask}, np.random.default_rng(4))
+    rows, effective = simulate_given(model, 2_000, {0: mask}, np.random.default_rng(4))
     assert np.all(rows[:, 0] >= 80)
     assert effective > 1_000
     assert np.mean(rows[:, 3] == 2) > 0.8

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.model.codec import decode, encode
+from sklar.model.conditioning import simulate_given
 from sklar.model.gaussian_bivariate import bivariate_normal_cdf
 from sklar.model.gaussian_latent import factor_of, latent_blocks
 from sklar.model.gaussian_model import GaussianModel
@@ -67,7 +68,7 @@ def test_the_same_seed_gives_the_same_rows_and_blocks_do_not_repeat():
 
 def test_conditions_hold_and_shift_the_others_as_the_normal_law_says():
     allowed = {1: np.arange(50) >= 40, 2: np.array([True, False, False, True])}
-    rows, effective = MODEL.simulate_given(20_000, allowed, np.random.default_rng(2))
+    rows, effective = simulate_given(MODEL, 20_000, allowed, np.random.default_rng(2))
     assert effective > 5_000
     assert rows[:, 1].min() >= 40 and set(np.unique(rows[:, 2])) == {0, 3}
     plain = MODEL.simulate(400_000, np.random.default_rng(3))
@@ -81,22 +82,22 @@ def test_conditions_hold_and_shift_the_others_as_the_normal_law_says():
 def test_one_condition_weighs_all_rows_alike_even_far_in_the_tail():
     tail = Margin(column="t", starts=np.array([0, 1]), mass=np.array([1 - 1e-9, 1e-9]), size=2)
     model = GaussianModel(margins=(tail, MODEL.margins[1]), corr=np.array([[1, 0.9], [0.9, 1]]), rows_estimate=1)
-    rows, effective = model.simulate_given(3_000, {0: np.array([False, True])}, np.random.default_rng(4))
+    rows, effective = simulate_given(model, 3_000, {0: np.array([False, True])}, np.random.default_rng(4))
     assert effective >= 3_000 and (rows[:, 0] == 1).all() and rows[:, 1].min() > 45
 
 
 def test_a_condition_without_mass_is_a_plain_error():
     with pytest.raises(UnsupportedConditionError, match="'a'"):
-        MODEL.simulate_given(10, {0: np.array([True, False, True, False, True])}, np.random.default_rng(5))
+        simulate_given(MODEL, 10, {0: np.array([True, False, True, False, True])}, np.random.default_rng(5))
 
 
 def test_no_rows_and_no_conditions_are_no_trouble():
     rng = np.random.default_rng(6)
     assert MODEL.simulate(0, rng).shape == MODEL.simulate_rounded(0, rng).shape == (0, 3)
-    assert MODEL.simulate_given(0, {0: MASSES[0] > 0}, rng)[0].shape == (0, 3)
-    assert MODEL.simulate_given(5, {}, rng)[0].shape == (5, 3)
-    every, effective = MODEL.simulate_given(5, {j: m > 0 for j, m in enumerate(MASSES)}, rng)
-    assert every.shape == (5, 3) and effective > 30
+    assert simulate_given(MODEL, 0, {0: MASSES[0] > 0}, rng)[0].shape == (0, 3)
+    assert simulate_given(MODEL, 5, {}, rng)[0].shape == (5, 3)
+    every, effective = simulate_given(MODEL, 5, {j: m > 0 for j, m in enumerate(MASSES)}, rng)
+    assert every.shape == (5, 3) and effective == 5
 
 
 def test_a_singular_matrix_still_has_a_factor():

@@ -15,7 +15,7 @@ from sklar.model.calibration import (
     empty_calibration,
 )
 from sklar.model.codec import decode, encode
-from sklar.model.given import effective_size
+from sklar.model.conditioning import kish_size, simulate_given
 from sklar.model.margin import Margin
 from sklar.model.paircopula import GaussianPair
 from sklar.model.scale import lay_out
@@ -149,7 +149,7 @@ def test_conditional_rows_follow_the_conditioned_law(condition):
     masks = {j: np.isin(np.arange(SIZES[j]), values) for j, values in condition.items()}
     keep = np.all([mask[LARGE[:, j]] for j, mask in masks.items()], axis=0)
     reference = LARGE[keep]
-    rows, effective = MODEL.simulate_given(20_000, masks, np.random.default_rng(7))
+    rows, effective = simulate_given(MODEL, 20_000, masks, np.random.default_rng(7))
     assert all(mask[rows[:, j]].all() for j, mask in masks.items())
     assert effective > 5_000
     floor = pair_distance(reference[::2], reference[1::2])
@@ -158,22 +158,27 @@ def test_conditional_rows_follow_the_conditioned_law(condition):
 
 def test_condition_without_mass_is_refused():
     with pytest.raises(UnsupportedConditionError, match="'c1'"):
-        MODEL.simulate_given(10, {1: np.zeros(7, bool)}, np.random.default_rng(8))
+        simulate_given(MODEL, 10, {1: np.zeros(7, bool)}, np.random.default_rng(8))
 
 
-def test_condition_with_too_little_support_is_refused():
+def test_condition_with_too_little_support_is_refused(monkeypatch):
+    """The calibration leaves hardly anything of the set."""
+    monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 20_000)
     margins = (
         Margin(column="a", starts=np.array([0, 1]), mass=np.array([0.5, 0.5]), size=2),
-        Margin(column="b", starts=np.array([0, 1]), mass=np.array([0.5, 0.5]), size=2),
+        Margin(column="b", starts=np.array([0, 1, 2]), mass=np.array([0.5, 0.4996, 0.0004]), size=3),
     )
     scales = tuple(lay_out(m.starts, m.mass, m.size, nominal=False) for m in margins)
-    parts = tuple(Partition(column=j, lookup=np.arange(2), count=2) for j in range(2))
-    table = SoftTable(parts=(0, 1), observed=np.zeros(4), variance=1.0, dual=np.array([0.0, -900.0, 0.0, 0.0]))
+    parts = tuple(Partition(column=j, lookup=np.arange(2 + j), count=2 + j) for j in range(2))
+    table = SoftTable(
+        parts=(0, 1), observed=np.zeros(6), variance=1.0, dual=np.array([0.0, -900.0, 0.0, 0.0, 0.0, 0.0])
+    )
     tilted = Calibration(partitions=parts, tables=(table,), level=0.0, effective=1.0, ceiling=1.0)
     vine = Vine(size=2, trees=((edge(0, 1, (), 0.1),),))
     model = VineModel(margins=margins, scales=scales, vine=vine, calibration=tilted, facts=MODEL.facts)
+    allowed = {0: np.array([True, False]), 1: np.array([False, True, True])}
     with pytest.raises(UnsupportedConditionError, match="effective sample size"):
-        model.simulate_given(5, {0: np.array([True, False]), 1: np.array([False, True])}, np.random.default_rng(9))
+        simulate_given(model, 5, allowed, np.random.default_rng(9))
 
 
 def test_saved_and_loaded_models_draw_the_same_rows():
@@ -184,9 +189,9 @@ def test_saved_and_loaded_models_draw_the_same_rows():
 
 
 def test_effective_size_limits():
-    assert effective_size(np.ones(10)) == 10.0
-    assert effective_size(np.array([1.0, 0.0, 0.0])) == 1.0
-    assert effective_size(np.zeros(3)) == 0.0
+    assert kish_size(np.ones(10)) == 10.0
+    assert kish_size(np.array([1.0, 0.0, 0.0])) == 1.0
+    assert kish_size(np.zeros(3)) == 0.0
 
 
 def test_description_tells_the_trees():

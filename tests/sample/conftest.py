@@ -7,6 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from sklar.model.conditioning import Proposals
+from sklar.model.independent_model import IndependentModel
+from sklar.model.margin import margin_from_dense
 from sklar.schema import Schema
 
 
@@ -15,21 +18,17 @@ class FakeModel:
 
     def __init__(self, schema: Schema, mass: Mapping[str, np.ndarray] | None = None):
         mass = mass or {}
-        self.mass = [np.asarray(mass.get(n, np.ones(schema.size(n))), float) for n in schema.modelled]
+        dense = {n: np.asarray(mass.get(n, np.ones(schema.size(n))), float) for n in schema.modelled}
+        self.margins = tuple(margin_from_dense(name, line) for name, line in dense.items())
+        self.rows_estimate = 100
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        return self.simulate_given(rows, {}, rng)[0]
+        return self.proposals({})(rows, rng)[0]
 
     simulate_rounded = simulate
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, np.ndarray], rng: np.random.Generator
-    ) -> tuple[np.ndarray, float]:
-        codes = np.empty((rows, len(self.mass)), np.int32, order="F")
-        for j, mass in enumerate(self.mass):
-            kept = mass * allowed.get(j, 1)
-            codes[:, j] = rng.choice(len(mass), rows, p=kept / kept.sum())
-        return codes, float(rows)
+    def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
+        return IndependentModel(margins=self.margins, rows_estimate=1).proposals(allowed)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from sklar.schema import AtMost, Id, Integer, Real, Schema
 SCHEMA = Schema(
     {"k": Id(), "a": Integer(0, 99), "b": Integer(0, 99), "x": Real(0, 1)}, constraints=[AtMost(low="a", high="b")]
 )
+FREE = Schema({"a": Integer(0, 99), "x": Real(0, 1)})
 
 
 @pytest.fixture(autouse=True)
@@ -76,21 +77,27 @@ def test_same_seed_same_sample(fake_model):
     assert same(one, two) and not same(one, other)
 
 
-def test_a_model_without_support_is_told(fake_model):
-    class Empty(fake_model):
-        def simulate_given(self, rows, allowed, rng):
-            return super().simulate_given(rows, allowed, rng)[0], 0.2
+def weighing(model, log_weights):
+    """The model with other weights of its proposals."""
 
-    with pytest.raises(UnsupportedConditionError, match="'a'"):
-        sample_table(Empty(SCHEMA), SCHEMA, 10, given={"a": 3})
+    class Weighing(model):
+        def proposals(self, allowed):
+            return lambda rows, rng: (super(Weighing, self).proposals(allowed)(rows, rng)[0], log_weights(rows))
+
+    return Weighing(FREE)
 
 
-def test_what_a_conditional_sample_is_worth_is_told(fake_model):
-    class Half(fake_model):
-        def simulate_given(self, rows, allowed, rng):
-            return super().simulate_given(rows, allowed, rng)[0], rows / 2
+def test_a_model_without_support_is_told(fake_model, monkeypatch):
+    monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 5_000)
+    model = weighing(fake_model, lambda rows: np.where(np.arange(rows) % 500 == 0, 0.0, -np.inf))
+    with pytest.raises(UnsupportedConditionError, match=r"'a'.*10\.0, and 30"):
+        sample_table(model, FREE, 10, given={"a": 3})
 
-    model = Half(SCHEMA)
-    assert sample_with_worth(model, SCHEMA, 400)[1] == 400
-    assert sample_with_worth(model, SCHEMA, 400, given={"a": (3, 9)})[1] == 200
-    assert 190 < sample_with_worth(model, SCHEMA, 400, given={"x": (0.20001, 0.6)})[1] <= 200
+
+def test_what_a_conditional_sample_is_worth_is_told(fake_model, monkeypatch):
+    monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 5_000)
+    model = weighing(fake_model, lambda rows: np.where(np.arange(rows) % 50 == 0, 0.0, -np.inf))
+    assert sample_with_worth(model, FREE, 400)[1] == 400
+    assert sample_with_worth(model, FREE, 200, given={"a": (3, 9)})[1] == 100
+    assert sample_with_worth(model, FREE, 100, given={"a": (3, 9)})[1] == 100
+    assert 80 < sample_with_worth(model, FREE, 200, given={"x": (0.20001, 0.6)})[1] <= 100

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sklar.model.scale import Scale, clip_open, code_edges
-from sklar.model.vine import Step, Vine
-from sklar.model.vine_sampling import Tables, Uniforms, draw_step
+from sklar.model.calibration import Calibration, weigher
+from sklar.model.conditioning import Proposals, Runs, cover, place_inside
+from sklar.model.scale import Scale, clip_open, code_edges, codes_at
+from sklar.model.vine import Step, Vine, sampling_order
+from sklar.model.vine_sampling import Tables, Uniforms, draw_step, tabulated
 
-MOST_RUNS = 64
 
+def vine_proposals(
+    vine: Vine, scales: Sequence[Scale], calibration: Calibration, allowed: Mapping[int, np.ndarray]
+) -> Proposals:
+    """Particles of the vine conditioned on the sets, weighted also by their calibration."""
+    runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
+    steps, tables, weigh = sampling_order(vine, first=runs), tabulated(vine), weigher(calibration, scales)
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Runs:
-    """Disjoint intervals of a column's axis, increasing, that together cover a set of base codes."""
+    def propose(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        particles, log = simulate_inside(vine, steps, runs, rows, rng, tables)
+        codes = np.column_stack([codes_at(scale, particles[:, j]) for j, scale in enumerate(scales)])
+        return codes, log + weigh(particles)
 
-    low: np.ndarray
-    high: np.ndarray
+    return propose
 
 
 def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
-    """The intervals of the axis that the allowed base codes own.
-
-    Sets in many pieces are covered by at most `MOST_RUNS` intervals, closing the smallest gaps: the caller must then
-    still discard particles that fall into a closed gap.
-    """
+    """Intervals of the axis that cover what the allowed base codes own."""
     low, high = code_edges(scale)
-    keep = np.asarray(allowed, dtype=bool) & (high > low)
-    low, high = low[keep], high[keep]
-    order = np.argsort(low, kind="stable")
-    low, high = low[order], high[order]
-    if not len(low):
-        return Runs(low=low, high=high)
-    gaps = low[1:] - high[:-1]
-    smallest = np.sort(gaps)[-MOST_RUNS] if len(gaps) >= MOST_RUNS else 0.0
-    cut = np.flatnonzero(gaps > max(smallest, 1e-12))
-    return Runs(low=low[np.concatenate([[0], cut + 1])], high=high[np.concatenate([cut, [len(high) - 1]])])
+    keep = allowed & (high > low)
+    return cover(low[keep], high[keep])
 
 
 def conditional_level(step: Step, uniforms: Uniforms, u: np.ndarray) -> np.ndarray:
@@ -57,13 +51,8 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
     rows = len(level)
     low = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.low])
     high = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.high])
-    reach = np.cumsum(np.maximum(high - low, 0.0), axis=0)
-    total = reach[-1]
-    wanted = level * total
-    run = np.minimum((reach <= wanted).sum(axis=0), len(runs.low) - 1)
-    column = np.arange(rows)
-    before = np.where(run > 0, reach[np.maximum(run - 1, 0), column], 0.0)
-    draw_step(step, uniforms, clip_open(low[run, column] + wanted - before))
+    run, place, total = place_inside(low, high, level)
+    draw_step(step, uniforms, clip_open(place))
     # Rounding in the h-functions may land a hair outside.
     inside = np.clip(uniforms.get(step.column), runs.low[run], np.nextafter(runs.high[run], 0.0))
     uniforms.put(step.column, (), clip_open(inside))
@@ -78,21 +67,22 @@ def simulate_inside(
     rng: np.random.Generator,
     tables: Tables | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Particles with the columns of `runs` inside their sets, and the importance weight of each.
+    """Particles with the columns of `runs` inside their sets, and the log-weight of each.
 
     Weighted by the result, particles follow the vine conditioned on the sets: the proposal draws each column from its
     conditional distribution (restricted, where asked), so the weight is the product of the probabilities of the sets
     given the columns drawn before.
     """
     uniforms = Uniforms(vine, tables)
-    weights = np.ones(rows)
+    log = np.zeros(rows)
     for step in steps:
         level = clip_open(rng.random(rows))
         if step.column in runs:
-            weights *= draw_inside(step, uniforms, runs[step.column], level)
+            with np.errstate(divide="ignore"):
+                log += np.log(draw_inside(step, uniforms, runs[step.column], level))
         else:
             draw_step(step, uniforms, level)
     particles = np.empty((rows, vine.size), order="F")
     for column in range(vine.size):
         particles[:, column] = uniforms.get(column)
-    return particles, weights
+    return particles, log

@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.errors import UnsupportedConditionError
-from sklar.model.conditional import runs_of
-from sklar.model.disclosed_given import particles_inside
+from sklar.model.conditioning import Proposals, mass_of_sets, mixture
 from sklar.model.disclosed_table import VineTable, checked_level, describe_levels
 from sklar.model.disclosed_vine import FAMILIES
 from sklar.model.margin import Margin
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-PROBES = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +75,7 @@ class SplitVineTable:
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
         """Independent rows as base codes, shape (rows, columns), Fortran order."""
         counts = rng.multinomial(rows, self.shares)
-        return self._joined([part.simulate(int(n), rng) for part, n in zip(self.parts, counts, strict=True)], {}, rng)
+        return self._joined([part.simulate(int(n), rng) for part, n in zip(self.parts, counts, strict=True)], rng)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Rows whose counts match every margin inside every part to rounding."""
@@ -86,54 +83,29 @@ class SplitVineTable:
         steps[0], steps[-1] = 0, rows
         counts = np.diff(np.clip(steps, 0, rows))
         drawn = [part.simulate_rounded(int(n), rng) for part, n in zip(self.parts, counts, strict=True)]
-        return self._joined(drawn, {}, rng)
+        return self._joined(drawn, rng)
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Rows with some columns inside given sets of base codes, and the effective sample size behind them.
-
-        Raises:
-            UnsupportedConditionError: The model gives the sets no, or too little, mass.
-        """
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: those of the parts, drawn by their shares and by the margins of the sets in them."""
         others = {column - (column > self.target): mask for column, mask in allowed.items() if column != self.target}
-        chances = np.array([self._chance(at, allowed.get(self.target), others, rng) for at in range(len(self.parts))])
-        if chances.sum() <= 0:
-            raise UnsupportedConditionError(
-                "no row of the model lies inside the given sets; ask for values that the model gives some mass."
-            )
-        counts = rng.multinomial(rows, chances / chances.sum())
-        drawn: list[Codes] = []
-        effective = 0.0
-        for part, count in zip(self.parts, counts, strict=True):
-            if not count:
-                drawn.append(np.empty((0, len(self.margins) - 1), dtype=np.int32))
-                continue
-            codes, worth = part.simulate_given(int(count), others, rng)
-            drawn.append(codes)
-            effective += worth
-        return self._joined(drawn, allowed, rng), effective
+        own = allowed.get(self.target, np.ones(self.margins[self.target].size, dtype=bool))
+        values = np.array([margin.dense()[own].sum() for margin in self.values])
+        shares = self.shares * values
+        guesses = shares * [mass_of_sets(part.margins, others) for part in self.parts]
+        parts = [self._part_proposals(at, own, others) if guesses[at] > 0 else None for at in range(len(self.parts))]
+        return mixture(shares, guesses, parts)
 
-    def _chance(
-        self,
-        at: int,
-        values: NDArray[np.bool_] | None,
-        others: Mapping[int, NDArray[np.bool_]],
-        rng: np.random.Generator,
-    ) -> float:
-        """Probability of a part and of the sets inside it."""
-        chance = float(self.shares[at])
-        if values is not None:
-            chance *= float(self.values[at].dense()[np.asarray(values, dtype=bool)].sum())
-        if chance > 0 and others:
-            part = self.parts[at]
-            runs = {column: runs_of(part.scales[column], mask) for column, mask in others.items()}
-            if not all(len(found.low) for found in runs.values()):
-                return 0.0
-            chance *= float(particles_inside(part.vine.truncate(part.level), runs, PROBES, rng)[1].mean())
-        return chance
+    def _part_proposals(self, at: int, values: NDArray[np.bool_], others: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows of one part with values of the response from its set."""
+        propose, mass = self.parts[at].proposals(others), self.values[at].dense() * values
 
-    def _joined(self, drawn: list[Codes], allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator) -> Codes:
+        def with_response(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            codes, log = propose(rows, rng)
+            return np.insert(codes, self.target, rng.choice(len(mass), size=rows, p=mass / mass.sum()), axis=1), log
+
+        return with_response
+
+    def _joined(self, drawn: list[Codes], rng: np.random.Generator) -> Codes:
         """Rows of all parts with their response, in random order."""
         rows = sum(len(codes) for codes in drawn)
         place = rng.permutation(rows)
@@ -143,8 +115,6 @@ class SplitVineTable:
         for codes, margin in zip(drawn, self.values, strict=True):
             where = place[start : start + len(codes)]
             mass = margin.dense()
-            if self.target in allowed:
-                mass = mass * np.asarray(allowed[self.target], dtype=bool)
             for at, column in enumerate(others):
                 result[where, column] = codes[:, at]
             if len(codes):

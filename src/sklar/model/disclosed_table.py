@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.model.disclosed_given import draw_inside
+from sklar.errors import UsageError
+from sklar.model.conditioning import Proposals
+from sklar.model.disclosed_given import disclosed_proposals
 from sklar.model.disclosed_vine import DisclosedVine
-from sklar.model.given import without_mass
 from sklar.model.margin import Margin
-from sklar.model.rounding import systematic
 from sklar.model.scale import Scale, codes_at
 
 Codes = NDArray[np.int32]
@@ -91,24 +90,9 @@ class VineTable:
                 codes[part, column][order] = codes_at(scale, (np.arange(height) + rng.random(height)) / height)
         return codes
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Rows with some columns inside given sets of base codes, and the effective sample size behind them.
-
-        Raises:
-            UnsupportedConditionError: The model gives the sets no, or too little, mass.
-        """
-        if not allowed:
-            return self.simulate(rows, rng), float(rows)
-        for column in without_mass(self.scales, allowed):
-            raise UnsupportedConditionError(
-                f"no row of the model has column '{self.margins[column].column}' inside the given set; "
-                "ask for values that the model gives some mass."
-            )
-        found = draw_inside(self.vine.truncate(self.level), self.scales, allowed, rows, rng)
-        chosen = systematic(found.weights, rows, rng)
-        return np.asfortranarray(found.codes[chosen]), min(found.effective, float(rows))
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: sequential importance sampling along the trees."""
+        return disclosed_proposals(self.vine.truncate(self.level), self.scales, allowed)
 
 
 def checked_level(level: int, most: int) -> int:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.errors import UnsupportedConditionError
+from sklar.model.conditioning import Proposals, mass_of_sets, mixture
 from sklar.model.gaussian_model import GaussianModel
 from sklar.model.margin import Margin
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-LEAST_EFFECTIVE = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,36 +49,32 @@ class MixtureModel:
         cells = np.minimum(np.searchsorted(reach, places * reach[-1], side="right"), len(reach) - 1)
         return self._filled(rng.permutation(cells), rng, rounded=True)
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Independent rows inside given sets of base codes, and the effective sample size.
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: those of the cells, drawn by their weights and by the margins of the sets in them.
 
-        Cells are kept by their codes; inside a cell the large columns are conditioned, and cells are weighted by how
-        much of them lies inside.
+        What a cell's own dependence makes of the sets is in the weights of its rows.
         """
         keep = np.ones(len(self.weights), dtype=bool)
         for place, column in enumerate(self.small):
             if column in allowed:
-                keep &= np.asarray(allowed[column], dtype=bool)[self.cells[:, place]]
-        inner = {self.large.index(c): np.asarray(m, dtype=bool) for c, m in allowed.items() if c not in self.small}
-        shares = np.array([_mass(model, inner) if k else 0.0 for k, model in zip(keep, self.models, strict=True)])
-        weights = self.weights * shares
-        if not weights.sum() > 0:
-            raise UnsupportedConditionError(
-                "no row of the model lies inside the given sets; ask for values that the model gives some mass."
-            )
-        chosen = rng.choice(len(weights), rows, p=weights / weights.sum())
-        return self._filled(chosen, rng, rounded=False, inner=inner), float(rows)
+                keep &= allowed[column][self.cells[:, place]]
+        inner = {self.large.index(column): mask for column, mask in allowed.items() if column not in self.small}
+        guesses = self.weights * keep * [mass_of_sets(model.margins, inner) for model in self.models]
+        parts = [self._cell_proposals(cell, inner) if guess > 0 else None for cell, guess in enumerate(guesses)]
+        return mixture(self.weights, guesses, parts)
 
-    def _filled(
-        self,
-        chosen: NDArray[np.int64],
-        rng: np.random.Generator,
-        *,
-        rounded: bool,
-        inner: Mapping[int, NDArray[np.bool_]] | None = None,
-    ) -> Codes:
+    def _cell_proposals(self, cell: int, inner: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        propose = self.models[cell].proposals(inner)
+
+        def in_cell(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
+            codes[:, self.small] = self.cells[cell]
+            codes[:, self.large], log = propose(rows, rng)
+            return codes, log
+
+        return in_cell
+
+    def _filled(self, chosen: NDArray[np.int64], rng: np.random.Generator, *, rounded: bool) -> Codes:
         codes = np.empty((len(chosen), len(self.margins)), dtype=np.int32, order="F")
         codes[:, self.small] = self.cells[chosen]
         order = np.argsort(chosen, kind="stable")
@@ -88,17 +83,6 @@ class MixtureModel:
             at = order[bounds[cell] : bounds[cell + 1]]
             if not len(at) or not self.large:
                 continue
-            if inner:
-                found = model.simulate_given(len(at), inner, rng)[0]
-            else:
-                found = model.simulate_rounded(len(at), rng) if rounded else model.simulate(len(at), rng)
+            found = model.simulate_rounded(len(at), rng) if rounded else model.simulate(len(at), rng)
             codes[at[:, None], np.array(self.large)] = found
         return codes
-
-
-def _mass(model: GaussianModel, inner: Mapping[int, NDArray[np.bool_]]) -> float:
-    """About how much of a cell lies inside the sets: the product of its margins' shares."""
-    share = 1.0
-    for column, mask in inner.items():
-        share *= float(model.margins[column].dense()[mask].sum())
-    return share

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.model.gaussian_given import conditioned_scores, runs_of_scores
+from sklar.errors import UsageError
+from sklar.model.conditioning import Proposals, Runs, cover
 from sklar.model.gaussian_latent import factor_of, latent_blocks
+from sklar.model.ghk import truncated_normal
 from sklar.model.margin import Margin, u_edges
 
 Codes = NDArray[np.int32]
@@ -57,48 +58,39 @@ class GaussianModel:
                 codes[part, column][order] = margin.ppf((np.arange(height) + rng.random(height)) / height)
         return codes
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Independent rows with some columns inside given sets of base codes, and the effective sample size.
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition by the sampler of Geweke, Hajivassiliou and Keane: the columns of the sets come first.
 
-        Raises:
-            UnsupportedConditionError: The model gives the sets no, or too little, mass.
+        The mean weight is the probability of the sets.
         """
-        if not allowed:
-            return self.simulate(rows, rng), float(rows)
-        given, runs = tuple(allowed), []
-        for column in given:
-            found = runs_of_scores(self.margins[column], np.asarray(allowed[column], dtype=bool))
-            if not len(found.low):
-                raise UnsupportedConditionError(
-                    f"no row of the model has column '{self.margins[column].column}' inside the given set; "
-                    "ask for values that the model gives some mass."
-                )
-            runs.append(found)
-        order = [*given, *(j for j in range(len(self.margins)) if j not in allowed)]
-        factor = factor_of(self.corr[np.ix_(order, order)])
-        drawn = conditioned_scores(factor[: len(given), : len(given)], runs, rows, rng)
-        return self._fill(rows, order, factor, drawn.draws, drawn.codes, rng), drawn.effective
+        order = [*allowed, *(j for j in range(len(self.margins)) if j not in allowed)]
+        factor, thresholds = factor_of(self.corr[np.ix_(order, order)]), self._thresholds()
+        runs = [_score_runs(self.margins[column], mask) for column, mask in allowed.items()]
 
-    def _fill(
-        self, rows: int, order: list[int], factor: Floats, draws: Floats, inside: Codes, rng: np.random.Generator
-    ) -> Codes:
-        """The other columns given the draws behind the conditioned ones."""
-        codes = np.empty((rows, len(order)), dtype=np.int32, order="F")
-        known, thresholds = draws.shape[0], self._thresholds()
-        codes[:, order[:known]] = inside
-        height = max(256, (1 << 22) // len(order))
-        for start in range(0, rows, height):
-            part = slice(start, min(start + height, rows))
-            fresh = rng.standard_normal((len(order) - known, part.stop - part.start))
-            scores = factor[known:, :known] @ draws[:, part] + factor[known:, known:] @ fresh
-            for place, column in enumerate(order[known:]):
-                codes[part, column] = np.searchsorted(thresholds[column], scores[place], side="right")
-        return codes
+        def propose(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            draws, log = rng.standard_normal((len(order), rows)), np.zeros(rows)
+            for i, run in enumerate(runs):
+                draws[i], inside = truncated_normal(run, factor[i, :i] @ draws[:i], float(factor[i, i]), rng)
+                log += inside
+            codes = np.empty((rows, len(order)), dtype=np.int32, order="F")
+            for column, scores in zip(order, factor @ draws, strict=True):
+                codes[:, column] = np.searchsorted(thresholds[column], scores, side="right")
+            return codes, log
+
+        return propose
 
     def _thresholds(self) -> list[Floats]:
         """Normal scores between neighboring base codes of each column; codes without mass lie between equal ones."""
         from scipy.special import ndtri
 
         return [ndtri(u_edges(margin)[1:-1]) for margin in self.margins]
+
+
+def _score_runs(margin: Margin, mask: NDArray[np.bool_]) -> Runs:
+    """Intervals of normal scores that cover a set of base codes."""
+    from scipy.special import ndtri
+
+    edges = u_edges(margin)
+    keep = mask & (np.diff(edges) > 0)
+    runs = cover(edges[:-1][keep], edges[1:][keep])
+    return Runs(low=ndtri(runs.low), high=ndtri(runs.high))

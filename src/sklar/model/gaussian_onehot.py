@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.errors import UnsupportedConditionError
+from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.gaussian_latent import factor_of, latent_blocks
 from sklar.model.margin import Margin, u_edges
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-LEAST_EFFECTIVE = 30
-MOST_TRIED = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,32 +50,9 @@ class OneHotModel:
         """Rows whose scores have the model's correlations exactly, which leaves less to chance."""
         return self._simulate(rows, rng, balanced=True)
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Independent rows inside given sets of base codes, by rejection, and how many were found.
-
-        Raises:
-            UnsupportedConditionError: Fewer than 30 rows out of four million are inside.
-        """
-        kept: list[Codes] = []
-        found = tried = 0
-        size = max(4 * rows, 20_000)
-        while found < max(rows, LEAST_EFFECTIVE) and tried < MOST_TRIED:
-            block = self.simulate(min(size, 200_000), rng)
-            inside = np.ones(len(block), dtype=bool)
-            for column, mask in allowed.items():
-                inside &= np.asarray(mask, dtype=bool)[block[:, column]]
-            kept.append(block[inside])
-            found, tried = found + int(inside.sum()), tried + len(block)
-        if found < LEAST_EFFECTIVE:
-            raise UnsupportedConditionError(
-                f"too little of the model lies inside the given sets: {found} of {tried:,} rows, and "
-                f"{LEAST_EFFECTIVE} are needed. Give fewer columns or wider sets."
-            )
-        pool = np.concatenate(kept)
-        chosen = np.arange(rows) if found >= rows else rng.integers(0, found, rows)
-        return np.asfortranarray(pool[chosen]), float(found)
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: by rejection."""
+        return by_rejection(self, allowed)
 
     def simulate_binary(self, rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         """The binary table of the paper: one column per group, each cut on its own, so that a row of several groups of

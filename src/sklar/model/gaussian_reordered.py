@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.model.conditioning import Proposals
 from sklar.model.gaussian_model import GaussianModel
 from sklar.model.margin import Margin, margin_from_dense
 
@@ -41,13 +42,15 @@ class ReorderedModel:
         """Rows whose counts match every margin to rounding."""
         return self._told(self.inner.simulate_rounded(rows, rng))
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Independent rows inside given sets of base codes, and the effective sample size."""
-        places = {column: np.asarray(mask, dtype=bool)[self.codes[column]] for column, mask in allowed.items()}
-        found, effective = self.inner.simulate_given(rows, places, rng)
-        return self._told(found), effective
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: those of the model over places."""
+        propose = self.inner.proposals({column: mask[self.codes[column]] for column, mask in allowed.items()})
+
+        def reordered(rows: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.float64]]:
+            places, log = propose(rows, rng)
+            return self._told(places), log
+
+        return reordered
 
     def _told(self, places: Codes) -> Codes:
         for column, codes in enumerate(self.codes):

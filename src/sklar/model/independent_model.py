@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.errors import UnsupportedConditionError
-from sklar.model.margin import Margin, margin_from_dense
+from sklar.model.conditioning import Proposals
+from sklar.model.margin import Margin, restrict
 
 Codes = NDArray[np.int32]
 
@@ -34,18 +34,10 @@ class IndependentModel:
         """Rows whose counts match every margin to rounding: one uniform in each of `rows` equal strata, shuffled."""
         return _draw(self.margins, rows, rng, stratified=True)
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Independent rows with some columns inside given sets of base codes; every row counts fully.
-
-        Raises:
-            UnsupportedConditionError: a margin gives its set no mass.
-        """
-        margins = list(self.margins)
-        for column, mask in allowed.items():
-            margins[column] = _restricted(margins[column], np.asarray(mask, dtype=bool))
-        return _draw(margins, rows, rng, stratified=False), float(rows)
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: from the margins cut to the sets, all of one weight."""
+        margins = [restrict(m, allowed[j]) if j in allowed else m for j, m in enumerate(self.margins)]
+        return lambda rows, rng: (_draw(margins, rows, rng, stratified=False), np.zeros(rows))
 
 
 def _draw(margins: tuple[Margin, ...] | list[Margin], rows: int, rng: np.random.Generator, stratified: bool) -> Codes:
@@ -58,13 +50,3 @@ def _draw(margins: tuple[Margin, ...] | list[Margin], rows: int, rng: np.random.
             u = rng.permutation((np.arange(rows) + u) / max(rows, 1))
         draw_codes(margin, u, codes[:, column])
     return codes
-
-
-def _restricted(margin: Margin, mask: NDArray[np.bool_]) -> Margin:
-    masked = np.where(mask, margin.dense(), 0.0)
-    if not masked.sum() > 0:
-        raise UnsupportedConditionError(
-            f"no row of the model has column '{margin.column}' inside the given set; "
-            "ask for values that the model gives some mass."
-        )
-    return margin_from_dense(margin.column, masked)

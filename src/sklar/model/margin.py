@@ -97,6 +97,11 @@ def margin_from_dense(column: str, probabilities: Floats, tolerance: float = 1e-
     return Margin(column=column, starts=starts, mass=np.add.reduceat(p, starts), size=len(p))
 
 
+def restrict(margin: Margin, allowed: NDArray[np.bool_]) -> Margin:
+    """The margin given that the base code is one of the allowed."""
+    return margin_from_dense(margin.column, np.where(allowed, margin.dense(), 0.0))
+
+
 def _cumulative(mass: Floats) -> Floats:
     edges = np.concatenate([[0.0], np.cumsum(mass)])
     edges /= edges[-1]

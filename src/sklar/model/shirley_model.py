@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.margin import Margin
-from sklar.model.rejection import draw_inside
 from sklar.model.shirley_column import ShirleyColumn
 
 Codes = NDArray[np.int32]
@@ -62,16 +62,9 @@ class ShirleyModel:
                     codes[part, position] = column.decode(uniforms)
         return codes
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, NDArray[np.bool_]], rng: np.random.Generator
-    ) -> tuple[Codes, float]:
-        """Rows inside given sets of base codes, by rejection, and how many independent rows they are worth.
-
-        Raises:
-            UnsupportedConditionError: Fewer than 30 of a million rows are inside.
-        """
-        shares = [float(self.margins[j].dense()[np.asarray(mask, dtype=bool)].sum()) for j, mask in allowed.items()]
-        return draw_inside(self.simulate, rows, allowed, rng, at_most=min(shares, default=1.0))
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: by rejection."""
+        return by_rejection(self, allowed)
 
     def uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
         """Independent draws of the vine's variables."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sklar.errors import UnsupportedConditionError
 from sklar.model.calibration import Calibration
-from sklar.model.given import draw_given, without_mass
+from sklar.model.conditional import vine_proposals
+from sklar.model.conditioning import Proposals
 from sklar.model.independent_rows import accepted_rows
 from sklar.model.margin import Margin
 from sklar.model.pool import POLISHING_SWEEPS, Pool, averaged, draw_pool, pool_size
-from sklar.model.rounding import proposals, round_rows, systematic
+from sklar.model.rounding import proposals, round_rows
 from sklar.model.rounding_triples import triple_cells
 from sklar.model.scale import Scale, codes_at
 from sklar.model.spreading import group_cuts, spread_evenly
@@ -127,26 +127,9 @@ class VineModel:
         cells, more = triple_cells(self.calibration, self.scales, pool.particles, rng)
         return np.concatenate([pool.table_cells, cells]), counts + more
 
-    def simulate_given(
-        self, rows: int, allowed: Mapping[int, np.ndarray], rng: np.random.Generator
-    ) -> tuple[np.ndarray, float]:
-        """Rows with some columns inside given sets of base codes, and the effective sample size behind them.
-
-        Raises:
-            UnsupportedConditionError: the model gives the sets no mass, or too few particles to draw rows from.
-        """
-        for column in without_mass(self.scales, allowed):
-            raise UnsupportedConditionError(
-                f"no row of the model has column '{self.margins[column].column}' inside the given set; "
-                "ask for values that the model gives some mass."
-            )
-        result = self._empty(rows)
-        effective = 0.0
-        for part in self._pieces(result, 10.0):
-            found = draw_given(self.vine, self.scales, self.calibration, allowed, len(part), rng)
-            part[:] = found.codes[systematic(found.weights, len(part), rng)]
-            effective += found.effective
-        return result, effective
+    def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
+        """Rows for a condition: sequential importance sampling along the trees."""
+        return vine_proposals(self.vine, self.scales, self.calibration, allowed)
 
     def _empty(self, rows: int) -> np.ndarray:
         return np.empty((rows, len(self.scales)), dtype=np.int32, order="F")

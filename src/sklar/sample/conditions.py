@@ -27,11 +27,12 @@ class Condition:
         allowed: For each base code, whether some value of its cell is asked for.
         restriction: For numbers, the part of the allowed cells that is asked for.
         share: For each base code, how much of its cell is asked for, relative to the most that is of any cell.
+            One number stands for all.
     """
 
     allowed: Mask
     restriction: Restriction | None = None
-    share: npt.NDArray[np.float64] | None = None
+    share: npt.NDArray[np.float64] | float = 1.0
 
 
 Conditions = Mapping[str, Condition]
@@ -52,6 +53,11 @@ def read_conditions(schema: Schema, given: Mapping[str, Any] | None) -> Conditio
 def allowed_codes(schema: Schema, conditions: Conditions) -> dict[int, Mask]:
     """Masks over base codes by position among the modelled columns, as models take them."""
     return {schema.modelled.index(name): condition.allowed for name, condition in conditions.items()}
+
+
+def wanted_shares(schema: Schema, conditions: Conditions) -> dict[int, npt.NDArray[np.float64]]:
+    """How much of each base code is asked for, by position among the modelled columns."""
+    return {schema.modelled.index(name): np.where(c.allowed, c.share, 0.0) for name, c in conditions.items()}
 
 
 def restrictions(conditions: Conditions) -> dict[str, Restriction]:

@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.sample.conditions import Conditions, allowed_codes, conditions_hold, read_conditions, restrictions
+from sklar.errors import UsageError
+from sklar.model.conditioning import simulate_given
+from sklar.model.table import Codes, TableModel
+from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
 from sklar.sample.constraints import enforce
 from sklar.sample.decode import decode, with_keys
 from sklar.sample.rng import generator
 from sklar.sample.values import Mask, SampledTable
 from sklar.schema.table import Schema
 
-Codes = npt.NDArray[np.int32]
-
 MOST_ROWS_AT_ONCE = 200_000_000
 """A sample in memory is refused beyond this; streams have no limit."""
 
 
-THINNING_ROUNDS = 20
-
-
-class Sampler(Protocol):
-    """What sampling needs of a model: base codes of the modelled columns, one row a record."""
-
-    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent draws."""
-        ...
-
-    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Draws of the same law whose totals vary less."""
-        ...
-
-    def simulate_given(self, rows: int, allowed: Mapping[int, Mask], rng: np.random.Generator) -> tuple[Codes, float]:
-        """Draws whose codes are all allowed, and how many independent draws they are worth."""
-        ...
-
-
 def sample_table(
-    sampler: Sampler,
+    sampler: TableModel,
     schema: Schema,
     rows: int,
     *,
@@ -65,7 +45,7 @@ def sample_table(
 
 
 def sample_with_worth(
-    sampler: Sampler,
+    sampler: TableModel,
     schema: Schema,
     rows: int,
     *,
@@ -82,7 +62,7 @@ def sample_with_worth(
 
 
 def draw_block(
-    sampler: Sampler,
+    sampler: TableModel,
     schema: Schema,
     rows: int,
     rng: np.random.Generator,
@@ -92,18 +72,19 @@ def draw_block(
     first_key: int = 1,
 ) -> tuple[SampledTable, float]:
     """Rows that obey all conditions and rules, with keys from `first_key` on, and what they are worth."""
-    worths: list[float] = []
+    drawn = worth = 0.0
 
     def draw(count: int, first: bool = False) -> SampledTable:
-        codes, worth = _codes(sampler, schema, count, rng, conditions, rounded=rounded and first)
-        worths.append(worth / count)
+        nonlocal drawn, worth
+        codes, found = _codes(sampler, schema, count, rng, conditions, rounded=rounded and first)
+        drawn, worth = drawn + count, worth + found
         return decode(schema, codes, rng, restrictions(conditions))
 
     def as_asked(table: SampledTable) -> Mask:
         return conditions_hold(schema, conditions, table)
 
     table = enforce(schema, draw(rows, first=True), draw, rng, as_asked if conditions else None)
-    return with_keys(schema, table, rows, first_key), rows * min(1.0, float(np.mean(worths)))
+    return with_keys(schema, table, rows, first_key), rows * worth / drawn
 
 
 def whole_number(value: Any, what: str) -> int:
@@ -118,47 +99,9 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def _codes(
-    sampler: Sampler, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions, *, rounded: bool
+    sampler: TableModel, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions, *, rounded: bool
 ) -> tuple[Codes, float]:
     """Codes of rows, and how many independent rows they are worth."""
     if not conditions:
         return (sampler.simulate_rounded if rounded else sampler.simulate)(rows, rng), float(rows)
-    shares = {schema.modelled.index(n): c.share for n, c in conditions.items() if c.share is not None}
-    if all((share == 1).all() for share in shares.values()):
-        return _given_codes(sampler, schema, rows, rng, conditions)
-    return _thinned(lambda count: _given_codes(sampler, schema, count, rng, conditions), rows, shares, rng)
-
-
-def _given_codes(
-    sampler: Sampler, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions
-) -> tuple[Codes, float]:
-    codes, worth = sampler.simulate_given(rows, allowed_codes(schema, conditions), rng)
-    if len(codes) != rows or not worth >= 1:
-        named = ", ".join(f"'{name}'" for name in conditions)
-        raise UnsupportedConditionError(
-            f"the model has next to no rows with what was asked of {named}; ask for wider ranges or fewer columns."
-        )
-    return codes, worth
-
-
-def _thinned(
-    draw: Callable[[int], tuple[Codes, float]],
-    rows: int,
-    shares: Mapping[int, npt.NDArray[np.float64]],
-    rng: np.random.Generator,
-) -> tuple[Codes, float]:
-    """Codes kept with the share of their cell that is asked for; if that takes too long, picked with that weight."""
-    kept: list[Codes] = []
-    missing, worth = rows, 0.0
-    codes, weights = np.empty((0, 0), np.int32), np.empty(0)
-    for _ in range(THINNING_ROUNDS):
-        codes, worth_of_draw = draw(2 * missing + 16)
-        weights = np.prod([share[codes[:, j]] for j, share in shares.items()], axis=0)
-        accepted = np.flatnonzero(rng.random(len(codes)) < weights)[:missing]
-        kept.append(codes[accepted])
-        missing -= len(accepted)
-        worth += worth_of_draw * len(accepted) / len(codes)
-        if not missing:
-            return np.asfortranarray(np.concatenate(kept)), worth
-    kept.append(codes[rng.choice(len(codes), missing, p=weights / weights.sum())])
-    return np.asfortranarray(np.concatenate(kept)), max(worth, 1.0)
+    return simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)

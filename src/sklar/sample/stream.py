@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sklar.model.table import TableModel
 from sklar.sample.conditions import Conditions, read_conditions
-from sklar.sample.draw import Sampler, draw_block, whole_number
+from sklar.sample.draw import draw_block, whole_number
 from sklar.sample.rng import seed_entropy, substream
 from sklar.sample.values import SampledTable, concatenate, row_count, take
 from sklar.schema.table import Schema
@@ -18,7 +19,7 @@ BLOCK_ROWS = 65_536
 
 
 def stream_tables(
-    sampler: Sampler,
+    sampler: TableModel,
     schema: Schema,
     rows: int,
     *,
@@ -36,7 +37,7 @@ def stream_tables(
 
 
 def blocks_of(
-    sampler: Sampler, schema: Schema, rows: range, entropy: int, conditions: Conditions
+    sampler: TableModel, schema: Schema, rows: range, entropy: int, conditions: Conditions
 ) -> Iterator[SampledTable]:
     """The blocks of some rows of an endless stream, the same whoever draws them and whatever else is drawn.
 
