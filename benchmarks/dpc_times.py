@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import sklar.model.gaussian_onehot_fit as onehot_fit
 import sklar.private.door as door
 import sklar.private.session as session
 from benchmarks.dpc_adult import MANY, adult
+from sklar.arrays import usable_cores
 from sklar.rows.kernels.bits import popcount
 from sklar.rows.table import EncodedRows
 
@@ -159,7 +159,7 @@ def _tallies(left: np.ndarray, right: np.ndarray, times: int) -> int:
 
 def _per_second(work: Callable[[], Any], amount: float) -> float:
     """Amount of work done in a second of CPU time while all cores are at it: the best of three."""
-    cores, best = cpu_count() or 1, 0.0
+    cores, best = usable_cores(), 0.0
     with ThreadPoolExecutor(cores) as pool:
         list(pool.map(lambda _: work(), range(cores)))
         for _ in range(3):

@@ -6,13 +6,14 @@ Each benchmark's output is a file in benchmarks/results; `python -m benchmarks.a
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from sklar.arrays import usable_cores
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results"
@@ -40,7 +41,7 @@ def run_kept(module: str, words: list[str]) -> bool:
     facts = {
         "command": " ".join(["python", "-m", module, *words]), "code": process.returncode,
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "seconds": round(time.monotonic() - began, 1),
-        "versions": versions(), "cores": os.cpu_count(), "output": "".join(lines),
+        "versions": versions(), "cores": usable_cores(), "output": "".join(lines),
     }  # fmt: skip
     STORE.mkdir(exist_ok=True)
     place = stored(module, words)

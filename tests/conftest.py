@@ -1,11 +1,45 @@
-"""What all tests rely on: an interrupt is heard, also where they were started in the background of a shell."""
+"""What all tests rely on: an interrupt is heard, nothing is skipped, and the tests of a file share a process."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
 
 
 def pytest_configure() -> None:
     """Shells let what they start in the background ignore Ctrl-C, and every process started from there inherits it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    """A test that is skipped checks nothing, and nobody notices."""
+    return _failed_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    """The same for a whole file."""
+    return _failed_if_skipped((yield))
+
+
+def _failed_if_skipped(report: Any) -> Any:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"nothing may be skipped here: {reason}"
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
+    for item in items:
+        place = item.path.relative_to(HERE).as_posix()
+        group = "rows/spark" if place.startswith("rows/spark/") else place
+        item.add_marker(pytest.mark.xdist_group(group))

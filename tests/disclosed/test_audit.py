@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sklar.disclosed.audit import ColumnAudit, audit_rules
-from sklar.rows.table import open_rows
+from sklar.rows import open_rows
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 
 

@@ -107,7 +107,6 @@ def test_conditions(sklar, made: Path):
 
 
 def test_rows_from_a_query(sklar, work: Path):
-    pytest.importorskip("duckdb")
     words = ["fit", "--sql", "select * from 'people.csv' where age < 60", "-s", "people.toml", "-e", 1, *QUICK]
     ended = sklar(*words, "-o", "q.sklar", cwd=work)
     assert ended.code == 0, ended.err

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -62,6 +63,18 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600), (0, 0o666)])
+def test_the_umask_holds_and_is_left_alone(tmp_path, monkeypatch, mask, mode):
+    before = os.umask(mask)
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("between two calls other threads would write open files"))
+    try:
+        write_table(pa.table({"a": [1]}), tmp_path / "new.csv")
+    finally:
+        monkeypatch.undo()
+        assert os.umask(before) == mask
+    assert stat.S_IMODE((tmp_path / "new.csv").stat().st_mode) == mode
+
+
 def test_a_link_is_followed(tmp_path):
     (tmp_path / "real.csv").touch()
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
@@ -91,11 +104,20 @@ def test_places_that_cannot_be_written_are_refused_before_work(tmp_path):
     assert os.listdir(tmp_path) == ["folder.csv"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_refused(tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(OutputError, match="permission denied"):
-        require_writable(tmp_path / "out.csv")
+@pytest.fixture
+def nobody():
+    """Root may write anywhere, so it becomes somebody who may not."""
+    was = os.geteuid()
+    os.seteuid(was or 65534)
+    yield
+    os.seteuid(was)
+
+
+def test_a_read_only_folder_is_refused(nobody):
+    with tempfile.TemporaryDirectory() as folder:  # not one of pytest's, whose own folders nobody else may enter
+        os.chmod(folder, 0o555)
+        with pytest.raises(OutputError, match="permission denied"):
+            require_writable(os.path.join(folder, "out.csv"))
 
 
 def test_more_rows_than_the_disk_holds_are_refused_after_the_first_batch(tmp_path):

@@ -11,8 +11,6 @@ import pytest
 from sklar.errors import UsageError
 from sklar.report.scatter_grid import scatter_grid
 
-pytest.importorskip("matplotlib")
-
 
 def rows(seed: int) -> dict[str, np.ndarray]:
     z = np.random.default_rng(seed).normal(size=(300, 2))

@@ -97,6 +97,5 @@ def test_files(tmp_path):
 
 
 def test_png(tmp_path):
-    pytest.importorskip("matplotlib")
     write_picture(draw_vine(picture(6)), tmp_path / "vine.png")
     assert (tmp_path / "vine.png").read_bytes().startswith(b"\x89PNG")

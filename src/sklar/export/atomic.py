@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import sys
 import tempfile
@@ -81,12 +82,15 @@ def _open_beside(place: str, mode: int | None) -> Generator[BinaryIO]:
     if os.path.isdir(place):
         raise IsADirectoryError(0, "it is a directory")
     folder, name = os.path.split(place)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name[:100]}.", suffix=".tmp")
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    # The system itself takes the umask off; to ask for it would set it, for all threads, if only for a moment.
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666 if mode is None else 0o600)
     file = os.fdopen(handle, "wb")
     try:
         yield file
         file.flush()
-        os.fchmod(handle, _new_file_mode() if mode is None else mode)
+        if mode is not None:
+            os.fchmod(handle, mode)
         os.fsync(handle)
         file.close()
         os.replace(temporary, place)
@@ -115,9 +119,3 @@ def _is_special(place: str) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
-
-
-def _new_file_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import usable_cores
 from sklar.model.gaussian_nearest import nearest_correlation
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ def latent_blocks(
     """
     width = len(factor)
     height = max(FEWEST_ROWS, entries // max(width, 1))
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(usable_cores()) as pool:
         for start in range(0, rows, height):
             stop = min(start + height, rows)
             draws, turned = _draws(width, stop - start, rng, pool), factor

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sklar.arrays import usable_cores
 from sklar.errors import OutputError
 from sklar.pipeline.modelfile import model_digest, read_model, write_model
 from sklar.sample.conditions import read_conditions
@@ -62,7 +63,7 @@ def sample_to_parts(
 
     count = whole_number(rows, "the number of rows")
     blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
-    processes = _usable_cores() if workers is None else whole_number(workers, "workers")
+    processes = usable_cores() if workers is None else whole_number(workers, "workers")
     read_conditions(stored.schema, given)  # refused before the folder is begun
     wanted = Parts(
         model=model_digest(stored),
@@ -182,7 +183,3 @@ def _sampler() -> str:
     from sklar import __version__
 
     return f"sklar {__version__}, numpy {np.__version__}"
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

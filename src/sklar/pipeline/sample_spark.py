@@ -92,7 +92,7 @@ def _sent_schema(types: Any) -> Any:
 
 def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
     """Spark's names and types; notes go with every column, since a frame as a whole has no place for them."""
-    from pyspark.sql.pandas.types import from_arrow_schema  # pyright: ignore[reportMissingImports]
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     fields = from_arrow_schema(_sent_schema(types), prefer_timestamp_ntz=True)
     for field in fields:
@@ -102,7 +102,7 @@ def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
 
 def _session(spark: Any) -> Any:
     try:
-        from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
+        from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("a sample on Spark needs PySpark: pip install 'sklar[spark]'") from None
     session = SparkSession.getActiveSession() if spark is None else spark

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from os import cpu_count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.noise import Noise
+from sklar.arrays import usable_cores
 from sklar.errors import BudgetError, DoorError
 
 CHUNK = 4096
@@ -45,7 +45,7 @@ def add_noise_to_all(
         for table, noise in zip(exact_tables, noises, strict=True)
         for start in range(0, table.size, CHUNK)
     ]
-    with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         noisy = list(pool.map(lambda part: _draw(*part), parts))
     flat = np.concatenate([np.empty(0, np.int64), *noisy])
     ends = np.cumsum([table.size for table in exact_tables])

@@ -14,7 +14,6 @@ from sklar.pipeline.level_plot import plot_levels, plot_pairs
 
 @pytest.mark.parametrize("split", [True, False])
 def test_pictures_are_written(table: pa.Table, schema: sklar.Schema, tmp_path: Path, split: bool) -> None:
-    pytest.importorskip("matplotlib")
     model = sklar.fit(table, schema, method="tvine", no_guarantee=True, target="ill", sensitive=["income"],
                       threshold=0.4, families="gaussian", conditional_root=split)  # fmt: skip
     plot_levels(model, tmp_path / "levels.svg", chosen=(1, 3, 5), seed=1)

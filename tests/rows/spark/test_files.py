@@ -1,22 +1,27 @@
-"""Parquet files behind a Spark frame: read by the tasks where provably the same, refused where a column lacks."""
+"""A path given with a master: the tasks read it with the readers of a local fit, row group by row group."""
 
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
 from sklar.errors import SourceError
 from sklar.rows import exact_counts, open_rows
-from sklar.rows.spark import footers
+from sklar.rows.sources.source import ReadOptions
+from sklar.rows.spark import parts as spark_parts
+from sklar.rows.spark.origin import _local_path
+from sklar.rows.spark.parts import open_path, read_part, shared_out
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+MASTER = "local[2,4]"
 SCHEMA = Schema(
     {
         "age": Integer(0, 99, nullable=True),
@@ -25,15 +30,22 @@ SCHEMA = Schema(
         "member": Boolean(),
         "seen": Datetime("2020-01-01", "2020-12-31"),
         "at": Datetime("2020-01-01", "2020-12-31"),
+        "paid": Real(0, 100, bins=20),
+        "share": Integer(0, 100),
+        "grade": Category(("1.50", "2.25")),
     }
 )
 SPECS: list[Any] = [((name,), None) for name in SCHEMA.modelled] + [(("age", "sex"), None), (("wage", "member"), None)]
 
 
-def people(rows: int, seed: int = 1) -> pa.Table:
+def people(rows: int, seed: int = 1, zone: str | None = None) -> pa.Table:
+    """Every type that a column may come in; moments near midnight, where another clock shows another day."""
     rng = np.random.default_rng(seed)
     sexes = rng.choice(np.array(["F", "M", "X", "", None], dtype=object), rows)
     days = rng.integers(-30, 400, rows)
+    moments = np.datetime64("2020-01-01T23:30", "us") + (days * 86_400_000_000).astype("timedelta64[us]")
+    cents = [Decimal(int(cent)).scaleb(-2) for cent in rng.integers(-500, 12_000, rows)]
+    grades = rng.choice(np.array([Decimal("1.50"), Decimal("2.25"), Decimal("3.00")], dtype=object), rows)
     return pa.table(
         {
             "age": pa.array(rng.integers(0, 120, rows).astype(np.uint8), mask=rng.random(rows) < 0.1),
@@ -41,7 +53,10 @@ def people(rows: int, seed: int = 1) -> pa.Table:
             "sex": pa.array(sexes, pa.string()).dictionary_encode(),
             "member": rng.random(rows) < 0.3,
             "seen": (np.datetime64("2020-01-01", "D") + days.astype("timedelta64[D]")),
-            "at": pa.array(np.datetime64("2020-01-01", "ms") + (days * 86_400_000).astype("timedelta64[ms]")),
+            "at": pa.array(moments, pa.timestamp("us", zone)),
+            "paid": pa.array(cents, pa.decimal128(9, 2)),
+            "share": pa.array(cents, pa.decimal128(30, 5)),
+            "grade": pa.array(grades, pa.decimal128(5, 2)),
             "extra": rng.normal(size=rows),
         }
     )
@@ -49,9 +64,13 @@ def people(rows: int, seed: int = 1) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of both kinds, one without rows, below a name that would be another one in an address."""
     place = tmp_path_factory.mktemp("with space, 100%25 and ä")
     for part, rows in enumerate((1000, 0, 701)):
         pq.write_table(people(rows, part), place / f"{part} %20.parquet", row_group_size=300)
+    (place / "below").mkdir()
+    feather.write_feather(people(99, 7), place / "below" / "3.feather")
+    people(50, 8).to_pandas().to_csv(place / "4.csv", index=False)
     return place
 
 
@@ -67,114 +86,85 @@ def expected(folder: Path) -> list[Any]:
     return counts(open_rows(folder, SCHEMA))
 
 
-def test_files_are_read_by_the_tasks(
+def test_a_path_gives_the_integers_of_a_local_fit(
     spark: Any, folder: Path, expected: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footers, "LEAST_BYTES", 1)
-    rows = open_rows(spark.read.parquet(str(folder)), SCHEMA)
-    assert len(rows._parts) > 3 and rows.exact_rows == 1701
+    monkeypatch.setattr(spark_parts, "LEAST_BYTES", 1)
+    rows = open_rows(f"file://{folder}".replace("%", "%25").replace(" ", "%20"), SCHEMA, spark=MASTER)
+    assert rows.exact_rows == 1850 and rows._partitions > 5  # type: ignore[attr-defined]
     assert counts(rows) == expected
 
 
-def test_files_listed_twice_are_read_as_often_as_spark_does(spark: Any, folder: Path) -> None:
-    file = str(folder / "0 %20.parquet")
-    frame = spark.read.parquet(file, file)
-    rows = open_rows(frame, SCHEMA)
-    assert rows._parts and rows.exact_rows == frame.count()
-    rows.close()
-
-
-CHANGES = {
-    "filtered": lambda frame: frame.where("age < 50"),
-    "not null": lambda frame: frame.where("age is not null"),
-    "limited": lambda frame: frame.limit(100),
-    "sampled": lambda frame: frame.sample(0.5, seed=1),
-    "worked out": lambda frame: frame.withColumn("wage", frame["wage"] * 2),
-    "swapped": lambda frame: frame.selectExpr("age AS extra", "extra AS age", "wage", "sex", "member", "seen", "at"),
-    "twice": lambda frame: frame.union(frame),
-    "distinct": lambda frame: frame.select("sex", "age", "wage", "member", "seen", "at").distinct(),
-    "with zone": lambda frame: frame.withColumn("at", frame["at"].cast("timestamp")),
-    "joined": lambda frame: frame.join(frame.select("age").where("age < 9").distinct(), "age"),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_frames_that_are_more_than_files_are_read_by_spark(change: str, spark: Any, folder: Path) -> None:
-    frame = CHANGES[change](spark.read.parquet(str(folder)))
-    rows = open_rows(frame, SCHEMA)
-    assert not rows._parts
-    rows.close()
-
-
-def test_both_ways_give_the_same(spark: Any, folder: Path, expected: list[Any]) -> None:
-    frame = spark.read.parquet(str(folder))
-    assert counts(open_rows(frame.where("extra is not null"), SCHEMA)) == expected
-    cut = frame.where("age < 50")
-    assert counts(open_rows(cut, SCHEMA), [((), None)]) == [cut.count()]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("spark.sql.files.ignoreCorruptFiles", "true"), ("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY")],
-)
-def test_settings_that_change_what_is_read_leave_it_to_spark(name: str, value: str, spark: Any, folder: Path) -> None:
-    before = spark.conf.get(name)
-    spark.conf.set(name, value)
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_frame_gives_the_integers_of_a_local_fit_at_the_same_clock(
+    spark: Any, zone: str | None, tmp_path: Path
+) -> None:
+    pq.write_table(people(500, zone=zone), tmp_path / "0.parquet")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
     try:
-        assert not open_rows(spark.read.parquet(str(folder)), SCHEMA)._parts
+        frame = spark.read.parquet(str(tmp_path))
+        kinds = dict(frame.dtypes)
+        assert (kinds["at"], kinds["paid"]) == ("timestamp" if zone else "timestamp_ntz", "decimal(9,2)")
+        assert counts(open_rows(frame, SCHEMA)) == counts(open_rows(tmp_path, SCHEMA))
     finally:
-        spark.conf.set(name, before)
-    asked = spark.read.option("datetimeRebaseMode", "LEGACY").parquet(str(folder))
-    assert not open_rows(asked, SCHEMA)._parts
+        spark.conf.set("spark.sql.session.timeZone", before)
 
 
-def test_types_that_mean_something_else_are_left_to_spark(spark: Any, tmp_path: Path) -> None:
-    table = people(50)
-    pq.write_table(table, tmp_path / "0.parquet", use_deprecated_int96_timestamps=True)
-    assert not open_rows(spark.read.parquet(str(tmp_path)), SCHEMA)._parts
-    pq.write_table(table.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""}), tmp_path / "0.parquet")
-    assert not open_rows(spark.read.parquet(str(tmp_path)), SCHEMA)._parts
+def test_text_is_read_as_a_local_fit_reads_it(spark: Any, tmp_path: Path) -> None:
+    schema = Schema({"a": Category(("01", "1", "x\ny", 'say "hi"')), "b": Integer(0, 9, nullable=True)})
+    (tmp_path / "0.csv").write_text('a;b\n01;1\n1;1e0\n"x\ny";7\n"say ""hi""";NA\n')
+    (tmp_path / "1.csv").write_text("b;extra;a\n2;CANARY;1\n", encoding="utf-16")
+    settings: dict[str, Any] = {"delimiter": ";", "null_values": ["NA"]}
+    specs: list[Any] = [(("a",), None), (("b",), None)]
+    there, here = (counts(open_rows(tmp_path, schema, **settings, spark=s), specs) for s in (MASTER, None))
+    assert there == here == [[1, 2, 1, 1, 0], [0, 2, 1, 0, 0, 0, 0, 1, 0, 0, 1]]
 
 
-def test_columns_made_of_folders_are_left_to_spark(spark: Any, tmp_path: Path) -> None:
-    for age in (20, 30):
-        (tmp_path / f"age={age}").mkdir()
-        pq.write_table(people(50).drop_columns("age"), tmp_path / f"age={age}" / "0.parquet")
-    rows = open_rows(spark.read.parquet(str(tmp_path)), SCHEMA)
-    ages = np.zeros(101, dtype=int)
-    ages[[20, 30]] = 50
-    assert not rows._parts and counts(rows, [(("age",), None)]) == [ages.tolist()]
-
-
-def test_a_file_without_a_column_is_refused(spark: Any, tmp_path: Path) -> None:
+def test_a_file_without_a_column_is_refused_by_name(spark: Any, tmp_path: Path) -> None:
     pq.write_table(people(50), tmp_path / "0.parquet")
     pq.write_table(people(50).drop_columns("member"), tmp_path / "1.parquet")
-    frame = spark.read.parquet(str(tmp_path))
-    for wanted in (frame, frame.where("age > 10"), frame.repartition(3)):
-        with pytest.raises(SourceError, match=r"1\.parquet lacks column 'member'"):
-            open_rows(wanted, SCHEMA)
     with pytest.raises(SourceError, match=r"1\.parquet lacks column 'member'"):
-        open_rows(tmp_path, SCHEMA, spark="local[2,4]")
-    smaller = Schema({"age": Integer(0, 99, nullable=True)})
-    assert open_rows(frame, smaller).exact_rows == 100  # a column nobody needs may lack
+        open_rows(tmp_path, SCHEMA, spark=MASTER)
+    smaller = open_rows(tmp_path, Schema({"age": Integer(0, 99, nullable=True)}), spark=MASTER)
+    assert smaller.exact_rows == 100  # a column nobody needs may lack
 
 
-def test_nulls_may_be_asked_for(spark: Any, tmp_path: Path) -> None:
+def test_files_that_change_come_or_go_are_noticed(spark: Any, tmp_path: Path) -> None:
     pq.write_table(people(50), tmp_path / "0.parquet")
-    pq.write_table(people(40).drop_columns("sex"), tmp_path / "1.parquet")
-    rows = open_rows(spark.read.option("mergeSchema", "true").parquet(str(tmp_path)), SCHEMA)
-    assert not rows._parts
-    assert counts(rows, [(("sex",), None)])[0][-1] >= 40
-
-
-def test_a_file_that_changes_is_noticed(spark: Any, tmp_path: Path) -> None:
-    pq.write_table(people(50), tmp_path / "0.parquet")
-    rows = open_rows(spark.read.parquet(str(tmp_path)), SCHEMA)
-    assert rows._parts
+    rows = open_rows(tmp_path, SCHEMA, spark=MASTER)
+    pq.write_table(people(50), tmp_path / "1.parquet")
+    with pytest.raises(SourceError, match="files came to or left"):
+        rows.keep_codes()
+    rows = open_rows(tmp_path, SCHEMA, spark=MASTER)
     os.utime(tmp_path / "0.parquet", ns=(1, 1))
     with pytest.raises(SourceError, match="changed while it was being read"):
         rows.keep_codes()
-    rows.close()
+
+
+def test_a_task_refuses_a_file_that_is_not_the_one_the_driver_saw(tmp_path: Path) -> None:
+    path, options = tmp_path / "0.parquet", ReadOptions(schema=SCHEMA)
+    pq.write_table(people(50), path)
+    (part,) = shared_out(open_path(str(path), options), 1)
+    assert sum(batch.num_rows for batch in read_part(part, ("age",), options)) == 50
+    reading = read_part(part, ("age",), options)
+    next(reading)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(SourceError, match="changed while it was being read"):
+        list(reading)
+    path.unlink()
+    with pytest.raises(SourceError, match="every machine of the cluster can read"):
+        next(read_part(part, ("age",), options))
+
+
+def test_rows_that_are_not_those_of_the_footer_are_refused(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    options = ReadOptions(schema=SCHEMA)
+    pq.write_table(people(50), tmp_path / "0.parquet")
+    ((piece,),) = shared_out(open_path(str(tmp_path), options), 1)
+    with pytest.raises(SourceError, match=r"the Parquet file 0\.parquet does not hold the rows"):
+        list(read_part((replace(piece, rows=49),), ("age",), options))
 
 
 def test_a_damaged_row_group_is_named_and_not_quoted(spark: Any, tmp_path: Path) -> None:
@@ -184,8 +174,7 @@ def test_a_damaged_row_group_is_named_and_not_quoted(spark: Any, tmp_path: Path)
     content = bytearray(path.read_bytes())
     content[place : place + 400] = bytes(400)
     path.write_bytes(content)
-    rows = open_rows(spark.read.parquet(str(tmp_path)), SCHEMA)
-    assert rows._parts
+    rows = open_rows(tmp_path, SCHEMA, spark=MASTER)
     with pytest.raises(SourceError, match=r"the Parquet file 0\.parquet could not be read to its end"):
         rows.keep_codes()
     rows.close()
@@ -194,11 +183,19 @@ def test_a_damaged_row_group_is_named_and_not_quoted(spark: Any, tmp_path: Path)
 @pytest.mark.parametrize("cores", [1, 3, 50])
 @pytest.mark.parametrize("least", [1, 3000, 1 << 30])
 def test_parts_hold_every_row_group_once(cores: int, least: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(footers, "LEAST_BYTES", least)
-    found = footers._footers([str(path) for path in sorted(folder.iterdir())])
-    assert found is not None
-    parts = footers._shared_out(found, cores)
-    pieces = [(piece.stamp.path, group) for part in parts for piece in part for group in piece.groups]
-    assert pieces == [(footer.stamp.path, at) for footer in found for at in range(len(footer.groups))]
-    assert sum(piece.rows for part in parts for piece in part) == 1701
+    monkeypatch.setattr(spark_parts, "LEAST_BYTES", least)
+    source = open_path(str(folder), ReadOptions(schema=SCHEMA))
+    parts = shared_out(source, cores)
+    pieces = [(piece.stamp.path, group) for part in parts for piece in part for group in piece.groups or (None,)]
+    groups = {stamp.path: range(pq.read_metadata(stamp.path).num_row_groups) if "%20" in stamp.path else (None,)
+              for stamp in source.stamps}  # fmt: skip
+    assert pieces == [(path, at) for path, found in groups.items() for at in found]
+    assert sum(piece.rows or 0 for part in parts for piece in part) == 1701
     assert least < 1 << 30 or len(parts) == 1
+
+
+def test_what_is_a_path_and_what_only_spark_can_reach() -> None:
+    assert _local_path("a b/100%25.csv") == "a b/100%25.csv"
+    assert _local_path("file:///a%20b/c.parquet") == "/a b/c.parquet"
+    assert _local_path("s3a://bucket/c.parquet") is None
+    assert _local_path("hdfs://host:9000/c") is None

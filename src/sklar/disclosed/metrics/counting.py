@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.rows.table import usable_cores
+from sklar.arrays import usable_cores
 
 DENSE_CELLS = 1 << 20
 """Margins with more cells than this are compared by sorting the cells that occur."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import usable_cores
 from sklar.disclosed.metrics.table import Codes, ExactTable, Numbers, cell_starts
 from sklar.errors import SourceError
 from sklar.rows.encode import encoder_of
@@ -17,7 +18,6 @@ from sklar.rows.encode.arrays import floats_of, integers_of
 from sklar.rows.encode.integer import unit_range
 from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
-from sklar.rows.table import usable_cores
 from sklar.schema import Column, Schema
 
 ROWS_KEPT = 2_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import tempfile
 import time
@@ -14,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sklar.arrays import usable_cores
 from sklar.errors import BudgetError, UsageError
 from sklar.pipeline.comparison.attacks import require_attacks
 from sklar.pipeline.comparison.folds import modelled_schema, read_whole, write_folds
@@ -103,7 +103,7 @@ def compare(
     _require_budgets(systems, budgets, delta, facts)
     folds, seed = require_whole(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
     chosen, wanted = read_metrics(metrics, target), require_attacks(attacks)
-    jobs = require_whole(min(4, os.cpu_count() or 1) if jobs is None else jobs, "jobs", 1, 64)
+    jobs = require_whole(min(4, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
     limits = Limits(seconds=_positive(peer_timeout, "peer_timeout"), memory=_bytes(peer_memory))
     if rows is not None:
         require_whole(rows, "rows", 1)

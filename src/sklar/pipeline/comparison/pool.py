@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import sklar
+from sklar.arrays import usable_cores
 from sklar.pipeline.comparison.cell import Result, failed
 from sklar.pipeline.comparison.peers import Limits
 from sklar.pipeline.comparison.plan import Cell, Settings
@@ -118,7 +119,7 @@ def work_off(
         timeout: Seconds that a cell may take in all; None for no limit.
     """
     waiting, workers = list(reversed(list(cells))), list[Worker]()
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = max(1, usable_cores() // jobs)
     try:
         while waiting or any(worker.cell for worker in workers):
             workers = [worker for worker in workers if worker.cell or not worker.dead]

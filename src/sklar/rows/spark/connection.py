@@ -1,4 +1,4 @@
-"""A Spark session, and a path as a frame of text or typed columns; clear words where Java or the right Spark lacks."""
+"""A Spark session, and stores that only it can reach; clear words where Java or the right Spark lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLDEST = (3, 5)
 def require_pyspark() -> Any:
     """The library, or how to get it."""
     try:
-        import pyspark  # pyright: ignore[reportMissingImports]
+        import pyspark
     except ImportError:
         raise MissingExtraError("rows on Spark need PySpark: pip install 'sklar[spark]'") from None
     _require_version(pyspark.__version__, "PySpark")
@@ -26,12 +26,13 @@ def require_pyspark() -> Any:
 def connect(master: str) -> tuple[Any, bool]:
     """(a session on this master, whether it was started here)."""
     require_pyspark()
-    from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
+    from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
     if session is not None:
         return session, False
-    builder = SparkSession.builder.master(master).appName("sklar")
+    builder: Any = SparkSession.builder
+    builder = builder.master(master).appName("sklar")
     for key, value in _settings(master).items():
         builder = builder.config(key, value)
     try:
@@ -52,16 +53,14 @@ def require_version(session: Any) -> None:
     _require_version(str(session.version), "the Spark cluster")
 
 
-def read_path(session: Any, path: str) -> Any:
-    """A Parquet or CSV file, or a folder of them, as a data frame."""
-    is_text = path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".tsv")) or _holds_text(path)
-    reader = session.read
-    if is_text:
-        mark = "\t" if path.lower().endswith(".tsv") else ","
-        settings = {"header": True, "sep": mark, "multiLine": True, "escape": '"', "mode": "FAILFAST"}
-        settings["enforceSchema"] = False  # else files with other orders of columns would be read by position
-        return on_cluster(lambda: reader.options(**settings).csv(path))
-    return on_cluster(lambda: reader.parquet(path))
+def read_store(session: Any, path: str) -> Any:
+    """Parquet or CSV in a store that only Spark knows how to reach, as a data frame; every cell of a CSV is text."""
+    if not path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".tsv")):
+        return on_cluster(lambda: session.read.parquet(path))
+    mark = "\t" if path.lower().endswith(".tsv") else ","
+    settings = {"header": True, "sep": mark, "multiLine": True, "escape": '"', "mode": "FAILFAST"}
+    settings["enforceSchema"] = False  # else files with other orders of columns would be read by position
+    return on_cluster(lambda: session.read.options(**settings).csv(path))
 
 
 def _settings(master: str) -> dict[str, str]:
@@ -86,12 +85,3 @@ def _require_version(version: str, what: str) -> None:
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if numbers < OLDEST:
         raise SourceError(f"{what} has version {version}; rows on Spark need {OLDEST[0]}.{OLDEST[1]} or later")
-
-
-def _holds_text(path: str) -> bool:
-    """Whether a local folder holds text files."""
-    try:
-        names = os.listdir(path) if os.path.isdir(path) else []
-    except OSError:
-        return False
-    return any(name.lower().endswith((".csv", ".csv.gz")) for name in names if name[0] not in "._")

@@ -1,4 +1,4 @@
-"""Rows of a Spark frame: encoded once by its executors, kept there as compact codes, and counted where they are.
+"""Rows on a cluster: encoded once by its executors, kept there as compact codes, and counted where they are.
 
 **Exactly once.** A task returns what it found; nothing is added to shared state. Spark takes one result for each
 partition, whichever attempt finishes first, so lost tasks, retries and speculative duplicates never count twice. Each
@@ -17,12 +17,11 @@ import numpy as np
 from sklar.errors import SourceError
 from sklar.rows.grouping import group_count
 from sklar.rows.job import Counts, GroupJob, Job
-from sklar.rows.sources.source import Progress, require_columns
+from sklar.rows.sources.source import Progress, ReadOptions
 from sklar.rows.spark import tasks
-from sklar.rows.spark.connection import connect, read_path, require_pyspark, require_version
+from sklar.rows.spark.connection import connect, require_pyspark, require_version
 from sklar.rows.spark.faults import on_cluster
-from sklar.rows.spark.footers import Part, parts_to_read
-from sklar.rows.spark.scans import scans_of
+from sklar.rows.spark.origin import Origin, frame_origin, path_origin
 from sklar.rows.spark.watch import watched
 from sklar.schema import Schema
 
@@ -44,7 +43,9 @@ def open_spark_rows(
     schema: Schema,
     master: str | None,
     *,
-    null_values: tuple[str, ...] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    null_values: Sequence[str] | None = None,
     progress: Progress | None = None,
     to_disk: bool = False,
 ) -> SparkRows:
@@ -54,29 +55,29 @@ def open_spark_rows(
         data: A Spark data frame, or a path.
         schema: The public facts.
         master: Address of the cluster, for a path.
+        delimiter: Of text files; found in the header line by default.
+        encoding: Of text files.
         null_values: Texts that stand for null.
         progress: Told the fraction of each pass that is done.
         to_disk: Executors may keep codes on their disks when they outgrow their memory.
     """
     require_pyspark()
-
-    def opened(frame: Any, own_session: Any) -> SparkRows:
-        require_columns(schema, tuple(frame.columns), "the Spark frame")
-        return SparkRows(
-            frame, schema, null_values=null_values, progress=progress, to_disk=to_disk, session=own_session
-        )
-
+    if isinstance(null_values, str):
+        raise SourceError("null_values must be a list of texts")
+    nulls = tuple(null_values or ())
+    options = ReadOptions(schema=schema, delimiter=delimiter, encoding=encoding, null_values=nulls)
     if isinstance(data, str | os.PathLike):
         session, started = connect(master or "local[*]")
         try:
-            return opened(read_path(session, os.fspath(data)), session if started else None)
+            origin = path_origin(session, os.fspath(data), schema, options)
+            return SparkRows(origin, schema, nulls, progress, to_disk, owns_session=started)
         except BaseException:
             if started:
                 session.stop()
             raise
     if not hasattr(data, "mapInArrow"):
         raise SourceError("rows on Spark must be a Spark data frame or the path of Parquet or CSV files")
-    return opened(data, None)
+    return SparkRows(frame_origin(data, schema, options), schema, nulls, progress, to_disk)
 
 
 class SparkRows:
@@ -84,25 +85,24 @@ class SparkRows:
 
     def __init__(
         self,
-        frame: Any,
+        origin: Origin,
         schema: Schema,
-        *,
         null_values: tuple[str, ...],
         progress: Progress | None,
         to_disk: bool,
-        session: Any,
+        *,
+        owns_session: bool = False,
     ):
         self.schema, self.null_values, self.passes = schema, null_values, 0
-        self._frame, self._progress, self._to_disk, self._own_session = frame, progress, to_disk, session
-        self._session = frame.sparkSession
+        self._origin, self._session, self._owns_session = origin, origin.session, owns_session
+        self._progress, self._to_disk = progress, to_disk
         self._codes: Any = None
         self._exact_rows: int | None = None
         self._partitions = 1
         require_version(self._session)
-        self._parts = self._parts_to_read()
 
     def require_repeatable(self) -> None:
-        """A frame can be asked for its rows again and again."""
+        """A cluster can be asked for its rows again and again."""
 
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Refused: raw values do not come to the driver."""
@@ -122,17 +122,20 @@ class SparkRows:
         """Encode all rows once; the executors keep the codes in memory, those that do not fit are encoded again."""
         if self._exact_rows is not None:
             return
-        from pyspark import StorageLevel  # pyright: ignore[reportMissingImports]
+        from pyspark import StorageLevel
 
         self.passes += 1
         level = StorageLevel.MEMORY_AND_DISK if self._to_disk else StorageLevel.MEMORY_ONLY
         rows_at_once = min(max(BATCH_CELLS // max(len(self.schema.modelled), 1), 1024), 1 << 16)
+        self._origin.require_unchanged()
         with self._batches_of(rows_at_once):
-            codes = on_cluster(lambda: self._encoded().persist(level))
+            codes = on_cluster(lambda: self._origin.codes().persist(level))
             self._codes = codes  # known before they are made, so that a pass that fails leaves none on the cluster
             counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
-        self._partitions = max(len(counts), 1)
-        self._exact_rows = self._agreed(sum(int(row[1]) for row in counts))
+        self._origin.require_unchanged()
+        rows = sum(int(row[1]) for row in counts)
+        self._origin.require_rows(rows)
+        self._exact_rows, self._partitions = rows, max(len(counts), 1)
 
     def summed(self, job: Job) -> tuple[Counts, ...]:
         """The answers of a job for all rows, added up in a tree of tasks."""
@@ -159,40 +162,9 @@ class SparkRows:
         if self._codes is not None:
             on_cluster(lambda: self._codes.unpersist())
             self._codes = None
-        if self._own_session is not None:
-            self._own_session.stop()
-            self._own_session = None
-
-    def _parts_to_read(self) -> tuple[Part, ...]:
-        """Parts of Parquet files that tasks may read themselves: none if it takes Spark to know what the rows are."""
-        scans = on_cluster(lambda: scans_of(self._chosen()))
-        return (
-            parts_to_read(scans, self.schema.modelled, self._session.sparkContext.defaultParallelism) if scans else ()
-        )
-
-    def _encoded(self) -> Any:
-        """Codes of all rows, not worked out yet."""
-        if not self._parts:
-            task = tasks.encoding_task(self.schema, self.null_values)
-            return self._chosen().mapInArrow(task, tasks.CODES_TYPE)
-        numbers = self._session.range(0, len(self._parts), 1, len(self._parts))
-        task = tasks.reading_task(self._parts, self.schema, self.null_values)
-        return numbers.mapInArrow(task, tasks.CODES_TYPE)
-
-    def _agreed(self, rows: int) -> int:
-        """The number of rows, which is that of the footers where files were read directly."""
-        if self._parts and rows != sum(piece.rows for part in self._parts for piece in part):
-            raise SourceError("the Parquet files behind the frame do not hold the rows that their footers say")
-        return rows
-
-    def _chosen(self) -> Any:
-        """The modelled columns; moments as the clock of the session shows them."""
-        from pyspark.sql import functions as sql  # pyright: ignore[reportMissingImports]
-
-        kinds = dict(self._frame.dtypes)
-        columns = [sql.col("`" + name.replace("`", "``") + "`") for name in self.schema.modelled]
-        zoned = [kinds[name] == "timestamp" for name in self.schema.modelled]
-        return self._frame.select([c.cast("timestamp_ntz") if z else c for c, z in zip(columns, zoned, strict=True)])
+        if self._owns_session:
+            self._session.stop()
+            self._owns_session = False
 
     def _tree(self, shapes: tuple[tuple[int, ...], ...], parts: int, count: Callable[[int], Any]) -> tuple[Counts, ...]:
         """Add answers level by level until few enough are left for the driver to add."""
@@ -209,7 +181,7 @@ class SparkRows:
             flat[chunk * tasks.CHUNK_CELLS :][: len(sums)] = sums
         if flat[0] != self._exact_rows:
             raise SourceError(
-                "the Spark frame gave other rows than before; write it to files, or persist it, and run again"
+                "the rows on Spark are other rows than before; write the frame to files, or persist it, and run again"
             )
         answers = np.split(flat[1:], np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
         return tuple(answer.reshape(shape) for answer, shape in zip(answers, shapes, strict=True))
@@ -254,6 +226,6 @@ def _level(frame: Any, width: int, cells: int) -> Any:
 
 
 def _partition_id() -> Any:
-    from pyspark.sql import functions as sql  # pyright: ignore[reportMissingImports]
+    from pyspark.sql import functions as sql
 
     return sql.spark_partition_id()

@@ -12,10 +12,9 @@ from sklar.rows.blob import batch_of, blob_of
 from sklar.rows.grouping import groups_of
 from sklar.rows.job import Counts, GroupJob, Job
 from sklar.rows.part import CodedPart
-from sklar.rows.sources.source import Source
+from sklar.rows.sources.source import ReadOptions, Source
 from sklar.rows.spark.faults import guarded_task
-from sklar.rows.spark.footers import Part
-from sklar.rows.spark.part_rows import PartRows
+from sklar.rows.spark.parts import Part, read_part
 from sklar.rows.table import EncodedRows
 from sklar.schema import Schema
 
@@ -28,10 +27,10 @@ Task = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 class TaskRows(Source):
-    """The Arrow batches that a task is handed."""
+    """The batches of rows that a task is handed, or reads."""
 
     one_shot = True
-    what = "a part of the Spark frame"
+    what = "a part of the rows"
 
     def __init__(self, batches: Iterator[Any], names: Sequence[str]):
         super().__init__()
@@ -66,18 +65,18 @@ def encoding_task(schema: Schema, null_values: tuple[str, ...]) -> Task:
     """Rows to codes: one blob a batch."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from _encoded(TaskRows(batches, schema.modelled), schema, null_values)
+        yield from _encoded(batches, schema, null_values)
 
     return guarded_task(work)
 
 
-def reading_task(parts: Sequence[Part], schema: Schema, null_values: tuple[str, ...]) -> Task:
+def reading_task(parts: Sequence[Part], schema: Schema, options: ReadOptions) -> Task:
     """Numbers of parts of files to the codes of their rows."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from _encoded(PartRows(parts[number], schema.modelled), schema, null_values)
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        rows = (rows for number in numbers for rows in read_part(parts[number], schema.modelled, options))
+        yield from _encoded(rows, schema, options.null_values)
 
     return guarded_task(work)
 
@@ -149,10 +148,10 @@ def add_chunk(totals: dict[tuple[int, int], Counts], key: tuple[int, int], sums:
         totals[key] = more.copy()
 
 
-def _encoded(source: Source, schema: Schema, null_values: tuple[str, ...]) -> Iterator[Any]:
+def _encoded(batches: Iterator[Any], schema: Schema, null_values: tuple[str, ...]) -> Iterator[Any]:
     import pyarrow as pa
 
-    rows = EncodedRows(source, schema, null_values=null_values, threads=1)
+    rows = EncodedRows(TaskRows(batches, schema.modelled), schema, null_values=null_values, threads=1)
     for batch in rows.batches(schema.modelled):
         yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
 
@@ -181,7 +180,7 @@ def _message(branch: int, chunk: int, sums: Counts) -> Any:
 
 
 def _partition() -> int:
-    from pyspark import TaskContext  # pyright: ignore[reportMissingImports]
+    from pyspark import TaskContext
 
     context = TaskContext.get()
     return 0 if context is None else int(context.partitionId())

@@ -1,0 +1,34 @@
+"""What every room that works on arrays shares: how many cores this process may keep busy."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+"""Where Linux shows control groups, and which of them this process belongs to."""
+
+
+def usable_cores() -> int:
+    """Cores this process may run on, and no more than its container grants it time for."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(allowed, math.ceil(min(_granted_cores(), allowed))))
+
+
+def _granted_cores() -> float:
+    """The smallest share of time, in cores, that a control group around this process sets; infinite without one."""
+    lines = _words(OWN_GROUP)
+    own = next((line.removeprefix("0::").strip("/") for line in lines if line.startswith("0::")), "")
+    places = (place for place in [GROUPS / own, *(GROUPS / own).parents] if place.is_relative_to(GROUPS))
+    limits = [_words(place / "cpu.max") for place in places]
+    limits.append(_words(GROUPS / "cpu/cpu.cfs_quota_us") + _words(GROUPS / "cpu/cpu.cfs_period_us"))
+    shares = [int(words[0]) / int(words[1]) for words in limits if len(words) == 2 and words[0].isdigit()]
+    return min(shares, default=math.inf)
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except (OSError, ValueError):
+        return []
