@@ -12,8 +12,8 @@ from sklar.report.attack_page import AttackPageFacts, render_attacks
 from sklar.report.tradeoff import Tradeoff
 
 if TYPE_CHECKING:
-    from sklar.disclosed.attacks.intervals import Estimate
     from sklar.disclosed.attacks.result import AttackResult, Number
+    from sklar.disclosed.intervals import Estimate
 
 
 def attack_report_page(attacks: Sequence[Attack], plot: Tradeoff | None = None) -> str:
