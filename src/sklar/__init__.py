@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sklar.accounting.ledger import Ledger
     from sklar.errors import SklarError
     from sklar.pipeline.attack import Attack, attack
+    from sklar.pipeline.attack_method import attack_method
     from sklar.pipeline.auditing.audit import Audit, audit
     from sklar.pipeline.comparison.compare import compare
     from sklar.pipeline.comparison.result import Compared
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from sklar.pipeline.evaluate import Evaluation, evaluate
     from sklar.pipeline.fit import fit
     from sklar.pipeline.fitted import Model, load
+    from sklar.pipeline.scatter import scatter
+    from sklar.pipeline.tradeoff import tradeoff, tradeoff_point
     from sklar.schema import (
         AtMost,
         Boolean,
@@ -58,11 +61,15 @@ _HOMES: dict[str, str] = {
     "SklarError": "sklar.errors",
     "compare": "sklar.pipeline.comparison.compare",
     "attack": "sklar.pipeline.attack",
+    "attack_method": "sklar.pipeline.attack_method",
     "audit": "sklar.pipeline.auditing.audit",
     "draft_schema": "sklar.pipeline.draft",
     "evaluate": "sklar.pipeline.evaluate",
     "fit": "sklar.pipeline.fit",
     "load": "sklar.pipeline.fitted",
+    "scatter": "sklar.pipeline.scatter",
+    "tradeoff": "sklar.pipeline.tradeoff",
+    "tradeoff_point": "sklar.pipeline.tradeoff",
 }
 
 __all__ = [
@@ -86,12 +93,16 @@ __all__ = [
     "Schema",
     "SklarError",
     "attack",
+    "attack_method",
     "audit",
     "compare",
     "draft_schema",
     "evaluate",
     "fit",
     "load",
+    "scatter",
+    "tradeoff",
+    "tradeoff_point",
 ]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sklar.disclosed.attacks.intervals import Estimate
 from sklar.disclosed.attacks.result import Number
+from sklar.disclosed.intervals import Estimate
 from sklar.errors import UsageError
 from sklar.pipeline.tradeoff import best_points, tradeoff, tradeoff_point, write_tradeoff
 from sklar.report.tradeoff import tradeoff_svg, undominated

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sklar.errors import UsageError
-from sklar.report.canvas import Box, Label, Line, to_svg, write_picture
+from sklar.report.canvas import Box, Label, Path, to_svg, write_picture
 from sklar.report.vine_layout import lay_out_forest
 from sklar.report.vine_picture import DEEPER_PAIRS, PictureEdge, VinePicture, draw_vine, picture_of
 
@@ -70,7 +70,7 @@ def test_edges_carry_family_and_tau_and_stronger_ones_are_thicker():
     canvas = draw_vine(VinePicture(columns=("a", "b", "c"), trees=(edges,)))
     texts = {shape.text for shape in canvas.shapes if isinstance(shape, Label)}
     assert {"clayton", "+0.60", "frank", "-0.10"} <= texts
-    weak, strong = (shape for shape in canvas.shapes if isinstance(shape, Line))
+    weak, strong = (shape for shape in canvas.shapes if isinstance(shape, Path))
     assert strong.width > weak.width
     assert strong.color != weak.color
 

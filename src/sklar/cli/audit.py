@@ -53,10 +53,10 @@ def command(
         rows = [
             [
                 p.name,
-                "-" if p.mu is None else f"{p.mu.value:.3f} ({p.mu.low:.3f} to {p.mu.high:.3f})",
+                show.interval(p.mu),
                 "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
                 f"{p.epsilon_low:.3g}",
-                "-" if p.noise is None else f"{p.noise.value:.3f} ({p.noise.low:.3f} to {p.noise.high:.3f})",
+                show.interval(p.noise),
                 f"{p.visible:.3g}",
             ]
             for p in found.pairs

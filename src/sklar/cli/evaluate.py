@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklar.cli import show
-from sklar.cli.findings import hand_over
+from sklar.cli.findings import Report, hand_over, require_reportable
 from sklar.cli.guard import guarded
-from sklar.cli.options import STANDARD_OUTPUT, Delimiter, Encoding, NullValues, SchemaFile, reader_options
+from sklar.cli.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
 from sklar.cli.progress import step_bar
+from sklar.errors import UsageError
 
 if TYPE_CHECKING:
     from sklar.pipeline.evaluate import Evaluation
@@ -29,12 +30,17 @@ def command(
     holdout: Annotated[
         str | None, typer.Option("--holdout", metavar="FILE", help="Real rows that no synthesizer saw.")
     ] = None,
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="HTML report; its name ends in .custodian.html.")
+    report: Report = None,
+    scatter: Annotated[
+        str | None,
+        typer.Option(
+            "--scatter", metavar="FILE", help="Scatter grid of both tables, as .custodian.svg or .custodian.png."
+        ),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="All results as JSON; - for standard output.")
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="A,B", help="Columns of numbers of the scatter grid, at most 8.")
     ] = None,
+    json: Json = False,
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one a table.")
     ] = None,
@@ -63,10 +69,12 @@ def command(
     Example:
       sklar evaluate people.csv synthetic.csv -s people.toml --target income --report people.custodian.html
     """
-    from sklar.pipeline.evaluate import NOTICE, evaluate_tables, require_outputs, write_json, write_report
+    from sklar.pipeline.evaluate import evaluate_tables, write_report
     from sklar.pipeline.fitted import load
 
-    require_outputs(report, None if json == STANDARD_OUTPUT else json)
+    require_reportable(report)
+    _require_scatter(scatter, columns, synthetic)
+    reader = reader_options(delimiter, encoding, null_value, None)
     names = table_names(synthetic)
     claims = {name: load(path).claim for name, path in zip(names, model or (), strict=False)}
     with step_bar("evaluating") as progress:
@@ -74,13 +82,26 @@ def command(
             real, dict(zip(names, synthetic, strict=True)), schema, target, holdout,
             learners=None if learners is None else "all" if learners == "all" else learners.split(","),
             folds=folds, weights=_numbers(weights), claims=claims, seed=seed,
-            reader=reader_options(delimiter, encoding, null_value, None), progress=progress,
+            reader=reader, progress=progress,
             attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
         )  # fmt: skip
-    hand_over(
-        found, notice=NOTICE, tell=lambda one: _tell(one, len(found) > 1),
-        report=(report, write_report), json=(json, write_json),
-    )  # fmt: skip
+    if scatter is not None:
+        from sklar.pipeline.scatter import scatter as draw
+
+        draw(synthetic[0], schema, scatter, real=real, columns=columns and columns.split(","), seed=seed, reader=reader)
+    hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
+
+
+def _require_scatter(scatter: str | None, columns: str | None, synthetic: Sequence[str]) -> None:
+    """One grid shows one synthetic table."""
+    from sklar.pipeline.scatter import require_scatter
+
+    if scatter is None and columns is not None:
+        raise UsageError("--columns are those of a scatter grid: add --scatter FILE, or leave them out.")
+    if scatter is not None and len(synthetic) > 1:
+        raise UsageError("a scatter grid shows one synthetic table beside the real one; name one.")
+    if scatter is not None:
+        require_scatter(scatter, True)
 
 
 def table_names(paths: Sequence[str]) -> list[str]:

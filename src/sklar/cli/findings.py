@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
+
+import typer
 
 from sklar.cli import show
-from sklar.cli.options import STANDARD_OUTPUT
+
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", help="HTML report; its name ends in .custodian.html.")
+]
 
 
 class Finding(Protocol):
@@ -20,25 +25,33 @@ class Finding(Protocol):
 T = TypeVar("T", bound=Finding)
 
 
+def require_reportable(report: str | None) -> None:
+    """Refuse a place for the report before any work is done."""
+    from sklar.pipeline.custodian import require_report
+
+    if report is not None:
+        require_report(report)
+
+
 def hand_over(
     found: Sequence[T],
     *,
-    notice: str,
     tell: Callable[[T], None],
-    report: tuple[str | None, Callable[[Sequence[T], str], None]],
-    json: tuple[str | None, Callable[[Sequence[T], str], None]],
+    report: str | None,
+    write: Callable[[Sequence[T], str], None],
+    json: bool,
 ) -> None:
-    """Write what was asked for, each path with its writer, and tell the rest; JSON on standard output stands alone."""
-    for path, write in (report, json):
-        if path is not None and path != STANDARD_OUTPUT:
-            write(found, path)
-    if json[0] == STANDARD_OUTPUT:
+    """Write the report if it was asked for, and tell the rest; JSON stands alone: an object, or a list of several."""
+    from sklar.pipeline.custodian import NOTICE
+
+    if report is not None:
+        write(found, report)
+    if json:
         plain = [one.to_dict() for one in found]
         show.as_json(plain if len(plain) > 1 else plain[0])
         return
-    show.line(notice)
+    show.line(NOTICE)
     for one in found:
         tell(one)
-    for path in (report[0], json[0]):
-        if path is not None:
-            show.line(f"Written, for its owner only: {path}")
+    if report is not None:
+        show.line(f"Written, for its owner only: {report}")

@@ -22,7 +22,7 @@ def command(
     ] = None,
     picture: Annotated[
         str,
-        typer.Option(metavar="trees|levels|pairs", help="What to draw; levels and pairs of tvine and rvine models."),
+        typer.Option(metavar="trees|levels|pairs|scatter", help="What to draw; levels and pairs of tvine and rvine."),
     ] = "trees",
 ) -> None:
     """Show what a model promises and holds.

@@ -10,7 +10,22 @@ from typing import Annotated, NoReturn
 import typer
 
 from sklar import __version__
-from sklar.cli import attack, audit, compare, demo, evaluate, fit, inspect, ledger, methods, plan, sample, schema, synth
+from sklar.cli import (
+    attack,
+    attack_method,
+    audit,
+    compare,
+    demo,
+    evaluate,
+    fit,
+    inspect,
+    ledger,
+    methods,
+    plan,
+    sample,
+    schema,
+    synth,
+)
 from sklar.cli.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 
 app = typer.Typer(
@@ -23,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for module in (demo, plan, synth, fit, sample, inspect, evaluate, attack, compare, audit, methods):
+for module in (demo, plan, synth, fit, sample, inspect, evaluate, attack, attack_method, compare, audit, methods):
     app.command(name=module.NAME)(module.command)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")

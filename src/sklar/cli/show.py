@@ -71,6 +71,14 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def interval(found: Any) -> str:
+    """A number with its interval, or a dash."""
+    if found is None:
+        return "-"
+    value = f"{found.value:.3f}"
+    return value if found.low == found.high else f"{value} ({found.low:.3f} to {found.high:.3f})"
+
+
 def _cell(value: object) -> str:
     if value is None:
         return "-"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.attack import Attack
-from sklar.pipeline.attack_options import refuse_unknown_options, require_option
+from sklar.pipeline.attack_options import refuse_unknown_options, require_option, require_seed
 from sklar.sample.rng import substream
 from sklar.schema.table import Schema
 
@@ -69,43 +69,51 @@ class FittedMethod:
 
 def attack_method(
     kind: str,
+    method: Any,
     real: Any,
     schema: Schema | str | PathLike[str],
-    method: Any,
     *,
+    settings: Mapping[str, Any] | None = None,
+    levels: Sequence[int | str] | None = None,
     name: str | None = None,
     seed: int = 0,
     reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Attack:
-    """Run "shadow" or "attribute" against a method; see `attack`. Its options are those of `shadow_attack`."""
+    """Attack a method by fitting it on samples of the real table. Disclosed: the results are not private.
+
+    Every number is a lower bound on risk: an attack that fails proves nothing.
+
+    Args:
+        kind: "shadow" (membership by shadow models) or "attribute" (from fits on reference samples).
+        method: The name of a method, a `Generator`, or a function (table, rows, seed) -> table.
+        real: The table whose rows are sampled.
+        schema: Public facts about the columns, or the path of a schema file.
+        settings: Of the fits of a method by name, as {"epsilon": 1.0}.
+        levels: Truncation levels of a method by name.
+        name: What to call the method in reports.
+        seed: Fixes targets and samples (never privacy noise).
+        reader: How to read the real table: delimiter, encoding, null_values.
+        progress: Told what is being computed, and the fraction that is done.
+        options: Options of the attack, those of `shadow_attack` and `attribute_attack`; see docs/attacks.md.
+    """
+    require_seed(seed)
     runs: dict[str, Callable[..., AttackResult]] = {"shadow": shadow_attack, "attribute": attribute_attack}
     if kind not in runs:
-        raise UsageError(
-            f"the attack '{kind}' is on a table, not on a method; on methods there are: {', '.join(runs)}."
-        )
-    if method is None:
-        raise UsageError("say which method to attack: method='vine' (--method vine).")
-    given = dict(options or {})
-    levels, settings = _popped(kind, given, "levels"), dict(_popped(kind, given, "settings") or {})
-    refuse_unknown_options(kind, runs[kind], given, ("seed", "done"))
+        raise UsageError(f"there is no attack '{kind}' on methods; on methods there are: {', '.join(runs)}.")
+    for option, value in (("levels", levels), ("settings", settings)):
+        if value is not None:
+            require_option(option, value, on_method=True, kind=kind)
+    refuse_unknown_options(kind, runs[kind], options, ("seed", "done"))
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    generator = make_generator(facts, method, settings, levels)
+    generator = make_generator(facts, method, settings or {}, levels)
     exact, raw = _read(real, facts, seed, reader)
     tell = progress or (lambda what, fraction: None)
-    result = runs[kind](exact, raw, generator, seed=seed, done=tell, **_with_epsilon(kind, given, settings))
+    result = runs[kind](exact, raw, generator, seed=seed, done=tell, **_with_epsilon(kind, options, settings or {}))
     tell("done", 1.0)
     told = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))
     return Attack(result=result, rows={"real": exact.total}, schema=facts, name=told)
-
-
-def _popped(kind: str, given: dict[str, Any], name: str) -> Any:
-    """An option of every attack on a method, taken out and looked at."""
-    value = given.pop(name, None)
-    if value is not None:
-        require_option(name, value, on_method=True, kind=kind)
-    return value
 
 
 def make_generator(

@@ -35,7 +35,7 @@ def refuse_unknown_options(
     listed = [name for name in known if name not in fixed]
     for name, value in options.items():
         if name not in listed:
-            hint = " It belongs to attacks on a method: give method= (--method)." if name in ON_METHODS else ""
+            hint = " It belongs to attacks on a method: see attack_method." if name in ON_METHODS else ""
             raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(listed)}.{hint}")
         if value is None and known[name] is None:
             continue

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
-from sklar.sample.rng import substreams
+from sklar.pipeline import evidence
+from sklar.pipeline.custodian import NOTICE, write_page
+from sklar.sample.rng import named_streams, seed_entropy, substreams
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     from sklar.disclosed.attacks.result import AttackResult
-    from sklar.disclosed.metrics.compare import Comparison
+    from sklar.disclosed.metrics.bench import Settings
+    from sklar.disclosed.metrics.overview import Overview
     from sklar.disclosed.metrics.score import Score
-    from sklar.disclosed.metrics.table import ExactTable
 
-NOTICE = "For the custodian: computed from real rows, not private."
 Progress = Callable[[str, float], None]
 
 
@@ -33,7 +33,7 @@ class Evaluation:
         rows: Rows of the real, the synthetic and the hold-out table, by role.
         schema: Public facts about the columns.
         claim: What the method promises, if it was given.
-        comparison: Everything behind the scores.
+        overview: What is pictured: columns, correlations, pairs, error curves.
         attacks: What attacks found, if any were asked for.
     """
 
@@ -43,7 +43,7 @@ class Evaluation:
     rows: Mapping[str, int]
     schema: Schema
     claim: str | None
-    comparison: Comparison
+    overview: Overview
     attacks: tuple[AttackResult, ...] = ()
 
     def __getitem__(self, name: str) -> Score:
@@ -53,14 +53,15 @@ class Evaluation:
     @property
     def verdict(self) -> tuple[str, ...]:
         """What the scores mean, in plain sentences."""
-        from sklar.pipeline.evidence import verdict
+        return evidence.verdict(self.scores)
 
-        return verdict(self)
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What a reader should not take for checked, in plain sentences."""
+        return evidence.unchecked(self.scores, held_out="holdout" in self.rows, attacked=bool(self.attacks))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        from sklar.pipeline.evidence import details
-
         return {
             "notice": NOTICE,
             "name": self.name,
@@ -69,7 +70,7 @@ class Evaluation:
             "verdict": list(self.verdict),
             "claim": self.claim,
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
-            **details(self.comparison),
+            **evidence.details(self.scores, self.overview),
             **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
         }
 
@@ -151,79 +152,48 @@ def evaluate_tables(
     sensitive: Sequence[str] = (),
 ) -> tuple[Evaluation, ...]:
     """Compare several synthetic tables, by name, with the same real one; arguments as in `evaluate`."""
-    from sklar.disclosed.metrics.compare import compare_tables
+    from sklar.disclosed.metrics.bench import make_bench
+    from sklar.disclosed.metrics.measure import measure
+    from sklar.disclosed.metrics.overview import overview
     from sklar.disclosed.metrics.reading import read_table
-    from sklar.pipeline.attack import attack_tables, require_attacks
+    from sklar.pipeline.attack import attack_tables, require_attacks, rows_by_role
 
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     settings = _settings(facts, target, learners, folds, weights, targets)
     require_attacks(attacks, sensitive, holdout is not None)
     tell = progress or (lambda what, fraction: None)
     tell("reading the real table", 0.0)
-    reading = dict(reader or {})
-    reading.pop("progress", None)
-    other = _outside(reading) if synthetic_reader is None else synthetic_reader
-    streams = substreams(seed, 3 + len(synthetics))
+    reading = {key: value for key, value in (reader or {}).items() if key != "progress"}
+    # A query is about the real table.
+    other = {k: v for k, v in reading.items() if k != "sql"} if synthetic_reader is None else synthetic_reader
+    streams = substreams(seed, 3)
     exact = read_table(real, facts, streams[0], role="real", reader=reading)
     held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", reader=reading)
     out: list[Evaluation] = []
     for at, (name, data) in enumerate(synthetics.items()):
         tell(f"reading {name}", at / len(synthetics))
         table = read_table(data, facts, streams[2], role="synthetic", reader=other)
-        # The same stream for every table, so that they are compared on the same subsamples and splits.
-        rng = substreams(seed, 4)[3]
-        step = _share(tell, at, len(synthetics))
-        found = compare_tables(exact, table, settings, rng, holdout=held, done=step)
-        attacked = attack_tables(exact, table, held, attacks, sensitive, seed)
-        out.append(_evaluation(name, facts, exact, table, held, found, (claims or {}).get(name), attacked))
+        # The same streams for every table, so that they are compared on the same subsamples and splits.
+        bench = make_bench(exact, table, held, settings, named_streams(seed_entropy(seed)))
+        scores = measure(bench, done=_share(tell, at, len(synthetics)))
+        claim = (claims or {}).get(name)
+        out.append(
+            Evaluation(
+                name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
+                warnings=tuple(evidence.table_warnings(exact, table, scores["copies"].behind.warning)),
+                rows=rows_by_role(exact, table, held),
+                overview=overview(bench, scores),
+                attacks=attack_tables(exact, table, held, attacks, sensitive, seed),
+            )
+        )  # fmt: skip
     tell("done", 1.0)
     return tuple(out)
 
 
 def write_report(evaluations: Sequence[Evaluation], path: str | PathLike[str]) -> None:
     """Write one report on one or several synthetic tables, readable by its owner only."""
-    from sklar.export.atomic import atomic_file
-    from sklar.pipeline.evidence_report import report_facts
-    from sklar.report.page import render
-
-    require_report(path)
-    page = render(report_facts(evaluations, NOTICE))
-    with atomic_file(path, mode=0o600) as file:
-        file.write(page.encode())
-
-
-def write_json(evaluations: Sequence[Evaluation], path: str | PathLike[str]) -> None:
-    """Write all results as JSON, readable by its owner only: an object, or a list of them for several tables."""
-    from sklar.export.atomic import atomic_file
-
-    plain = [evaluation.to_dict() for evaluation in evaluations]
-    text = json.dumps(plain[0] if len(plain) == 1 else plain, indent=2, ensure_ascii=False, allow_nan=False)
-    with atomic_file(path, mode=0o600) as file:
-        file.write(text.encode())
-
-
-def require_outputs(report: str | PathLike[str] | None, plain: str | PathLike[str] | None) -> None:
-    """Refuse places for a report and for JSON before any work is done."""
-    from sklar.export.atomic import require_writable
-
-    if report is not None:
-        require_report(report)
-    if plain is not None:
-        require_writable(plain)
-
-
-def require_report(path: str | PathLike[str]) -> None:
-    """Refuse a name that does not tell whom the report is for, or a place that cannot be written."""
-    from os import fspath
-
-    from sklar.export.atomic import require_writable
-
-    if not fspath(path).endswith(".custodian.html"):
-        raise UsageError(
-            "a report is computed from real rows and not private, so its name must end in .custodian.html; "
-            f"found {fspath(path)}."
-        )
-    require_writable(path)
+    title = "Synthetic table against real table" if len(evaluations) == 1 else "Synthetic tables against real table"
+    write_page(path, "report.html", title=title, tables=evaluations)
 
 
 def _settings(
@@ -233,9 +203,9 @@ def _settings(
     folds: int,
     weights: Sequence[float],
     targets: Sequence[str] | None,
-) -> Any:
+) -> Settings:
     from sklar.disclosed.learning.learners import LEARNERS, QUICK
-    from sklar.disclosed.metrics.compare import Settings
+    from sklar.disclosed.metrics.bench import Settings
     from sklar.disclosed.metrics.g_epsilon import checked_weights
 
     for name in [*([] if target is None else [target]), *(targets or ())]:
@@ -252,37 +222,5 @@ def _settings(
     return Settings(target=target, learners=chosen, folds=folds, weights=checked_weights(weights), targets=listed)
 
 
-def _outside(reading: dict[str, Any]) -> dict[str, Any]:
-    """How to read a synthetic table: a query is about the real one."""
-    return {key: value for key, value in reading.items() if key != "sql"}
-
-
 def _share(tell: Progress, at: int, count: int) -> Progress:
     return lambda what, fraction: tell(what, (at + fraction) / count)
-
-
-def _evaluation(
-    name: str,
-    schema: Schema,
-    real: ExactTable,
-    synthetic: ExactTable,
-    holdout: ExactTable | None,
-    found: Comparison,
-    claim: object,
-    attacks: tuple[AttackResult, ...],
-) -> Evaluation:
-    from sklar.pipeline.evidence import table_warnings
-
-    rows = {"real": real.total, "synthetic": synthetic.total}
-    if holdout is not None:
-        rows["holdout"] = holdout.total
-    return Evaluation(
-        name=name,
-        scores={score.about.name: score for score in found.scores},
-        warnings=tuple(table_warnings(real, synthetic, found)),
-        rows=rows,
-        schema=schema,
-        claim=None if claim is None else str(claim),
-        comparison=found,
-        attacks=attacks,
-    )

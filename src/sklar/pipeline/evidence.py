@@ -1,38 +1,42 @@
-"""From what the metrics found to plain words, plain data, and the facts of a report."""
+"""What an evaluation says in plain words and as plain data: verdicts, warnings, what was not checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from sklar.disclosed.metrics.compare import Comparison
+    from sklar.disclosed.metrics.correlation import Correlations
+    from sklar.disclosed.metrics.overview import Overview
+    from sklar.disclosed.metrics.score import Score
     from sklar.disclosed.metrics.table import ExactTable
-    from sklar.pipeline.evaluate import Evaluation
 
-LOST = 0.95
-"""A column of which so many synthetic, but not real, values are null or unlisted is told."""
+NO_HOLDOUT = "Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from."
+NOT_ATTACKED = "Membership, attribute and other attacks: add --attacks, or see sklar attack."
+ALWAYS_UNCHECKED = (
+    "Whether rows obey rules between columns that the schema does not state.",
+    "Columns marked id or ignore, and everything that the schema's grid does not tell apart.",
+)
 
 
-def table_warnings(real: ExactTable, synthetic: ExactTable, found: Comparison) -> Iterator[str]:
+def table_warnings(real: ExactTable, synthetic: ExactTable, copied: str | None) -> Iterator[str]:
     """What may be wrong with the tables themselves."""
-    if found.copies.warning is not None:
-        yield found.copies.warning
-    for name in real.names:
-        column = real.schema[name]
-        lost = [float((table.codes[name] >= column.value_cells).mean()) for table in (real, synthetic)]
-        if lost[1] > LOST and lost[0] < 0.5:
-            yield (
-                f"nearly all values of column '{name}' of the synthetic table are null or not listed in the schema: "
-                "its type or labels may differ from those of the real table."
-            )
-        if lost[0] > LOST and lost[1] < 0.5:
-            yield (
-                f"nearly all values of column '{name}' of the real table are null or not listed in the schema, but not "
-                "those of the synthetic one: are the tables swapped, or is the schema of another table?"
-            )
+    from sklar.disclosed.metrics.table import lost_columns
+
+    if copied is not None:
+        yield copied
+    for name in lost_columns(synthetic, real):
+        yield (
+            f"nearly all values of column '{name}' of the synthetic table are null or not listed in the schema: "
+            "its type or labels may differ from those of the real table."
+        )
+    for name in lost_columns(real, synthetic):
+        yield (
+            f"nearly all values of column '{name}' of the real table are null or not listed in the schema, but not "
+            "those of the synthetic one: are the tables swapped, or is the schema of another table?"
+        )
     if synthetic.total < real.total / 20:
         yield "the synthetic table has far fewer rows than the real one; sampling noise weighs heavily in every score."
     if real.total < 100:
@@ -81,44 +85,52 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 ORDER = ("sampling", "good", "fair", "poor")
 
 
-def verdict(evaluation: Evaluation) -> tuple[str, ...]:
+def verdict(scores: Mapping[str, Score]) -> tuple[str, ...]:
     """One sentence a question, by the worst grade among its metrics."""
     out: list[str] = []
     for subject, (names, answers) in QUESTIONS.items():
-        grades = [evaluation.scores[name].grade for name in names if evaluation.scores[name].value is not None]
+        grades = [scores[name].grade for name in names if scores[name].value is not None]
         if grades:
             out.append(f"{subject} {answers[max(grades, key=ORDER.index)]}.")
         else:
-            out.append(f"{subject}: not checked, {evaluation.scores[names[0]].reason}")
+            out.append(f"{subject}: not checked, {scores[names[0]].reason}")
     return tuple(out)
 
 
-def details(found: Comparison) -> dict[str, Any]:
+def unchecked(scores: Mapping[str, Score], *, held_out: bool, attacked: bool) -> tuple[str, ...]:
+    """What a reader should not take for checked."""
+    missing = [f"{score.about.title}: {score.reason}" for score in scores.values() if score.value is None]
+    gaps = [*([] if held_out else [NO_HOLDOUT]), *([] if attacked else [NOT_ATTACKED])]
+    return (*missing, *gaps, *ALWAYS_UNCHECKED)
+
+
+def details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
     """What lies behind the scores, as plain data."""
+    learned, g, copied = (scores[name].behind for name in ("learning", "g_epsilon_plus", "copies"))
+    support = scores["alpha_precision"].behind
     return {
-        "learning": None if found.transfer is None else {
-            "target": found.transfer.target, "task": found.transfer.task, "folds": found.transfer.folds,
-            "results": [result.to_dict() for result in found.transfer.results],
+        "learning": None if learned is None else {
+            "target": learned.target, "task": learned.task, "folds": learned.folds,
+            "results": [result.to_dict() for result in learned.results],
         },
-        "g_epsilon": None if found.g_epsilon is None else {
-            key: value for key, value in found.g_epsilon.to_dict().items() if key != "score"
-        },
+        "g_epsilon": None if g is None else {key: value for key, value in g.to_dict().items() if key != "score"},
         "support": {
-            "levels": list(found.support.levels),
-            "precision": list(found.support.precision_curve),
-            "recall": list(found.support.recall_curve),
+            "levels": list(support.levels), "precision": list(support.precision_curve),
+            "recall": list(support.recall_curve),
         },
-        "queries": {"levels": list(found.workload.levels), **{name: list(y) for name, y in found.workload.curves}},
+        "queries": {"levels": list(seen.errors.levels), **{name: list(y) for name, y in seen.errors.curves}},
         "copies": {
-            "share": found.copies.score.value, "expected": found.copies.score.floor,
-            "lone": found.copies.lone, "lone_expected": found.copies.lone_expected,
+            "share": scores["copies"].value, "expected": scores["copies"].floor,
+            "lone": copied.lone, "lone_expected": copied.lone_expected,
         },
-        "correlations": None if found.correlations is None else {
-            "measure": found.correlation_name, "columns": list(found.correlation_columns),
-            "real": _plain(found.correlations[0]), "synthetic": _plain(found.correlations[1]),
-        },
+        "correlations": None if seen.matrix is None else _correlations(seen.matrix),
     }  # fmt: skip
 
 
-def _plain(matrix: Any) -> list[list[float | None]]:
-    return [[None if np.isnan(x) else float(x) for x in row] for row in matrix]
+def _correlations(found: Correlations) -> dict[str, Any]:
+    tables = {"real": found.real, "synthetic": found.synthetic}
+    return {
+        "measure": found.measure,
+        "columns": list(found.columns),
+        **{key: [[None if np.isnan(x) else x for x in row] for row in m.tolist()] for key, m in tables.items()},
+    }

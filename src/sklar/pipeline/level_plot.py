@@ -10,6 +10,7 @@ import numpy as np
 
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.levels import at_level, candidate_levels
+from sklar.report.canvas import require_picture, write_picture
 from sklar.report.level_pictures import draw_contours, draw_levels
 from sklar.sample.rng import generator
 
@@ -26,6 +27,7 @@ def plot_levels(
     """
     from scipy.stats import rankdata
 
+    require_picture(path)
     record: Any = model.table_model
     names = model.schema.modelled
     order = list(reversed(record.roots)) or list(range(len(names)))
@@ -33,7 +35,8 @@ def plot_levels(
     for level in candidate_levels(model) if chosen is None else chosen:
         codes = at_level(model, level).table_model.simulate(ROWS, generator(seed))[:, order]
         matrices[f"level {level}"] = np.corrcoef(rankdata(codes, axis=0).T)
-    draw_levels(matrices, [names[column] for column in order], path, label=model.claim.label)
+    columns = [names[column] for column in order]
+    write_picture(draw_levels(matrices, columns, label=model.claim.label), path)
 
 
 def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> None:
@@ -45,7 +48,7 @@ def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> No
     edges = [edge for edge in edges if edge["pair_copula"].family.name != "indep"]
     edges.sort(key=lambda edge: -abs(edge["pair_copula"].tau))
     shown = {_title(edge, columns): edge["pair_copula"] for edge in edges[:most]}
-    draw_contours(shown, path, label=model.claim.label)
+    write_picture(draw_contours(shown, label=model.claim.label), path)
 
 
 def _title(edge: dict[str, Any], columns: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of a fitted model by name: its trees, its truncation levels, its strongest pairs. No row is read."""
+"""Pictures of a fitted model by name: its trees, truncation levels, strongest pairs, scatter plots. No row is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def draw_model(model: Model, path: str | PathLike[str], picture: str = "trees") 
     Args:
         model: Any model for its trees; levels and pairs are those of `tvine`, `rvine`, `rvine-star1` and `plain-vine`.
         path: Where to.
-        picture: "trees", "levels" (rank correlations level by level) or "pairs" (contours of the strongest pairs).
+        picture: "trees", "levels" (rank correlations level by level), "pairs" (contours of the strongest pairs) or
+            "scatter" (all pairs of the first columns of numbers, of synthetic rows).
     """
     if picture not in PICTURES:
         raise UsageError(f"there is no picture '{picture}'; the pictures are: {', '.join(PICTURES)}")
@@ -43,8 +44,17 @@ def _pairs(model: Model, path: str | PathLike[str]) -> None:
     plot_pairs(model, path)
 
 
+def _scatter(model: Model, path: str | PathLike[str]) -> None:
+    from sklar.pipeline.scatter import scatter
+
+    scatter(model.sample(SCATTERED, seed=0), model.schema, path)
+
+
+SCATTERED = 20_000
+"""Synthetic rows that a scatter grid of a model shows."""
 PICTURES: dict[str, Callable[[Model, str | PathLike[str]], None]] = {
     "trees": _trees,
     "levels": _levels,
     "pairs": _pairs,
+    "scatter": _scatter,
 }

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from sklar.errors import UsageError
-from sklar.report.tradeoff import Tradeoff, TradeoffPoint, tradeoff_png, tradeoff_svg, undominated
-
-if TYPE_CHECKING:
-    from sklar.disclosed.attacks.result import Number
+from sklar.report.tradeoff import Tradeoff, TradeoffPoint, Triple, tradeoff_chart
 
 
-def tradeoff_point(name: str, utility: Any, risk: Number | Any, *, group: str | None = None) -> TradeoffPoint:
+def tradeoff_point(name: str, utility: Any, risk: Any, *, group: str | None = None) -> TradeoffPoint:
     """A point from a utility and an attack's number.
 
     Args:
@@ -32,37 +29,40 @@ def tradeoff(
     risk: str,
     better_utility: str = "higher",
     better_risk: str = "lower",
+    path: str | PathLike[str] | None = None,
 ) -> Tradeoff:
-    """A plot of points; `utility` and `risk` say what is measured, `better_*` which way is better."""
+    """A plot of releases by what they are worth and what an attack gets out of them; `.best` are those nobody beats.
+
+    Args:
+        points: From `tradeoff_point`.
+        utility: What utility is, in words.
+        risk: What the attack measures, in words.
+        better_utility: "higher" or "lower".
+        better_risk: "higher" (as for a privacy gain) or "lower" (as for a privacy score or MAB).
+        path: Where to write it as .svg or .png, readable by its owner only: it is computed from real rows.
+    """
     for word in (better_utility, better_risk):
         if word not in ("higher", "lower"):
             raise UsageError(f"better is 'higher' or 'lower'; found {word!r}.")
-    return Tradeoff(
+    plot = Tradeoff(
         points=tuple(points), utility_title=utility, risk_title=risk, better_utility=better_utility,
         better_risk=better_risk,
     )  # fmt: skip
-
-
-def best_points(plot: Tradeoff) -> tuple[TradeoffPoint, ...]:
-    """The points that no other point beats in both respects."""
-    return tuple(point for point, best in zip(plot.points, undominated(plot), strict=True) if best)
+    if path is not None:
+        write_tradeoff(plot, path)
+    return plot
 
 
 def write_tradeoff(plot: Tradeoff, path: str | PathLike[str]) -> None:
     """Write the plot as .svg or .png, readable by its owner only: it is computed from real rows."""
-    from sklar.export.atomic import atomic_file
+    from sklar.report.canvas import write_picture
 
-    name = fspath(path).lower()
-    if not name.endswith((".svg", ".png")):
-        raise UsageError(f"a plot is written as .svg or .png; found {fspath(path)}.")
     if not plot.points:
         raise UsageError("there is no point to plot.")
-    content = tradeoff_png(plot) if name.endswith(".png") else tradeoff_svg(plot).encode()
-    with atomic_file(path, mode=0o600) as file:
-        file.write(content)
+    write_picture(tradeoff_chart(plot), path, mode=0o600)
 
 
-def _triple(value: Any) -> tuple[float, float, float]:
+def _triple(value: Any) -> Triple:
     attack = getattr(value, "attack", value)
     if hasattr(attack, "low"):
         return float(attack.value), float(attack.low), float(attack.high)

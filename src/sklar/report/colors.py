@@ -25,6 +25,11 @@ def diverge(value: float, top: float = 1.0) -> Color:
     return _mix(WHITE, ORANGE if share > 0 else BLUE, abs(share))
 
 
+def tint(color: str, share: float) -> Color:
+    """White for 0 to a color, given as #rrggbb, for 1."""
+    return _mix(WHITE, bytes.fromhex(color[1:]), share)
+
+
 def _mix(one: Sequence[int], two: Sequence[int], share: float) -> Color:
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, two, strict=True))
     return red, green, blue

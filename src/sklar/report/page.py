@@ -1,41 +1,46 @@
-"""Facts to one self-contained HTML page: no script, no network, prints well."""
+"""Findings to one self-contained HTML page: no script, no network, prints well.
+
+Templates read the attributes of whatever found something (an evaluation, an attack, a comparison); this room knows
+numbers and texts only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sklar.report import colors
-from sklar.report.attack_page import interval, interval_bars
+from sklar.report import charts, colors, tradeoff
+from sklar.report.canvas import Canvas, image_address, to_svg
+from sklar.report.charts import Range, line_color
 from sklar.report.colors import diverge, shade
-from sklar.report.drawing import curve_drawing, learning_bar, line_color, margin_drawing
-from sklar.report.facts import LearnedFact, MarginFact, MatrixFact, PairFact, ReportFacts
-from sklar.report.pixels import grid_image
 
-FIRST_MARGINS = 12
-"""Columns that are shown at once; the others are folded."""
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
+Grid = Sequence[Sequence[float]]
 
 
-def render(facts: ReportFacts) -> str:
-    """The page."""
+def render(template: str, **values: Any) -> str:
+    """The page that a template makes of some values."""
     from jinja2 import Environment, PackageLoader
-    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("sklar.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
     shown.update(
-        colors=colors, grades=GRADES, number=number, first_margins=FIRST_MARGINS, line_color=line_color,
-        margin_card=lambda fact: Markup(margin_card(fact)),
-        curve_drawing=lambda fact: Markup(curve_drawing(fact)),
-        bar=lambda rows, row: Markup(bar(rows, row)),
-        matrix_image=matrix_image, pair_image=pair_image, interval=interval,
-        interval_bars=lambda fact: Markup(interval_bars(fact)),
+        colors=colors, grades=GRADES, line_color=line_color, number=number, interval=interval, figure=figure,
+        words=words, learning_span=learning_span, matrix_image=matrix_image, pair_image=pair_image,
+        margin_chart=_inline(charts.margin_chart), curve_chart=_inline(charts.curve_chart),
+        learning_chart=_inline(charts.learning_chart), interval_chart=_inline(charts.interval_chart),
+        epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(tradeoff.tradeoff_chart),
     )  # fmt: skip
-    return environment.get_template("report.html").render(facts=facts)
+    return environment.get_template(template).render(**values)
+
+
+def _inline(chart: Callable[..., Canvas]) -> Callable[..., str]:
+    from markupsafe import Markup
+
+    return lambda *args: Markup(to_svg(chart(*args), inline=True))
 
 
 def number(value: float | None) -> str:
@@ -45,43 +50,44 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.3f}"
 
 
-def margin_card(fact: MarginFact) -> str:
-    """One column: its drawing, and what its axis means."""
-    floor = "" if fact.floor is None else f" ({fact.floor:.3f})"
-    if fact.numeric:
-        nulls = [f"null {r:.1%} / {s:.1%}" for label, r, s in zip(fact.labels, fact.real, fact.synthetic) if label]  # noqa: B905
-        axis = " ".join([f"{fact.low} to {fact.high}", *nulls])
-    else:
-        shown = [label for label in fact.labels if label][:4]
-        more = len(fact.labels) - len(shown)
-        axis = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-    return (
-        f"<figure><strong>{escape(fact.column)}</strong> <span class='soft'>d {fact.distance:.3f}{floor}</span>"
-        f"{margin_drawing(fact)}<figcaption>{escape(axis)}</figcaption></figure>"
+def figure(value: float | None) -> str:
+    """A number with four digits, or a dash."""
+    return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.4g}"
+
+
+def interval(found: Range | None) -> str:
+    """A number with its interval, or a dash."""
+    if found is None:
+        return "-"
+    value = f"{found.value:.3f}"
+    return value if found.low == found.high else f"{value} ({found.low:.3f} to {found.high:.3f})"
+
+
+def words(value: Any) -> str:
+    """A setting as text; lists with commas."""
+    return ", ".join(map(words, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def learning_span(results: Iterable[Any], measure: str) -> tuple[float, float]:
+    """The common scale of the bars of a measure, for all learners."""
+    same = [r for r in results if r.measure == measure]
+    high = max([1.0 if measure != "rmse" else 0.0, *(max(r.real, r.synthetic) for r in same)])
+    return min([0.0, *(max(-1.0, min(r.real, r.synthetic)) for r in same)]), high
+
+
+def matrix_image(real: Grid, synthetic: Grid | None = None) -> str:
+    """Correlations as an image; of two tables, how much stronger they are in the second."""
+    if synthetic is None:
+        return image_address([[shade(abs(value)) for value in row] for row in real])
+    return image_address(
+        [
+            [diverge(abs(b) - abs(a), 0.5) for a, b in zip(one, two, strict=True)]
+            for one, two in zip(real, synthetic, strict=True)
+        ]
     )
 
 
-def matrix_image(fact: MatrixFact, which: str) -> str:
-    """Correlations as an image."""
-    if which == "difference":
-        rows = [
-            [abs(b) - abs(a) for a, b in zip(one, two, strict=True)]
-            for one, two in zip(fact.real, fact.synthetic, strict=True)
-        ]
-        return grid_image(rows, lambda value: diverge(value, 0.5))
-    return grid_image(fact.real if which == "real" else fact.synthetic, lambda value: shade(abs(value)))
-
-
-def pair_image(fact: PairFact, which: str) -> str:
-    """Joint shares as an image; both tables on the scale of the real one, by square roots so that rare cells show."""
-    top = max((x for row in fact.real for x in row), default=0.0) ** 0.5
-    rows: Sequence[Sequence[float]] = fact.real if which == "real" else fact.synthetic
-    return grid_image([list(row) for row in reversed(rows)], lambda value: shade(value**0.5, top))
-
-
-def bar(rows: Sequence[LearnedFact], row: LearnedFact) -> str:
-    """The bars of one measure, on the scale of all learners."""
-    same: list[Any] = [r for r in rows if r.measure == row.measure]
-    high = max([1.0 if row.measure != "rmse" else 0.0, *(max(r.real, r.synthetic) for r in same)])
-    low = min([0.0, *(max(-1.0, min(r.real, r.synthetic)) for r in same)])
-    return learning_bar(row.real, row.synthetic, row.noise, low, high)
+def pair_image(shares: Grid, real: Grid) -> str:
+    """Joint shares as an image, on the scale of the real ones, by square roots so that rare cells show."""
+    top = math.sqrt(max((x for row in real for x in row), default=0.0))
+    return image_address([[shade(value**0.5, top) for value in row] for row in reversed(shares)])

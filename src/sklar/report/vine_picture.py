@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.report.canvas import GRAY, Box, Canvas, Label, Line
+from sklar.report.canvas import GRAY, Box, Canvas, Label, Path, Shape
 from sklar.report.colors import REAL, SYNTHETIC
 from sklar.report.vine_layout import Placed, lay_out_forest
 
@@ -81,7 +81,7 @@ def draw_vine(vine: VinePicture, title: str = "Vine") -> Canvas:
     most = max((len(tree) for tree in vine.trees[1:]), default=1)
     pairs = min(most, PAIRS_ACROSS) * (2 * box + PAIR_GAP + 30) - 30
     width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + pairs, 560.0)
-    shapes: list[Line | Box | Label] = _heading(title)
+    shapes: list[Shape] = _heading(title)
     for edge in sorted(first, key=lambda edge: edge.thickness):
         shapes += _branch(edge, places, box)
     for column, place in places.items():
@@ -107,7 +107,7 @@ def _color(tau: float) -> str:
     return REAL if tau >= 0 else SYNTHETIC
 
 
-def _heading(title: str) -> list[Line | Box | Label]:
+def _heading(title: str) -> list[Shape]:
     words = "Lines: family and Kendall's tau; thicker is stronger;"
     return [
         Label(x=MARGIN, y=26, text=title, size=15, bold=True),
@@ -126,19 +126,19 @@ def _node(place: Placed, box: float, name: str) -> Box:
     return Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=name)
 
 
-def _branch(edge: PictureEdge, places: Mapping[str, Placed], box: float) -> list[Line | Box | Label]:
+def _branch(edge: PictureEdge, places: Mapping[str, Placed], box: float) -> list[Shape]:
     """The line from a column to one below it, with its labels on the last, level piece."""
     upper, lower = sorted((places[edge.first], places[edge.second]), key=lambda place: place.depth)
     (x0, y0), (x1, y1) = _corner(upper, box), _corner(lower, box)
     start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
     points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
     return [
-        Line(points=points, width=edge.thickness, color=_color(edge.tau)),
+        Path(pieces=(points,), width=edge.thickness, color=_color(edge.tau)),
         *_labels(edge, (turn + x1) / 2, end),
     ]
 
 
-def _labels(edge: PictureEdge, x: float, y: float) -> list[Line | Box | Label]:
+def _labels(edge: PictureEdge, x: float, y: float) -> list[Shape]:
     half = edge.thickness / 2
     return [
         Label(x=x, y=y - half - 2, text=f"{edge.tau:+.2f}", size=10, anchor="middle", bold=True),
@@ -148,12 +148,12 @@ def _labels(edge: PictureEdge, x: float, y: float) -> list[Line | Box | Label]:
 
 def _pairs(
     level: int, tree: Sequence[PictureEdge], names: Mapping[str, str], box: float, width: float, top: float
-) -> tuple[list[Line | Box | Label], float]:
+) -> tuple[list[Shape], float]:
     """The edges of a deeper tree side by side, and where they end."""
     given = "one column" if level == 2 else f"{level - 1} columns"
     left = len(tree) - DEEPER_PAIRS
     heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
-    shapes: list[Line | Box | Label] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
+    shapes: list[Shape] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
     shown = sorted(tree, key=lambda edge: -edge.thickness)[:DEEPER_PAIRS]
     each = 2 * box + PAIR_GAP + 30
     across = max(int((width - 2 * MARGIN + 30) // each), 1)
@@ -163,13 +163,13 @@ def _pairs(
     return shapes, top + 36 + -(-len(shown) // across) * PAIR_ROW
 
 
-def _pair(edge: PictureEdge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Line | Box | Label]:
+def _pair(edge: PictureEdge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Shape]:
     middle, right = y + BOX_HEIGHT / 2, x + box + PAIR_GAP
     given = ", ".join(names.get(name, name) for name in edge.given)
     room = int((2 * box + PAIR_GAP) / 5.0)
     told = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
     return [
-        Line(points=((x + box, middle), (right, middle)), width=edge.thickness, color=_color(edge.tau)),
+        Path(pieces=(((x + box, middle), (right, middle)),), width=edge.thickness, color=_color(edge.tau)),
         *_labels(edge, (x + box + right) / 2, middle),
         Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge.first, edge.first)),
         Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge.second, edge.second)),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import zlib
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,3 +38,8 @@ def substreams(seed: int | None, count: int) -> tuple[np.random.Generator, ...]:
     """`count` independent generators; the first ones stay the same when more are asked for."""
     entropy = seed_entropy(seed)
     return tuple(substream(entropy, index) for index in range(count))
+
+
+def named_streams(entropy: int, offset: int = 0) -> Callable[[str], np.random.Generator]:
+    """A generator for each purpose, by its name: what one purpose draws does not move another."""
+    return lambda name: substream(entropy, offset + zlib.crc32(name.encode()))

@@ -13,9 +13,10 @@ import pytest
 import sklar
 import sklar.private.door as door_module
 from sklar.accounting.noise import Noise
+from sklar.disclosed.intervals import hedges_difference
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
-from sklar.pipeline.auditing.bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power, mu_interval
+from sklar.pipeline.auditing.bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power
 from sklar.pipeline.auditing.statistic import noise_moments
 from sklar.pipeline.auditing.tables import audit_pairs, audit_schema
 
@@ -128,7 +129,7 @@ def test_mu_covers() -> None:
     rng = np.random.default_rng(1)
     outside = 0
     for _ in range(500):
-        found = mu_interval(rng.normal(0, 2, 60), rng.normal(1, 2, 60), 0.025)
+        found = hedges_difference(rng.normal(0, 2, 60), rng.normal(1, 2, 60), 0.025)
         outside += not found.low <= 0.5 <= found.high
     assert outside <= 45  # 5% of 500 is 25, with a standard deviation of 5
 

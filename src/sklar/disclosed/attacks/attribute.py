@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.disclosed.attacks.guessing import guess_labels, guess_numbers
-from sklar.disclosed.attacks.intervals import Estimate, around, exactly, mean, plain
 from sklar.disclosed.attacks.regression import (
     Layout,
     Matrix,
@@ -28,6 +27,7 @@ from sklar.disclosed.attacks.regression import (
     standardized,
 )
 from sklar.disclosed.attacks.result import AttackResult, Number
+from sklar.disclosed.intervals import Estimate, exactly, normal_interval, student_mean
 from sklar.disclosed.learning.features import task_of
 from sklar.disclosed.metrics.table import ExactTable, ordered_values
 from sklar.errors import UsageError
@@ -129,8 +129,8 @@ def _linear(
     numbers.append(_mse_number(real, synthetic, holdout, layout, name, count, rng))
     fit = regress_table(tables["attack"], layout, name)
     details = {
-        "features": list(layout.features(name)), "coefficients": plain(fit.coefficients),
-        "coefficients_real": plain(regress_table(tables["real"], layout, name).coefficients),
+        "features": list(layout.features(name)), "coefficients": fit.coefficients.tolist(),
+        "coefficients_real": regress_table(tables["real"], layout, name).coefficients.tolist(),
         "real_bootstraps": {measure: found["real"][measure].to_dict() for measure in MEASURES},
     }  # fmt: skip
     return numbers, details
@@ -151,7 +151,7 @@ def _summaries(
     whole = _measures(standardized(x), standardized(y))
     draws = np.array([_bootstrap(x, y, rng) for _ in range(count)])
     spread = draws.std(axis=0, ddof=1)
-    return {key: around(whole[at], float(spread[at])) for at, key in enumerate(MEASURES)}
+    return {key: normal_interval(whole[at], float(spread[at])) for at, key in enumerate(MEASURES)}
 
 
 def _bootstrap(x: Matrix, y: Matrix, rng: np.random.Generator) -> tuple[float, float, float]:
@@ -192,9 +192,9 @@ def _mse_number(
         name=f"{name}.mse",
         title=f"mean squared error of linear guesses of '{name}'",
         says="In units of its variance: 1 is what guessing the mean gives.",
-        attack=mean(attack.mean(axis=0)),
+        attack=student_mean(attack.mean(axis=0)),
         baseline=exactly(1.0),
-        control=None if control is None else mean(control.mean(axis=0)),
+        control=None if control is None else student_mean(control.mean(axis=0)),
         worse="lower",
         trials=int(attack.shape[1]),
     )

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from sklar.disclosed.attacks.attribute import guess_errors
 from sklar.disclosed.attacks.generator import Generator
-from sklar.disclosed.attacks.intervals import Estimate, exactly, mean, plain
 from sklar.disclosed.attacks.parts import Arrays
 from sklar.disclosed.attacks.profiles import AttributeProfile
 from sklar.disclosed.attacks.regression import Layout, predictors, regress, standardized
@@ -26,6 +25,7 @@ from sklar.disclosed.attacks.regression import filled as _filled
 from sklar.disclosed.attacks.result import AttackResult, Number
 from sklar.disclosed.attacks.shadow_result import level_name
 from sklar.disclosed.attacks.targets import Target
+from sklar.disclosed.intervals import Estimate, exactly, student_mean
 from sklar.disclosed.metrics.reading import read_table
 from sklar.disclosed.metrics.table import ExactTable, ordered_values
 from sklar.errors import UsageError
@@ -138,13 +138,13 @@ def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: st
     sizes = [np.abs(game[f"{key}|{what}"]) for game in games]
     tops = [float(size.max()) for size in sizes]
     out = {
-        "mab": mean([float(size.mean()) for size in sizes]),
+        "mab": student_mean([float(size.mean()) for size in sizes]),
         "wcab": Estimate(value=max(tops), low=min(tops), high=max(tops)),
-        "mr2": mean([float(game[f"{key}|{r2}"].mean()) for game in games]),
+        "mr2": student_mean([float(game[f"{key}|{r2}"].mean()) for game in games]),
     }
     errors = [game[f"{key}|errors"] for game in games]
     if what == "coefficients" and errors[0].size:
-        out["mse"] = mean([float(error.mean()) for error in errors])
+        out["mse"] = student_mean([float(error.mean()) for error in errors])
     return out
 
 
@@ -171,7 +171,7 @@ def _details(game: AttributeGame, games: list[Arrays], key: str) -> dict[str, An
     return {
         "mab_by_game": [float(size.mean()) for size in sizes],
         "wcab_by_game": [float(size.max()) for size in sizes],
-        "mean_coefficients": plain(np.mean([g[f"{key}|coefficients"].mean(axis=0) for g in games], axis=0)),
+        "mean_coefficients": np.mean([g[f"{key}|coefficients"].mean(axis=0) for g in games], axis=0).tolist(),
         "mse_by_target": [
             {"target": target.row, "group": target.group, "about": target.about, "mse": float(error)}
             for target, error in zip(game.targets, errors, strict=True)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.disclosed.attacks.distances import nearest_points, points
-from sklar.disclosed.attacks.intervals import Estimate, auc_interval, exactly, plain, share
 from sklar.disclosed.attacks.result import AttackResult, Number
+from sklar.disclosed.intervals import Estimate, clopper_pearson, delong_auc, exactly
 from sklar.disclosed.metrics.copies import row_keys
 from sklar.disclosed.metrics.table import ExactTable
 
@@ -98,7 +98,7 @@ def _lone(keys: Keys) -> Keys:
 
 
 def _found(keys: Keys, release: Keys) -> Estimate:
-    return share(int(np.isin(keys, release).sum()), len(keys))
+    return clopper_pearson(int(np.isin(keys, release).sum()), len(keys))
 
 
 def _closest(
@@ -113,12 +113,12 @@ def _closest(
         name="closest_record",
         title="chance that a real row lies closer to its closest synthetic row than a hold-out row",
         says="Distance to the closest record: numbers in units of their spread, labels equal or not.",
-        attack=auc_interval(-mine, -others),
+        attack=delong_auc(-mine, -others),
         baseline=exactly(0.5),
-        control=auc_interval(-order[:middle], -order[middle:]) if middle else None,
+        control=delong_auc(-order[:middle], -order[middle:]) if middle else None,
         ideal=0.5,
         trials=len(mine) + len(others),
     )
-    quantiles = {"levels": list(QUANTILES), "real": plain(np.quantile(mine, QUANTILES)),
-                 "holdout": plain(np.quantile(others, QUANTILES))}  # fmt: skip
+    quantiles = {"levels": list(QUANTILES), "real": np.quantile(mine, QUANTILES).tolist(),
+                 "holdout": np.quantile(others, QUANTILES).tolist()}  # fmt: skip
     return number, {"closest_distance_quantiles": quantiles}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from sklar.disclosed.attacks.intervals import Estimate, around, clipped, difference, exactly, share
 from sklar.disclosed.attacks.result import Number
+from sklar.disclosed.intervals import Estimate, clopper_pearson, delta_method_r2, exactly, newcombe_difference
 from sklar.disclosed.learning.features import Examples, examples
 from sklar.disclosed.learning.learners import learn
 from sklar.disclosed.metrics.table import ExactTable
-
-Floats = npt.NDArray[np.float64]
 
 
 def guess_numbers(
@@ -36,8 +32,8 @@ def guess_numbers(
     width = tolerance * float(high - low)
     guesses = [learn("boosting", train, group, rng).guess for group in groups]
     errors = [np.abs(guess - group.truth) for guess, group in zip(guesses, groups, strict=True)]
-    r2s = [r2_interval(g.truth, guess) for g, guess in zip(groups, guesses, strict=True)]
-    hits = [share(int((e <= width).sum()), len(e)) for e in errors]
+    r2s = [delta_method_r2(g.truth, guess) for g, guess in zip(groups, guesses, strict=True)]
+    hits = [clopper_pearson(int((e <= width).sum()), len(e)) for e in errors]
     blind = np.abs(groups[0].truth - np.median(own)) <= width
     return [
         Number(
@@ -49,7 +45,7 @@ def guess_numbers(
         Number(
             name=f"{name}.boosting_hits", title=f"share of boosting guesses of '{name}' that are close",
             says=f"Within {tolerance:.0%} of the spread of the column; the baseline guesses the median.",
-            attack=hits[0], baseline=share(int(blind.sum()), len(blind)),
+            attack=hits[0], baseline=clopper_pearson(int(blind.sum()), len(blind)),
             control=hits[1] if holdout is not None else None, trials=len(errors[0]),
         ),
     ]  # fmt: skip
@@ -72,7 +68,7 @@ def guess_labels(
     train, mine = examples(synthetic, name), examples(real.sample(targets, rng), name)
     attack = _accuracy(train, mine, rng)
     labels, counts = np.unique(examples(real, name).truth, return_counts=True)
-    blind = share(int((mine.truth == labels[counts.argmax()]).sum()), len(mine.truth))
+    blind = clopper_pearson(int((mine.truth == labels[counts.argmax()]).sum()), len(mine.truth))
     control = None if holdout is None else _accuracy(train, examples(holdout.sample(targets, rng), name), rng)
     numbers = [
         Number(
@@ -84,8 +80,8 @@ def guess_labels(
     if holdout is None or control is None:
         return numbers, {}
     informed = _accuracy(examples(real, name), examples(holdout.sample(targets, rng), name), rng)
-    real_advantage, advantage = difference(exactly(1.0), informed), difference(attack, control)
-    gain = clipped(difference(real_advantage, advantage), -1.0, 2.0)
+    real_advantage, advantage = newcombe_difference(exactly(1.0), informed), newcombe_difference(attack, control)
+    gain = newcombe_difference(real_advantage, advantage).clip(-1.0, 2.0)
     numbers.append(
         Number(
             name=f"{name}.gain", title=f"attribute gain of '{name}'",
@@ -96,19 +92,8 @@ def guess_labels(
     return numbers, {"advantage": advantage.to_dict(), "advantage_real": real_advantage.to_dict()}
 
 
-def r2_interval(truth: Floats, guess: Floats) -> Estimate:
-    """R2 = 1 - mean(e^2) / mean(s^2), with its standard error by the delta method."""
-    errors, spread = (truth - guess) ** 2, (truth - truth.mean()) ** 2
-    total = float(spread.mean())
-    if total <= 0:
-        return exactly(0.0)
-    ratio = float(errors.mean()) / total
-    residual = (errors - ratio * spread) / total
-    return around(1.0 - ratio, float(residual.std(ddof=1)) / math.sqrt(len(truth)))
-
-
 def _accuracy(train: Examples, test: Examples, rng: np.random.Generator) -> Estimate:
     if not len(train.truth) or not len(test.truth):
         return exactly(0.0)
     right = learn("boosting", train, test, rng).guess == test.truth
-    return share(int(right.sum()), len(right))
+    return clopper_pearson(int(right.sum()), len(right))

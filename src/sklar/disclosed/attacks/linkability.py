@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sklar.disclosed.attacks.distances import nearest_points, points
-from sklar.disclosed.attacks.intervals import Estimate, exactly, share
 from sklar.disclosed.attacks.result import AttackResult, Number
+from sklar.disclosed.intervals import Estimate, clopper_pearson, exactly
 from sklar.disclosed.metrics.table import ExactTable
 from sklar.errors import UsageError
 
@@ -81,4 +81,4 @@ def _linked(
         order = rng.permutation(release.rows)
         among, people = points(real, [release.take(order), targets], side)
         found.append(order[nearest_points(people, among)[1]])
-    return share(int((found[0] == found[1]).sum()), targets.rows)
+    return clopper_pearson(int((found[0] == found[1]).sum()), targets.rows)

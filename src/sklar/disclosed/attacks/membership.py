@@ -13,7 +13,6 @@ for log lacks the minus sign.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -30,8 +29,8 @@ from sklar.disclosed.attacks.distances import (
     points,
     within_radii,
 )
-from sklar.disclosed.attacks.intervals import Estimate, clipped, exactly, student
 from sklar.disclosed.attacks.result import AttackResult, Number
+from sklar.disclosed.intervals import exactly, privacy_score_interval
 from sklar.disclosed.metrics.grid import coarse_grid
 from sklar.disclosed.metrics.table import ExactTable
 from sklar.errors import UsageError
@@ -198,9 +197,9 @@ def _number(
         name=f"{kind}_{statistic}",
         title=f"privacy score ({kind}, {STATISTICS[statistic]})",
         says="Share of training rows found among as many training rows as rows that nobody learned from.",
-        attack=score_interval(scores, rows),
+        attack=privacy_score_interval(scores, rows),
         baseline=exactly(0.5),
-        control=score_interval(halves, (rows[1] // 2, rows[1] - rows[1] // 2)),
+        control=privacy_score_interval(halves, (rows[1] // 2, rows[1] - rows[1] // 2)),
         ideal=0.5,
         trials=int(members.size),
     )
@@ -211,19 +210,3 @@ def _control(others: Floats, rng: np.random.Generator) -> float:
     order = rng.permutation(others)
     middle = len(order) // 2
     return privacy_score(order[:middle], order[middle : 2 * middle], rng)
-
-
-def score_interval(scores: Floats, rows: tuple[int, int]) -> Estimate:
-    """Interval of a mean privacy score over games that share rows.
-
-    A score is S = 1 - F(t) with F the law of members' scores and t the median over members and others. To first
-    order its error is the mean of the errors of the two shares above t, of variance S (1 - S) / N each, N the number
-    of different rows: the variance is S (1 - S) (1 / N_members + 1 / N_others) / 4. Games of few targets add their own
-    spread over the number of games. The share is pulled to 1/2 by four rows, as in Agresti and Coull (1998).
-    """
-    value, least = float(scores.mean()), min(rows)
-    pulled = (value * least + 2) / (least + 4)
-    spread = pulled * (1 - pulled) * (1 / rows[0] + 1 / rows[1]) / 4
-    games = float(scores.var(ddof=1)) / len(scores) if len(scores) > 1 else 0.0
-    half = student(least + 3) * math.sqrt(spread + games)
-    return clipped(Estimate(value=value, low=value - half, high=value + half), 0.0, 1.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sklar.disclosed.attacks.intervals import LEVEL, Estimate
+from sklar.disclosed.intervals import LEVEL, Estimate
 
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
 Worse = Literal["higher", "lower"]

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.disclosed.attacks.classifiers import TREES, judge
-from sklar.disclosed.attacks.intervals import Estimate, clipped, exactly, mean, normal, plain
 from sklar.disclosed.attacks.parts import Arrays, load_part
 from sklar.disclosed.attacks.result import AttackResult, Number
 from sklar.disclosed.attacks.set_features import CLOSEST
 from sklar.disclosed.attacks.shadow import OUT, ShadowGame, draw_samples, features_of
 from sklar.disclosed.attacks.threshold import judge_by_threshold
+from sklar.disclosed.intervals import exactly, privacy_gain_interval
 
 Gains = npt.NDArray[np.float64]
 """Privacy gains by target and iteration."""
@@ -145,9 +145,9 @@ def _numbers(game: ShadowGame, level: str, gains: Gains, controls: Gains) -> lis
                 name=level_name(f"pg_{group}", level),
                 title=f"privacy gain, {group} targets{f', level {level}' if level else ''}",
                 says="1 if synthetic tables do not tell who was in the table, 0 if they tell as much as the table.",
-                attack=_estimate(gains[rows]),
+                attack=privacy_gain_interval(gains[rows]),
                 baseline=exactly(1.0),
-                control=_estimate(controls[rows]) if len(game.targets) > 1 else None,
+                control=privacy_gain_interval(controls[rows]) if len(game.targets) > 1 else None,
                 ideal=1.0,
                 worse="lower",
                 trials=int(gains[rows].size),
@@ -156,22 +156,9 @@ def _numbers(game: ShadowGame, level: str, gains: Gains, controls: Gains) -> lis
     return out
 
 
-def _estimate(gains: Gains) -> Estimate:
-    """Mean over targets and games; targets of a game share models, so games are the independent ones.
-
-    Games that all end alike leave no spread, but no certainty either: as one more table of each kind that goes the
-    other way would do, N targets and games give a standard error of at least sqrt(2 p (1 - p) / N), p = 1 / (N + 2).
-    """
-    found = mean(gains.mean(axis=0))
-    least = 1.0 / (gains.size + 2)
-    half = normal() * math.sqrt(2 * least * (1 - least) / gains.size)
-    low, high = min(found.low, found.value - half), max(found.high, found.value + half)
-    return clipped(Estimate(value=found.value, low=low, high=high), 0.0, 2.0)
-
-
 def _by_target(game: ShadowGame, gains: Gains) -> list[dict[str, Any]]:
     return [
-        {"target": target.row, "group": target.group, "about": target.about, "gains": plain(row),
-         "pg": _estimate(row[None, :]).to_dict()}
+        {"target": target.row, "group": target.group, "about": target.about, "gains": row.tolist(),
+         "pg": privacy_gain_interval(row[None, :]).to_dict()}
         for target, row in zip(game.targets, gains, strict=True)
     ]  # fmt: skip

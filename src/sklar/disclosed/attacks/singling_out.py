@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sklar.disclosed.attacks.intervals import Estimate, share
 from sklar.disclosed.attacks.result import AttackResult, Number
+from sklar.disclosed.intervals import Estimate, clopper_pearson
 from sklar.disclosed.metrics.table import ExactTable, Numbers, ordered_values
 from sklar.errors import UsageError
 
@@ -112,7 +112,7 @@ def _number(
 
 
 def _success(table: ExactTable, rules: Sequence[Rule]) -> Estimate:
-    return share(sum(int(fits(table, rule).sum()) == 1 for rule in rules), len(rules))
+    return clopper_pearson(sum(int(fits(table, rule).sum()) == 1 for rule in rules), len(rules))
 
 
 def _several(release: ExactTable, guesses: int, columns: int, rng: np.random.Generator) -> list[Rule]:

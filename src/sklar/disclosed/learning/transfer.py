@@ -20,6 +20,8 @@ from sklar.disclosed.metrics.score import About, Part, Score, not_applicable
 from sklar.disclosed.metrics.table import ExactTable
 
 BOOTSTRAPS = 20
+ROWS = 60_000
+"""Rows of each table that learning uses at most, for training (of which learners take part) and testing."""
 MAIN = {"classification": "auc", "regression": "r2"}
 ABOUT = About(
     name="learning",
@@ -54,6 +56,14 @@ class Transfer:
     folds: int
     results: tuple[Learned, ...]
     score: Score
+
+    @property
+    def main(self) -> dict[str, float]:
+        """AUC (or R2) of the learners, averaged: trained on synthetic and on real rows."""
+        name = MAIN[self.task]
+        main = [result for result in self.results if result.measure == name]
+        sides = {name: [r.synthetic for r in main], f"{name}_real": [r.real for r in main]}
+        return {side: float(np.mean(values)) for side, values in sides.items() if values}
 
 
 def transfer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,20 @@ import numpy.typing as npt
 from sklar.disclosed.metrics.score import Part
 
 Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Correlations:
+    """Correlations of both tables; NaN where they are undefined."""
+
+    measure: str
+    columns: tuple[str, ...]
+    real: Matrix
+    synthetic: Matrix
+
+    def differences(self) -> list[Part]:
+        """|real - synthetic| for each pair of columns."""
+        return differences(self.columns, self.real, self.synthetic)
 
 
 def differences(names: Sequence[str], real: Matrix, synthetic: Matrix) -> list[Part]:

@@ -23,7 +23,7 @@ from sklar.disclosed.learning.features import CLASSES, Examples, class_count, ex
 from sklar.disclosed.learning.learners import learn
 from sklar.disclosed.learning.transfer import measured
 from sklar.disclosed.metrics.correlation import Matrix
-from sklar.disclosed.metrics.score import About, Score, not_applicable
+from sklar.disclosed.metrics.score import About, Score
 from sklar.disclosed.metrics.table import ExactTable
 from sklar.errors import UsageError
 
@@ -34,6 +34,7 @@ MEASURES = {"classification": ("accuracy", "f1", "auc"), "regression": ("r2",)}
 TRAIN_SHARE = 0.7
 ROWS = 5_000
 """Rows of each table that the learners use at most."""
+FEW = 20
 TARGETS = 12
 """With more columns and no target named, this many are drawn at random."""
 WEIGHTS = (1.0, 1.0, 1.0)
@@ -162,11 +163,6 @@ def learning_part(
             two = _own_accuracy(synthetic, target, learner, keys, rng)
             gaps += [abs(one[measure] - two[measure]) for measure in one]
     return float(np.mean(gaps)) if gaps else 0.0
-
-
-def no_g_epsilon(reason: str) -> Score:
-    """Why there is no G_eps+."""
-    return not_applicable(PLUS, reason)
 
 
 def _own_accuracy(

@@ -1,25 +1,32 @@
-"""Plain pictures of two tables: shares of each coarse cell by column, and joint shares of the strongest pairs."""
+"""What is pictured of two tables: shares by column, correlations, joint shares of the strongest pairs, error curves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sklar.disclosed.metrics.bench import Bench, Scores
+from sklar.disclosed.metrics.correlation import Correlations
 from sklar.disclosed.metrics.counting import counts_of
 from sklar.disclosed.metrics.grid import CoarseGrid, coarse_codes
+from sklar.disclosed.metrics.score import Part
 from sklar.disclosed.metrics.table import ExactTable
+from sklar.disclosed.metrics.workload import ROWS, ErrorCurves, error_curves
 from sklar.schema import Column
 
 SHOWN = 30
 """Labels of a column that are shown; the rest is summed up."""
+NAMED = 4
+"""Labels that are named below a picture."""
+STRONGEST = 6
+"""Pairs that are pictured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginPicture:
-    """One column: shares of its cells in both tables."""
+    """One column: shares of its cells in both tables, and their distance."""
 
     column: str
     kind: str
@@ -27,8 +34,20 @@ class MarginPicture:
     real: tuple[float, ...]
     synthetic: tuple[float, ...]
     numeric: bool
-    low: str = ""
-    high: str = ""
+    low: str
+    high: str
+    distance: float
+    floor: float | None
+
+    @property
+    def caption(self) -> str:
+        """What the axis means."""
+        if self.numeric:
+            shares = zip(self.labels, self.real, self.synthetic, strict=True)
+            return " ".join([f"{self.low} to {self.high}", *(f"null {r:.1%} / {s:.1%}" for x, r, s in shares if x)])
+        shown = [label for label in self.labels if label][:NAMED]
+        more = len(self.labels) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,19 +59,40 @@ class PairPicture:
     synthetic: npt.NDArray[np.float64]
 
 
-def margin_pictures(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid) -> tuple[MarginPicture, ...]:
-    """A picture of every column."""
-    return tuple(_margin(real, synthetic, grid, name) for name in real.names)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Overview:
+    """What is pictured: columns, worst first; correlations, if there are two columns; strong pairs; error curves."""
+
+    margins: tuple[MarginPicture, ...]
+    matrix: Correlations | None
+    pairs: tuple[PairPicture, ...]
+    errors: ErrorCurves
 
 
-def pair_pictures(
-    real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, pairs: Sequence[tuple[str, str]]
-) -> tuple[PairPicture, ...]:
-    """Pictures of some pairs."""
-    return tuple(_pair(real, synthetic, grid, pair) for pair in pairs)
+def overview(bench: Bench, scores: Scores) -> Overview:
+    """The pictures of a table whose scores are known."""
+    real, synthetic, grid = bench.real, bench.synthetic, bench.grid
+    margins = [_margin(real, synthetic, grid, part) for part in scores["tvd1"].parts]
+    # phi_k knows all columns; Spearman's is there without an extra.
+    matrix: Correlations = scores["phik"].behind or scores["spearman"].behind
+    some = bench.sample((real, synthetic), ROWS, rng := bench.stream("error_curves"))
+    return Overview(
+        margins=tuple(sorted(margins, key=lambda margin: -margin.distance)),
+        matrix=matrix if len(matrix.columns) > 1 or matrix.measure == "phi_k" else None,
+        pairs=tuple(_pair(real, synthetic, grid, pair) for pair in _strongest(matrix)),
+        errors=error_curves(*some, grid, rng),
+    )
 
 
-def _margin(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, name: str) -> MarginPicture:
+def _strongest(found: Correlations) -> list[tuple[str, str]]:
+    names, strength = found.columns, np.triu(np.abs(np.nan_to_num(found.real)), 1)
+    order = np.argsort(-strength, axis=None, kind="stable")[:STRONGEST]
+    places = [np.unravel_index(i, strength.shape) for i in order]
+    return [(names[i], names[j]) for i, j in places if strength[i, j] > 0]
+
+
+def _margin(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, part: Part) -> MarginPicture:
+    (name,) = part.columns
     column = real.schema[name]
     lookup, size = grid.lookups[name], grid.sizes[name]
     one, two = (np.bincount(lookup[table.codes[name]], minlength=size) / table.rows for table in (real, synthetic))
@@ -68,7 +108,7 @@ def _margin(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, name: str
     low, high = bounds(column)
     return MarginPicture(
         column=name, kind=column.kind, labels=tuple(labels), real=tuple(one.tolist()), synthetic=tuple(two.tolist()),
-        numeric=column.numeric, low=low, high=high,
+        numeric=column.numeric, low=low, high=high, distance=part.value, floor=part.floor,
     )  # fmt: skip
 
 

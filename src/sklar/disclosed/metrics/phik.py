@@ -9,14 +9,14 @@ Reference: Baak et al. (2020).
 
 from __future__ import annotations
 
-import math
 import sys
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from sklar.disclosed.metrics.correlation import Matrix, differences
+from sklar.disclosed.metrics.correlation import Correlations, Matrix
 from sklar.disclosed.metrics.score import About, Score, mean_score
 from sklar.disclosed.metrics.table import ExactTable, Numbers
 from sklar.errors import MissingExtraError
@@ -60,19 +60,16 @@ def phik_of_cells(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> 
     return float(phik_from_hist2d(counts.reshape(len(rows), len(columns)).astype(float)))
 
 
-def phik(
-    real: ExactTable,
-    synthetic: ExactTable,
-    matrices: tuple[Matrix, Matrix] | None = None,
-    names: tuple[str, ...] | None = None,
-) -> Score:
+def phik(real: ExactTable, synthetic: ExactTable, names: tuple[str, ...] | None = None) -> Score:
     """Mean absolute difference over all pairs of columns."""
     chosen = real.names if names is None else names
-    one, two = matrices or (phik_matrix(real, chosen), phik_matrix(synthetic, chosen))
+    found = Correlations(
+        measure="phi_k", columns=chosen, real=phik_matrix(real, chosen), synthetic=phik_matrix(synthetic, chosen)
+    )
     note = None if len(chosen) == len(real.names) else f"{len(chosen)} columns chosen at random."
-    parts = differences(chosen, one, two)
     why = "there are no two columns that vary."
-    return mean_score(ABOUT, parts, rows=min(real.rows, synthetic.rows), reason=note, why_none=why)
+    rows = min(real.rows, synthetic.rows)
+    return replace(mean_score(ABOUT, found.differences(), rows=rows, reason=note, why_none=why), behind=found)
 
 
 def phik_names(names: tuple[str, ...], rng: np.random.Generator, first: str | None = None) -> tuple[str, ...]:
@@ -100,9 +97,3 @@ def _equal_cells(values: Numbers, bins: int) -> npt.NDArray[np.int64]:
     edges = np.linspace(low - max(1e-14 * abs(low), sys.float_info.min), high, bins + 1)
     cells = np.searchsorted(edges, np.where(known, values, high), side="left") - 1
     return np.where(known, np.clip(cells, 0, bins - 1), -1).astype(np.int64)
-
-
-def is_known(matrix: Matrix) -> bool:
-    """Whether any correlation off the diagonal is defined."""
-    off = matrix[~np.eye(len(matrix), dtype=bool)]
-    return bool(len(off)) and not all(math.isnan(x) for x in off)

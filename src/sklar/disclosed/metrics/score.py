@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 NEAR = 1.5
 """A value up to so many times its floor is called no worse than a fresh sample: the floor is itself one draw."""
+WORST = 10
+"""Parts that are told as the worst."""
 Better = Literal["lower", "higher"]
 
 
@@ -59,6 +61,7 @@ class Score:
         parts: Values by column or set of columns, where the metric is a mean over them.
         rows: Rows of the smaller of the two tables that were used.
         reason: Why there is no number, or what to know about it.
+        behind: What the metric found besides: curves, matrices, learners.
     """
 
     about: About
@@ -67,6 +70,12 @@ class Score:
     parts: tuple[Part, ...] = ()
     rows: int | None = None
     reason: str | None = None
+    behind: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def worst(self) -> tuple[Part, ...]:
+        """The parts that exceed their floors most."""
+        return tuple(sorted(self.parts, key=lambda part: -(part.value - (part.floor or 0.0))))[:WORST]
 
     @property
     def grade(self) -> str:

@@ -7,9 +7,11 @@ lower is better. Reference: Spearman (1904); as a measure of synthetic tables Ga
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from sklar.disclosed.metrics.correlation import Matrix, differences, pairwise_matrix, varies
+from sklar.disclosed.metrics.correlation import Correlations, Matrix, pairwise_matrix, varies
 from sklar.disclosed.metrics.score import About, Score, mean_score
 from sklar.disclosed.metrics.table import ExactTable, Numbers, ordered_names, ordered_values
 
@@ -47,12 +49,15 @@ def spearman_correlation(left: Numbers, right: Numbers) -> float:
     return float(np.corrcoef(_ranks(left), _ranks(right))[0, 1])
 
 
-def spearman(real: ExactTable, synthetic: ExactTable, matrices: tuple[Matrix, Matrix] | None = None) -> Score:
+def spearman(real: ExactTable, synthetic: ExactTable) -> Score:
     """Mean absolute difference over the pairs of ordered columns."""
-    one, two = matrices or (spearman_matrix(real), spearman_matrix(synthetic))
-    parts = differences(ordered_names(real.schema), one, two)
+    found = Correlations(
+        measure="Spearman", columns=ordered_names(real.schema), real=spearman_matrix(real),
+        synthetic=spearman_matrix(synthetic),
+    )  # fmt: skip
     why = "there are no two ordered columns that vary."
-    return mean_score(ABOUT, parts, rows=min(real.rows, synthetic.rows), why_none=why)
+    score = mean_score(ABOUT, found.differences(), rows=min(real.rows, synthetic.rows), why_none=why)
+    return replace(score, behind=found)
 
 
 def _ranks(values: Numbers) -> Numbers:

@@ -84,6 +84,19 @@ def ordered_values(table: ExactTable, name: str) -> Numbers:
     return values
 
 
+LOST = 0.95
+"""A column of which so many values of one table, but less than half of another, are null or unlisted is told."""
+
+
+def lost_columns(table: ExactTable, other: ExactTable) -> list[str]:
+    """Columns nearly all values of which are null or not listed in the schema, but not so in the other table."""
+
+    def lost(one: ExactTable, name: str) -> float:
+        return float((one.codes[name] >= one.schema[name].value_cells).mean())
+
+    return [name for name in table.names if lost(table, name) > LOST and lost(other, name) < 0.5]
+
+
 def cell_starts(column: Column) -> npt.NDArray[Any]:
     """First value of each cell of a numeric column."""
     return column.grid.starts  # type: ignore[attr-defined]

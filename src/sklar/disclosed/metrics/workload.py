@@ -40,19 +40,11 @@ ABOUT = About(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """The score of range queries, and the error curves of conjunctions by name."""
+class ErrorCurves:
+    """Errors of conjunctions by name: the largest one among the share of queries that are answered best."""
 
-    score: Score
     levels: tuple[float, ...]
     curves: tuple[tuple[str, tuple[float, ...]], ...]
-
-
-def workload(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> Workload:
-    """Ask both tables the same queries."""
-    return Workload(
-        score=range_score(real, synthetic, grid, rng), levels=LEVELS, curves=_curves(real, synthetic, grid, rng)
-    )
 
 
 def range_score(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> Score:
@@ -69,9 +61,8 @@ def range_score(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: 
     return Score(about=ABOUT, value=float(np.mean(errors)), rows=min(real.rows, synthetic.rows))
 
 
-def _curves(
-    real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: np.random.Generator
-) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def error_curves(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> ErrorCurves:
+    """Ask both tables the same conjunctions of one, two and three values."""
     some = _columns(real, grid, rng)
     sizes = [grid.sizes[name] for name in some]
     tables = [queries.binary_table(coarse_codes(table, grid, some).T, sizes) for table in (real, synthetic)]
@@ -81,11 +72,12 @@ def _curves(
         "two values": [queries.two_way(table) / len(table.bits) for table in tables],
         "three values": [queries.three_way(table, places) / len(table.bits) for table in tables],
     }
-    return tuple(
+    curves = tuple(
         (name, tuple(line.largest for line in queries.error_lines(one, two, LEVELS)))
         for name, (one, two) in answers.items()
         if len(one)
     )
+    return ErrorCurves(levels=LEVELS, curves=curves)
 
 
 def _columns(table: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> list[str]:

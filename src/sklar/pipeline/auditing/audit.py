@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklar.accounting.unit import Neighbours
+from sklar.disclosed.intervals import Estimate, hedges_difference
 from sklar.errors import SklarWarning, UsageError
 from sklar.methods.registry import METHODS, find_method
 from sklar.pipeline.auditing.bounds import (
-    Bounded,
     claimed_mu,
     epsilon_low,
     implied_epsilon,
     laplace_power,
-    mu_interval,
     seen_mu,
 )
 from sklar.pipeline.auditing.noise import ALL, noise_spreads
@@ -57,10 +56,10 @@ class PairAudit:
     """
 
     name: str
-    mu: Bounded | None
-    epsilon_of_mu: Bounded | None
+    mu: Estimate | None
+    epsilon_of_mu: Estimate | None
     epsilon_low: float
-    noise: Bounded | None
+    noise: Estimate | None
     stated_mu: float | None
     visible: float
     faults: tuple[str, ...]
@@ -225,8 +224,8 @@ def _judge(
     # Where nothing had to be learned from the fits, all of them may be used for mu.
     learned = any(s.sums or s.choices for s in seen)
     one, other = tried if learned else combined([], [*labelled[0], *labelled[1]])
-    mu = mu_interval(one, other, tail) if gaussian else None
-    implied = None if mu is None else Bounded(**{k: implied_epsilon(v, delta) for k, v in mu.to_dict().items()})
+    mu = hedges_difference(one, other, tail) if gaussian else None
+    implied = None if mu is None else Estimate(**{k: implied_epsilon(v, delta) for k, v in mu.to_dict().items()})
     stated = max(math.sqrt(s.information) for s in seen) if gaussian else None
     if gaussian:
         visible = implied_epsilon(seen_mu(claimed_mu(epsilon, delta), len(one), len(other), tail), delta)
@@ -241,7 +240,7 @@ def _judge(
 
 
 def _faults(
-    name: str, epsilon: float, delta: float, implied: Bounded | None, low: float, noise: Mapping[str, Bounded],
+    name: str, epsilon: float, delta: float, implied: Estimate | None, low: float, noise: Mapping[str, Estimate],
     stated: float | None, seen: Sequence[Seen],
 ) -> list[str]:  # fmt: skip
     faults: list[str] = []

@@ -10,45 +10,15 @@ on other fits than those it is tried on.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.gaussian import analytic_gaussian_epsilon, analytic_gaussian_sigma
+from sklar.disclosed.intervals import clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
 
 Floats = npt.NDArray[np.float64]
 POWER = 0.9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounded:
-    """An estimate with its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def to_dict(self) -> dict[str, float]:
-        """As plain data."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
-
-def mu_interval(one: Floats, other: Floats, tail: float) -> Bounded:
-    """mu = (mean' - mean) / common spread, with the error of a standardized difference.
-
-    Its variance is 1/n + 1/n' + mu^2 / (2 (n + n')) to first order (Hedges 1981).
-    """
-    n, m = len(one), len(other)
-    spread = math.sqrt((one.var(ddof=1) * (n - 1) + other.var(ddof=1) * (m - 1)) / (n + m - 2))
-    if spread <= 0:
-        gap = float(other.mean() - one.mean())
-        return (
-            Bounded(value=math.inf, low=math.inf, high=math.inf) if gap > 0 else Bounded(value=0.0, low=0.0, high=0.0)
-        )
-    mu = float(other.mean() - one.mean()) / spread
-    half = student(n + m - 2, 1 - tail) * math.sqrt(1 / n + 1 / m + mu**2 / (2 * (n + m)))
-    return Bounded(value=mu, low=mu - half, high=mu + half)
 
 
 def claimed_mu(epsilon: float, delta: float) -> float:
@@ -65,7 +35,7 @@ def implied_epsilon(mu: float, delta: float) -> float:
 
 def seen_mu(mu: float, n: int, m: int, tail: float) -> float:
     """The least mu that would have been told from this one with a chance of 90%."""
-    return mu + (student(n + m - 2, 1 - tail) + quantile(POWER)) * math.sqrt(1 / n + 1 / m)
+    return mu + (student_quantile(n + m - 2, 1 - tail) + normal_quantile(POWER)) * math.sqrt(1 / n + 1 / m)
 
 
 def epsilon_low(
@@ -88,7 +58,7 @@ def _bound(groups: tuple[Floats, Floats], threshold: float, above: bool, delta: 
     likely, rare = (
         ((hits[1], len(other)), (hits[0], len(one))) if above else ((hits[0], len(one)), (hits[1], len(other)))
     )
-    low, high = share_low(*likely, tail / 2), share_high(*rare, tail / 2)
+    low, high = clopper_pearson_low(*likely, tail / 2), clopper_pearson_high(*rare, tail / 2)
     return math.log((low - delta) / high) if low > delta and high > 0 else -math.inf
 
 
@@ -106,35 +76,10 @@ def laplace_power(epsilon: float, draws: int, n: int, tail: float, delta: float,
         other = (np.abs(noise + 1) - np.abs(noise)).sum(axis=1) * epsilon / draws
         for threshold in np.unique(np.quantile(one, np.linspace(0.02, 0.98, 49))):
             likely, rare = float((other > threshold).mean()), float((one > threshold).mean())
-            low, high = share_low(round(likely * n), n, tail / 2), share_high(round(rare * n), n, tail / 2)
+            low, high = (
+                clopper_pearson_low(round(likely * n), n, tail / 2),
+                clopper_pearson_high(round(rare * n), n, tail / 2),
+            )
             if low > delta and math.log((low - delta) / high) > epsilon:
                 return factor * epsilon
     return math.inf
-
-
-def share_low(hits: int, trials: int, tail: float) -> float:
-    """The least share for which as many hits or more have a chance of at least `tail`."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(hits, trials - hits + 1, tail)) if hits > 0 else 0.0
-
-
-def share_high(hits: int, trials: int, tail: float) -> float:
-    """The greatest share for which as many hits or fewer have a chance of at least `tail`."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
-
-
-def student(degrees: int, share: float) -> float:
-    """Quantile of Student's distribution."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, share))
-
-
-def quantile(share: float) -> float:
-    """Of the normal distribution."""
-    from scipy.special import ndtri
-
-    return float(ndtri(share))

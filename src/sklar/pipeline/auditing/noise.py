@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sklar.pipeline.auditing.bounds import Bounded, quantile
+from sklar.disclosed.intervals import Estimate, normal_quantile
 from sklar.pipeline.auditing.statistic import Seen
 
 ALL = "all tables"
 
 
-def noise_spreads(groups: Sequence[Sequence[Seen]], tail: float) -> dict[str, Bounded]:
+def noise_spreads(groups: Sequence[Sequence[Seen]], tail: float) -> dict[str, Estimate]:
     """Spread found over spread stated, by release and for all tables of counts together; `tail` is shared by all.
 
     Counts: the exact ones are public here, so residuals are known. Sums: spread around their mean over the fits on one
@@ -26,14 +26,14 @@ def noise_spreads(groups: Sequence[Sequence[Seen]], tail: float) -> dict[str, Bo
                 parts.setdefault(name, []).append(found)
     for label, found in _sums(groups):
         parts.setdefault(label, []).append(found)
-    cut = quantile(1 - tail / max(1, len(parts)))
+    cut = normal_quantile(1 - tail / max(1, len(parts)))
     return {label: _spread(found, cut) for label, found in parts.items()}
 
 
-def _spread(found: Sequence[tuple[float, float, float]], cut: float) -> Bounded:
+def _spread(found: Sequence[tuple[float, float, float]], cut: float) -> Estimate:
     squares, variance, cells = (math.fsum(part[at] for part in found) for at in range(3))
     share, half = squares / cells, cut * math.sqrt(variance) / cells
-    return Bounded(value=math.sqrt(share), low=math.sqrt(max(0.0, share - half)), high=math.sqrt(share + half))
+    return Estimate(value=math.sqrt(share), low=math.sqrt(max(0.0, share - half)), high=math.sqrt(share + half))
 
 
 def _sums(groups: Sequence[Sequence[Seen]]) -> list[tuple[str, tuple[float, float, float]]]:

@@ -16,15 +16,15 @@ from sklar.pipeline.comparison.folds import Fold, fold_files, read_values
 from sklar.pipeline.comparison.peers import Limits, run_peer, scratch
 from sklar.pipeline.comparison.plan import Cell, Settings
 from sklar.pipeline.comparison.store import SCHEMA, Store
-from sklar.sample.rng import substream
+from sklar.sample.rng import named_streams, substream
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
+    from sklar.disclosed.metrics.score import Score
     from sklar.disclosed.metrics.table import ExactTable
 
 ENOUGH = 0.9
 """A peer must write at least this share of the rows that it was asked for."""
-LOST = 0.95
 Result = dict[str, Any]
 
 
@@ -142,25 +142,22 @@ def _peer_table(path: Any, bank: Bank, rows: int, cell: Cell) -> ExactTable:
 
 def _doubts(synthetic: ExactTable, real: ExactTable) -> list[str]:
     """Columns that a peer seems to have written in another type or coding."""
-    out: list[str] = []
-    for name in real.names:
-        cells = real.schema[name].value_cells
-        lost = [float((table.codes[name] >= cells).mean()) for table in (real, synthetic)]
-        if lost[1] > LOST and lost[0] < 0.5:
-            out.append(f"nearly all values of column '{name}' are null or not listed in the schema")
-    return out
+    from sklar.disclosed.metrics.table import lost_columns
+
+    words = "nearly all values of column '{}' are null or not listed in the schema"
+    return [words.format(name) for name in lost_columns(synthetic, real)]
 
 
 def _scored(bank: Bank, cell: Cell, made: Made, train: ExactTable, holdout: ExactTable) -> Result:
-    from sklar.disclosed.metrics.chosen import bench, measure
+    from sklar.disclosed.metrics.bench import Settings as Wanted
+    from sklar.disclosed.metrics.bench import make_bench
+    from sklar.disclosed.metrics.measure import measure
 
     settings, clock = bank.settings, time.monotonic()
     # The same streams for all systems of a fold, so that they are compared on the same subsamples.
-    tables = bench(
-        train, made.table, holdout, target=settings.target, learners=settings.learners,
-        stream=lambda name: substream(settings.seed, 1000 * cell.fold + zlib.crc32(name.encode())),
-    )  # fmt: skip
-    scores = measure(tables, settings.metrics)
+    wanted = Wanted(target=settings.target, learners=settings.learners)
+    stream = named_streams(settings.seed, 1000 * cell.fold)
+    scores = measure(make_bench(train, made.table, holdout, wanted, stream, floors=False), settings.metrics)
     values = {name: _plain(score.value) for name, score in scores.items()}
     attacked, spared = _attacked(bank, cell, made)
     return {
@@ -168,9 +165,15 @@ def _scored(bank: Bank, cell: Cell, made: Made, train: ExactTable, holdout: Exac
         "rows": made.table.rows, "seconds": made.seconds, "score_seconds": time.monotonic() - clock,
         "peak_bytes": made.peak, "attacks": {name: _without_value(facts) for name, facts in attacked.items()},
         "metrics": {**values, **{name: _plain(facts["value"]) for name, facts in attacked.items()}},
-        "extras": {name: _plain(value) for name, value in tables.found.items()},
+        "extras": {name: _plain(value) for name, value in _learned(scores).items()},
         "missing": {**{name: score.reason for name, score in scores.items() if score.value is None}, **spared},
     }  # fmt: skip
+
+
+def _learned(scores: Mapping[str, Score]) -> dict[str, float]:
+    """What learners reached, besides what was lost."""
+    learning = scores.get("learning")
+    return {} if learning is None or learning.value is None else learning.behind.main
 
 
 def _attacked(bank: Bank, cell: Cell, made: Made) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:

@@ -33,6 +33,8 @@ from sklar.pipeline.comparison.plan import (
 from sklar.pipeline.comparison.pool import work_off
 from sklar.pipeline.comparison.result import Compared, Row
 from sklar.pipeline.comparison.store import Store, now, source_facts, table_hash
+from sklar.report.canvas import write_picture
+from sklar.report.tradeoff import tradeoff_chart
 from sklar.sample.rng import seed_entropy
 from sklar.schema.table import Schema
 
@@ -132,11 +134,13 @@ def compare(
 
 
 def write_results(compared: Compared, store: Store) -> None:
-    """The table of all cells as Parquet and CSV, and the report."""
+    """The table of all cells as Parquet and CSV, the report, and what each attack gets against utility as pictures."""
     table = compared.arrow()
     store.write_parquet("results.parquet", table)
     store.write_csv("results.csv", table)
     compared.html(store.folder / REPORT)
+    for kind, plot in compared.tradeoffs.items():
+        write_picture(tradeoff_chart(plot), store.folder / f"tradeoff-{kind}.svg", mode=0o600)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -190,16 +190,17 @@ def require_whole(value: Any, what: str, least: int, most: int | None = None) ->
 
 def read_metrics(metrics: Sequence[str] | None, target: str | None) -> tuple[str, ...]:
     """Names of metrics, in the order of their list."""
-    from sklar.disclosed.metrics.chosen import CHOICES, DEFAULT
+    from sklar.disclosed.metrics.registry import METRICS, QUICK
 
     if metrics is None:
-        return (*DEFAULT, *(["learning"] if target is not None else []))
-    unknown = [name for name in metrics if name not in CHOICES and name != "all"]
+        return (*QUICK, *(["learning"] if target is not None else []))
+    unknown = [name for name in metrics if name not in METRICS and name != "all"]
     if unknown:
-        raise UsageError(f"there is no metric '{unknown[0]}'; the metrics are: {', '.join(CHOICES)}, or all")
-    if "learning" in metrics and target is None:
-        raise UsageError("the metric 'learning' needs a target")
-    return tuple(name for name in CHOICES if ("all" in metrics and (target or name != "learning")) or name in metrics)
+        raise UsageError(f"there is no metric '{unknown[0]}'; the metrics are: {', '.join(METRICS)}, or all")
+    idle = {name for name, metric in METRICS.items() if "target" in metric.needs and target is None}
+    if idle & set(metrics):
+        raise UsageError(f"the metric '{min(idle & set(metrics))}' needs a target")
+    return tuple(name for name in METRICS if name in metrics or ("all" in metrics and name not in idle))
 
 
 def require_target(target: str | None, schema: Schema) -> None:

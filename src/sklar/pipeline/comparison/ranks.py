@@ -1,12 +1,8 @@
-"""Means, intervals, ranks and ties over the folds of a comparison.
+"""Means, ranks and ties over the folds of a comparison.
 
-Folds share most of their training rows, so the variance over folds is too small by itself. The corrected resampled t
-interval (Nadeau and Bengio 2003) widens it: for k folds of differences d with mean m and variance s^2,
-
-    m +- t(0.975, k - 1) * s * sqrt(1/k + 1/(k - 1)).
-
-Two systems are tied if this interval of their paired differences, fold by fold, holds zero. The rank of a system is
-one plus the number of systems that beat it beyond a tie, so tied systems share a rank where nothing tells them apart.
+Two systems are tied if the corrected resampled t interval of their paired differences, fold by fold, holds zero. The
+rank of a system is one plus the number of systems that beat it beyond a tie, so tied systems share a rank where
+nothing tells them apart.
 """
 
 from __future__ import annotations
@@ -14,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+
+from sklar.disclosed.intervals import corrected_resampled_t
 
 RULE = (
     "Two systems are tied if the 95% interval of their paired differences over the folds (corrected resampled t, "
@@ -47,14 +44,9 @@ class Standing:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float | None]:
-    """Mean and half width of the corrected 95% interval."""
-    k = len(values)
-    if k < 2:
-        return fmean(values), None
-    from scipy.stats import t
-
-    spread = math.sqrt(variance(values) * (1.0 / k + 1.0 / (k - 1)))
-    return fmean(values), float(t.ppf(0.975, k - 1)) * spread
+    """Mean and half width of the corrected 95% interval; no width of one value."""
+    found = corrected_resampled_t(values)
+    return found.value, found.high - found.value if math.isfinite(found.high) else None
 
 
 def tied(one: Values, two: Values) -> bool:

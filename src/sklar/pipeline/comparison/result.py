@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from sklar.pipeline.comparison.plan import Cell, Settings, System
-from sklar.pipeline.comparison.ranks import Standing, standings
+from sklar.pipeline.comparison.ranks import RULE, Standing, interval, standings
+from sklar.pipeline.comparison.store import now
+from sklar.pipeline.custodian import write_page
+from sklar.report.tradeoff import Tradeoff, TradeoffPoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +52,27 @@ class Measure:
     def lower(self) -> bool:
         """Whether lower is better."""
         return self.better == "lower"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What one system took, and in how many rankings it is first or tied.
+
+    Attributes:
+        firsts: Rankings in which it has rank 1.
+        ranked: Rankings in which it has a rank.
+        seconds: Mean of fit and sample.
+        peak: Bytes of memory, of peers only.
+        failed: Cells without a table.
+        cells: All its cells.
+    """
+
+    firsts: int
+    ranked: int
+    seconds: float | None
+    peak: int | None
+    failed: int
+    cells: int
 
 
 class Compared:
@@ -147,15 +173,69 @@ class Compared:
 
     def html(self, path: str | PathLike[str]) -> None:
         """Write the report, readable by its owner only; the name must end in .custodian.html."""
-        from sklar.export.atomic import atomic_file
-        from sklar.pipeline.comparison.report import compare_facts
-        from sklar.pipeline.evaluate import require_report
-        from sklar.report.compare_page import render_comparison
+        write_page(path, "compare.html", found=self, rule=RULE, made=now())
 
-        require_report(path)
-        page = render_comparison(compare_facts(self))
-        with atomic_file(path, mode=0o600) as file:
-            file.write(page.encode())
+    def summary(self, system: System) -> Summary:
+        """What a system took, and how often it is first."""
+        rows = [row for row in self.rows if row.cell.system.name == system.name]
+        seconds = [float(row.result["seconds"]) for row in rows if row.ok]
+        peaks = [int(row.result["peak_bytes"]) for row in rows if row.ok and row.result.get("peak_bytes")]
+        every = [s for e in self.budgets for m in self.measures for s in self.standings(e, m)]
+        ranks = [standing.rank for standing in every if standing.system == system.name]
+        return Summary(
+            firsts=sum(rank == 1 for rank in ranks), ranked=sum(rank is not None for rank in ranks),
+            seconds=fmean(seconds) if seconds else None, peak=max(peaks) if peaks else None,
+            failed=sum(not row.ok for row in rows), cells=len(rows),
+        )  # fmt: skip
+
+    def lines(self, measure: Measure) -> list[tuple[str, list[tuple[float | None, float, float | None]]]]:
+        """Each system over epsilon: (epsilon, mean, half width); one without a budget has a point without epsilon."""
+        return [(system.name, list(self._points(system, measure))) for system in self.systems]
+
+    def _points(self, system: System, measure: Measure) -> Iterator[tuple[float | None, float, float | None]]:
+        for epsilon in self.epsilons if system.budgeted else (None,):
+            values = list(self.values(system, epsilon, measure.name).values())
+            if values:
+                yield epsilon, *interval(values)
+
+    @cached_property
+    def tradeoffs(self) -> dict[str, Tradeoff]:
+        """By attack, its first number against what users care most about: learning if there is a target, else pairs."""
+        measures = {measure.name: measure for measure in self.measures}
+        useful = next(
+            (n for n in ("learning", "tvd2", *measures) if n in self.settings.metrics and n in measures), None
+        )
+        if useful is None:
+            return {}
+        first = {name.partition(".")[0]: measures[name] for name in reversed(measures) if "." in name}
+        return {
+            kind: Tradeoff(
+                points=self._releases(measures[useful], risk), utility_title=measures[useful].title,
+                risk_title=risk.title.partition(": ")[2] or risk.title, better_utility=measures[useful].better,
+                better_risk=risk.better,
+            )
+            for kind, risk in sorted(first.items())
+        }  # fmt: skip
+
+    def _releases(self, utility: Measure, risk: Measure) -> tuple[TradeoffPoint, ...]:
+        out: list[TradeoffPoint] = []
+        for system in self.systems:
+            risks = {epsilon: _ends(mean, half) for epsilon, mean, half in self._points(system, risk)}
+            for epsilon, mean, half in self._points(system, utility):
+                if epsilon in risks:
+                    name = system.name if epsilon is None else f"{system.name}, {epsilon:g}"
+                    ends = _ends(mean, half)
+                    out.append(TradeoffPoint(name=name, group=system.name, utility=ends, risk=risks[epsilon]))
+        return tuple(out)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What seems wrong with tables that were used all the same, and what could not be measured; each once."""
+        said = {f"{row.cell.system.name}: {note}." for row in self.rows for note in row.result.get("notes") or ()}
+        missing: dict[str, str] = {
+            name: why for row in self.rows for name, why in (row.result.get("missing") or {}).items()
+        }
+        return (*sorted(said), *(f"Not measured for all: {name}, because {why}" for name, why in missing.items()))
 
     def _plain(self, row: Row) -> dict[str, Any]:
         cell, result = row.cell, row.result
@@ -183,13 +263,15 @@ class Compared:
         return pa.schema([(name, kinds.get(name, pa.float64())) for name in (*order, *numbers)])
 
 
-def _measures(rows: Sequence[Row], settings: Settings) -> tuple[Measure, ...]:
-    from sklar.disclosed.metrics.chosen import CHOICES
+def _ends(mean: float, half: float | None) -> tuple[float, float, float]:
+    return mean, mean - (half or 0.0), mean + (half or 0.0)
 
-    out = [
-        Measure(name=name, title=CHOICES[name][0].title, says=CHOICES[name][0].says, better=CHOICES[name][0].better)
-        for name in settings.metrics
-    ]
+
+def _measures(rows: Sequence[Row], settings: Settings) -> tuple[Measure, ...]:
+    from sklar.disclosed.metrics.registry import METRICS
+
+    chosen = {name: METRICS[name].about for name in settings.metrics}
+    out = [Measure(name=name, title=a.title, says=a.says, better=a.better) for name, a in chosen.items()]
     known = {measure.name for measure in out}
     for row in rows:
         for name, facts in (row.result.get("attacks") or {}).items():
