@@ -70,7 +70,7 @@ def command(
     with step_bar("attacking") as progress:
         common: dict[str, Any] = {
             "name": synthetic, "seed": seed, "progress": progress,
-            "reader": reader_options(delimiter, encoding, null_value, None),
+            "read": reader_options(delimiter, encoding, null_value, None),
         }  # fmt: skip
         found = [attack(one, real, synthetic, schema, holdout, **taken[one], **common) for one in kinds]
     hand_over(found, tell=tell, report=report, write=write_attack_report, json=json)

@@ -78,7 +78,7 @@ def command(
     with step_bar("attacking") as progress:
         found = attack_method(
             kind, method, real, schema, settings=fixed, profile=profile, state=state or default_state(real), seed=seed,
-            progress=progress, reader=reader_options(delimiter, encoding, null_value, None),
+            progress=progress, read=reader_options(delimiter, encoding, null_value, None),
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
     hand_over([found], tell=tell, report=report, write=write_attack_report, json=json)

@@ -90,7 +90,7 @@ def command(
             metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
             retry=retry, progress=progress,
-            reader=reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows),
+            read=reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows),
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())

@@ -74,7 +74,7 @@ def command(
 
     require_reportable(report)
     _require_scatter(scatter, columns, synthetic)
-    reader = reader_options(delimiter, encoding, null_value, None)
+    read = reader_options(delimiter, encoding, null_value, None)
     names = table_names(synthetic)
     claims = {name: load(path).claim for name, path in zip(names, model or (), strict=False)}
     with step_bar("evaluating") as progress:
@@ -82,13 +82,13 @@ def command(
             real, dict(zip(names, synthetic, strict=True)), schema, target, holdout,
             learners=None if learners is None else "all" if learners == "all" else learners.split(","),
             folds=folds, weights=_numbers(weights), claims=claims, seed=seed,
-            reader=reader, progress=progress,
+            read=read, progress=progress,
             attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
         )  # fmt: skip
     if scatter is not None:
         from sklar.pipeline.scatter import scatter as draw
 
-        draw(synthetic[0], schema, scatter, real=real, columns=columns and columns.split(","), seed=seed, reader=reader)
+        draw(synthetic[0], schema, scatter, real=real, columns=columns and columns.split(","), seed=seed, read=read)
     hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
 
 

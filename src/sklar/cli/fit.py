@@ -77,18 +77,20 @@ def command(
     """
     from sklar.export.atomic import require_writable
     from sklar.pipeline.fit import fitting
+    from sklar.pipeline.request import FitRequest
     from sklar.schema.table import Schema
 
     require_data(file, sql)
     facts, options, relation = Schema.read(schema), read_options(option), cast(Any, neighbours)
     require_writable(output)  # before budget is spent
     with pass_bar("reading rows", file) as passes:
-        reader = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows)
-        with fitting(
-            file, facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger, new_ledger=new_ledger,
-            neighbours=relation, rows_per_person=rows_per_person, target=target, no_guarantee=no_guarantee,
-            reader=reader, options=options,
-        ) as model:  # fmt: skip
+        read = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows)
+        request = FitRequest(
+            data=file, schema=facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
+            new_ledger=new_ledger, neighbours=relation, rows_per_person=rows_per_person, target=target,
+            no_guarantee=no_guarantee, read=read, options=options,
+        )  # fmt: skip
+        with fitting(request) as model:
             model.save(output)  # inside: if it fails, the fit can be resumed and costs nothing again
     _tell(model, output, passes.count, json)
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sklar.schema.reading import ReadOptions
+
 DataFile = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
 ]
@@ -58,7 +60,7 @@ STANDARD_OUTPUT = "-"
 NOT_OF_METHODS = frozenset(
     {
         "data", "schema", "method", "epsilon", "delta", "rho", "ledger", "new_ledger", "neighbours", "rows_per_person",
-        "target", "no_guarantee", "resume", "reader", "seed",
+        "target", "no_guarantee", "resume", "read", "seed",
     }
 )  # fmt: skip
 """What a fit takes besides the options of its method."""
@@ -92,20 +94,13 @@ def reader_options(
     cache: str | None = None,
     spark: str | None = None,
     rows_are_rows: bool = False,
-) -> dict[str, Any]:
-    """How to read the data, as `fit` takes it; only what was asked for."""
+) -> ReadOptions:
+    """How to read the data, as it was said on the command line."""
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
-    asked = {
-        "delimiter": tab,
-        "encoding": encoding,
-        "null_values": null_values or None,
-        "sql": sql,
-        "progress": progress,
-        "cache": cache,
-        "spark": spark,
-        "rows_are_rows": rows_are_rows or None,
-    }
-    return {key: value for key, value in asked.items() if value is not None}
+    return ReadOptions(
+        delimiter=tab, encoding=encoding, null_values=null_values or (), sql=sql, rows_are_rows=rows_are_rows,
+        progress=progress, cache=cache, spark=spark,
+    )  # fmt: skip
 
 
 def require_data(file: str | None, sql: str | None) -> None:

@@ -55,12 +55,10 @@ def check(
 
     if audit and file is None and sql is None:
         raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
-    facts, reader = (
-        Schema.read(schema),
-        reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows),
-    )
-    found = check_schema(facts, file, reader)
-    counts = audit_schema(file, facts, reader) if audit else None
+    facts = Schema.read(schema)
+    read = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
+    found = check_schema(facts, file, read)
+    counts = audit_schema(file, facts, read) if audit else None
     if json:
         show.as_json(found.to_dict() | ({"audit": counts.to_dict()} if counts else {}))
         return

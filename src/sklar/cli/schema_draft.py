@@ -54,8 +54,8 @@ def command(
     refuse_json_with_data(output, json)
     _refuse_overwriting(output, force)
     with pass_bar("reading rows") as progress:
-        reader = reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows)
-        draft = draft_schema(file, sdv=sdv, rows=rows, reader=reader)
+        read = reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows)
+        draft = draft_schema(file, sdv=sdv, rows=rows, read=read)
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)

@@ -75,7 +75,7 @@ def command(
         paid = pay(
             file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
             new_ledger=new_ledger,
-            reader=reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows),
+            read=reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows),
         )  # fmt: skip
     paid.schema.write(output)
     if json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -87,6 +87,7 @@ def command(
     Example:
       sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
     """
+    from sklar.pipeline.request import FitRequest
     from sklar.pipeline.synth import Output, report_on, synthesize
     from sklar.schema.table import Schema
 
@@ -96,18 +97,17 @@ def command(
     facts, options = Schema.read(schema), read_options(option)
     require_reportable(report, output)
     with pass_bar("reading rows", file) as passes:
-        fitted, count = synthesize(
-            file, facts, wanted, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
-            new_ledger=new_ledger, neighbours=neighbours, rows_per_person=rows_per_person, target=target,
-            no_guarantee=no_guarantee, options=options,
-            reader=reader_options(
-                delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows
-            ),
+        read = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows)
+        request = FitRequest(
+            data=file, schema=facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
+            new_ledger=new_ledger, neighbours=cast(Any, neighbours), rows_per_person=rows_per_person, target=target,
+            no_guarantee=no_guarantee, read=read, options=options,
         )  # fmt: skip
+        fitted, count = synthesize(request, wanted)
     if report is not None:
-        reader = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
+        read = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
         with step_bar("evaluating") as steps:
-            report_on(file, output, fitted, report, target=target, reader=reader, progress=steps)
+            report_on(file, output, fitted, report, target=target, read=read, progress=steps)
     _tell(fitted.claim, output, count, json)
     if report is not None and not json:
         show.line(f"The report on it, for the custodian only, is in {report}.")

@@ -7,7 +7,6 @@ the fit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from sklar.rows.sources import open_source
 from sklar.schema.columns import INT64_MIN, Boolean, Category, Column, Labels
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 NOTICE = "Exact counts of private rows, for the custodian's eyes only: not part of any privacy guarantee."
@@ -63,17 +63,16 @@ class Audit:
         return asdict(self)
 
 
-def audit_rules(data: Any, schema: Schema, reader: Mapping[str, Any] | None = None) -> Audit:
+def audit_rules(data: Any, schema: Schema, read: ReadOptions | None = None) -> Audit:
     """Count in one pass how often each value rule fires.
 
     Args:
         data: The table, as for a fit.
         schema: The public facts to audit.
-        reader: How to read the table, as for a fit.
+        read: How to read the table, as for a fit.
     """
-    options = dict(reader or {})
-    nulls = tuple(options.get("null_values") or ())
-    source = open_source(data, schema=schema, **options)
+    nulls = () if read is None else tuple(read.null_values)
+    source = open_source(data, schema=schema, read=read)
     probes = [_Probe(schema[name], nulls) for name in schema.modelled]
     counts = np.zeros((len(probes), 6), dtype=np.int64)
     rows = 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sklar.rows.sources import open_source
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 
@@ -25,7 +25,7 @@ class Structure:
     ignored: int
 
 
-def file_structure(data: Any, schema: Schema, reader: Mapping[str, Any] | None = None) -> Structure:
+def file_structure(data: Any, schema: Schema, read: ReadOptions | None = None) -> Structure:
     """Open a source and compare its columns with the schema; SourceError if it cannot be read or lacks one."""
-    names = open_source(data, schema=schema, **(reader or {})).column_names
+    names = open_source(data, schema=schema, read=read).column_names
     return Structure(columns=len(names), used=schema.modelled, ignored=len(names) - len(schema.modelled))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from sklar.errors import UsageError
 from sklar.pipeline.attack_options import refuse_unknown_options, require_seed
 from sklar.pipeline.custodian import NOTICE, write_page
 from sklar.sample.rng import substreams
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def attack(
     *,
     name: str | None = None,
     seed: int = 0,
-    reader: Mapping[str, Any] | None = None,
-    synthetic_reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
+    read_synthetic: ReadOptions | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Attack:
@@ -96,8 +97,8 @@ def attack(
         holdout: Real rows that the synthesizer never saw. Without it, what cannot be measured is told.
         name: What to call the release in reports.
         seed: Fixes targets, subsamples and ties (never privacy noise).
-        reader: How to read the real tables: delimiter, encoding, null_values.
-        synthetic_reader: The same for the synthetic table.
+        read: How to read the real tables: delimiter, encoding, null_values.
+        read_synthetic: The same for the synthetic table.
         progress: Told what is being computed, and the fraction that is done.
         options: Options of the attack, as targets=500; see docs/attacks.md.
     """
@@ -108,12 +109,12 @@ def attack(
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     tell = progress or (lambda what, fraction: None)
     streams = substreams(seed, 4)
-    reading = dict(reader or {})
-    other = {k: v for k, v in reading.items() if k != "sql"} if synthetic_reader is None else synthetic_reader
+    reading = read or ReadOptions()
+    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
     tell("reading the tables", 0.0)
-    exact = read_table(real, facts, streams[0], role="real", reader=reading)
-    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", reader=reading)
-    table = read_table(synthetic, facts, streams[2], role="synthetic", reader=other)
+    exact = read_table(real, facts, streams[0], role="real", read=reading)
+    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
+    table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
     result = run(exact, table, streams[3], holdout=held, done=tell, **options)
     tell("done", 1.0)
     return Attack(result=result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
-from sklar.methods.registry import METHODS
+from sklar.methods.registry import BASELINES, METHODS, find_method
 from sklar.pipeline.attack import Attack
 from sklar.pipeline.attack_options import refuse_unknown_options, require_option, require_seed
 from sklar.sample.rng import substream
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def attack_method(
     levels: Sequence[int | str] | None = None,
     name: str | None = None,
     seed: int = 0,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Attack:
@@ -94,7 +95,7 @@ def attack_method(
         levels: Truncation levels of a method by name.
         name: What to call the method in reports.
         seed: Fixes targets and samples (never privacy noise).
-        reader: How to read the real table: delimiter, encoding, null_values.
+        read: How to read the real table: delimiter, encoding, null_values.
         progress: Told what is being computed, and the fraction that is done.
         options: Options of the attack, those of `shadow_attack` and `attribute_attack`; see docs/attacks.md.
     """
@@ -108,7 +109,7 @@ def attack_method(
     refuse_unknown_options(kind, runs[kind], options, ("seed", "done"))
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     generator = make_generator(facts, method, settings or {}, levels)
-    exact, raw = _read(real, facts, seed, reader)
+    exact, raw = _read(real, facts, seed, read or ReadOptions())
     tell = progress or (lambda what, fraction: None)
     result = runs[kind](exact, raw, generator, seed=seed, done=tell, **_with_epsilon(kind, options, settings or {}))
     tell("done", 1.0)
@@ -121,11 +122,11 @@ def make_generator(
 ) -> Generator:
     """A generator from the name of a method, a generator, or a function (table, rows, seed) -> table."""
     from sklar.disclosed.attacks.generator import FunctionGenerator
-    from sklar.pipeline.disclosed_fit import find_disclosed
 
     if isinstance(method, str):
-        disclosed = find_disclosed(method)  # refuses unknown names
-        extra = {} if disclosed is None else {"no_guarantee": True}
+        extra = {"no_guarantee": True} if method in BASELINES else {}
+        if not extra:
+            find_method(method)  # refuses unknown names
         named = tuple(str(level) for level in dict.fromkeys(levels)) if levels else ("",)
         return MethodGenerator(schema=schema, settings={"method": method, **extra, **settings}, levels=named)
     if settings or levels:
@@ -285,16 +286,13 @@ def _told(generator: Any) -> str:
     return repr((getattr(generator, "levels", ()), settings or type(generator).__name__))
 
 
-def _read(real: Any, schema: Schema, seed: int, reader: Mapping[str, Any] | None) -> tuple[ExactTable, Any]:
+def _read(real: Any, schema: Schema, seed: int, read: ReadOptions) -> tuple[ExactTable, Any]:
     from sklar.disclosed.attacks.raw import read_raw
     from sklar.disclosed.metrics.reading import read_table
 
-    raw = read_raw(real, schema, reader)
-    return read_table(raw, schema, substream(seed, 10**6), role="real", reader=_plain_reader(reader)), raw
-
-
-def _plain_reader(reader: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (reader or {}).items() if key == "null_values"}
+    raw = read_raw(real, schema, read)
+    plain = ReadOptions(null_values=read.null_values)
+    return read_table(raw, schema, substream(seed, 10**6), role="real", read=plain), raw
 
 
 def _columns(real: ExactTable, sensitive: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import fsum
-from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
@@ -14,6 +13,7 @@ from sklar.methods.method import Method
 from sklar.pipeline.prices import promised
 from sklar.schema.constraints import AtMost, Constraint, Function
 from sklar.schema.prices import Price
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 
@@ -23,7 +23,7 @@ def make_claim(
     records: Sequence[FitRecord],
     budget: Budget,
     ledger: Ledger,
-    reader: Mapping[str, Any],
+    read: ReadOptions,
 ) -> Claim:
     """The claim of one private fit.
 
@@ -33,7 +33,7 @@ def make_claim(
         records: What the ledger knows of the fit: the model itself last, the measurement of its facts, if any, before.
         budget: What was asked for.
         ledger: The ledger.
-        reader: How the source was read.
+        read: How the source was read.
     """
     record, own = records[-1], {fit.id for fit in records}
     earlier = [price for price in schema.prices if price.fit not in own]
@@ -58,7 +58,7 @@ def make_claim(
         own=(epsilon, delta),
         prices=_prices(earlier, ledger),
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
-        reading=_reading(reader),
+        reading=_reading(read),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
 
@@ -93,13 +93,12 @@ def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
     )
 
 
-def _reading(reader: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _reading(read: ReadOptions) -> tuple[tuple[str, str], ...]:
     """What was said about how to read the source and bears on what the rows are."""
-    query, nulls = reader.get("sql"), reader.get("null_values")
     return (
-        *([("sql", str(query))] if query else []),
-        *([("rows_are_rows", "true")] if query and reader.get("rows_are_rows") else []),
-        *(("null_value", str(text)) for text in nulls or ()),
+        *([("sql", read.sql)] if read.sql else []),
+        *([("rows_are_rows", "true")] if read.sql and read.rows_are_rows else []),
+        *(("null_value", text) for text in read.null_values),
     )
 
 

@@ -4,88 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sklar
 from sklar.accounting.claim import Claim
+from sklar.disclosed.method import DisclosedMethod
+from sklar.disclosed.metrics.reading import read_table
+from sklar.disclosed.registry import DISCLOSED
 from sklar.errors import UsageError
-from sklar.methods.registry import METHODS
 from sklar.pipeline.claims import describe_rule
 from sklar.pipeline.fitted import Model
 from sklar.pipeline.modelfile import Stored
+from sklar.pipeline.request import FitRequest
 from sklar.sample.rng import generator
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
-if TYPE_CHECKING:
-    from sklar.disclosed.method import DisclosedMethod
 
-
-def find_disclosed(name: str | None) -> DisclosedMethod | None:
-    """The method without a guarantee of this name; None if the name is of a DP method or left out."""
-    from sklar.disclosed.registry import DISCLOSED
-
-    if name is None or name in METHODS:
-        return None
-    if name not in DISCLOSED:
-        raise UsageError(
-            f"there is no method '{name}'; the methods are: {', '.join(METHODS)}; and, without any guarantee: "
-            f"{', '.join(DISCLOSED)}"
-        )
-    return DISCLOSED[name]
-
-
-def fit_disclosed(
-    data: Any,
-    schema: Schema,
-    method: DisclosedMethod,
-    *,
-    no_guarantee: bool,
-    epsilon: float | None = None,
-    rho: float | None = None,
-    ledger: object = None,
-    new_ledger: object = None,
-    neighbours: object = None,
-    target: str | None = None,
-    seed: int | None = None,
-    reader: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Model:
+def fit_baseline(request: FitRequest) -> Model:
     """Learn a model from the rows themselves.
 
-    A drafted schema is taken as it is: facts read off the rows give away no more than the model does.
-
-    Args:
-        data: What `fit` takes.
-        schema: Facts about the columns.
-        method: The method.
-        no_guarantee: Must be True: nobody gets such a model by mistake.
-        epsilon: Only for methods that have an epsilon of their own, which is no guarantee.
-        rho: Refused, like `ledger` and `neighbours`: there is no budget to spend.
-        ledger: Refused.
-        new_ledger: Refused.
-        neighbours: Refused.
-        target: The response, for methods that have one.
-        seed: Seed of the fit, for methods with random steps.
-        reader: How to read the source.
-        options: Options of the method.
+    A drafted schema is taken as it is: facts read off the rows give away no more than the model does. There is no
+    budget to spend, so a rho, a ledger or a neighbour relation is refused; an epsilon is for methods that have one of
+    their own, which is no guarantee. The seed is that of the fit, for methods with random steps.
     """
-    from sklar.disclosed.metrics.reading import read_table
-
-    _require_said(method, no_guarantee)
-    _refuse_budget(method, rho=rho, ledger=ledger, new_ledger=new_ledger, neighbours=neighbours)
-    _refuse_scale(method, reader or {})
-    settings = method.read_options({**(options or {}), **_own_options(method, epsilon, target)})
+    method, schema = DISCLOSED[request.method or ""], request.schema
+    _require_said(method, request.no_guarantee)
+    given = {"rho": request.rho, "ledger": request.ledger, "new_ledger": request.new_ledger or None}
+    _refuse_budget(method, **given, neighbours=request.neighbours)
+    _refuse_scale(method, request.read)
+    settings = method.read_options({**request.options, **_own_options(method, request.epsilon, request.target)})
     method.check(schema, settings)
-    reading = {name: value for name, value in (reader or {}).items() if value is not None}
-    table = read_table(data, schema, generator(seed), role="real", reader=reading)
+    table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
     return Model(
         Stored(
             schema=schema,
             claim=_claim(schema, method, settings),
             fit=_facts(method, settings),
             recorded=(),
-            model=method.fit(table, settings, generator(seed)),
+            model=method.fit(table, settings, generator(request.seed)),
         )
     )
 
@@ -104,10 +61,10 @@ def _refuse_budget(method: DisclosedMethod, **given: object) -> None:
             raise UsageError(f"method '{method.name}' has no DP guarantee, so it takes no {name}; leave it out")
 
 
-def _refuse_scale(method: DisclosedMethod, reader: Mapping[str, Any]) -> None:
+def _refuse_scale(method: DisclosedMethod, read: ReadOptions) -> None:
     """Ways of reading that are for counts alone; these methods need rows in memory."""
     for name in ("cache", "cache_bytes", "threads", "spark"):
-        if reader.get(name) is not None:
+        if name in read.said:
             raise UsageError(
                 f"method '{method.name}' reads its rows into memory and makes no use of {name}; leave it out"
             )

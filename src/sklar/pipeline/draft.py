@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sklar.schema.reading import ReadOptions
 from sklar.schema.sdv import kinds_from_sdv, read_sdv
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def draft_schema(
     *,
     sdv: str | PathLike[str] | Mapping[str, Any] | None = None,
     rows: int = DRAFT_ROWS,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
 ) -> Draft:
     """Guess a schema from the first rows of a table. No noise is added: the result is private.
 
@@ -30,7 +31,7 @@ def draft_schema(
         data: A file, a data frame, or anything that speaks Arrow, as for `fit`.
         sdv: SDV metadata (a file, or the parsed JSON) whose kinds to keep to; only domains are then read off the rows.
         rows: Look at this many rows from the beginning.
-        reader: How to read a file: `delimiter`, `encoding`, `null_values`, `sql`.
+        read: How to read a file: `delimiter`, `encoding`, `null_values`, `sql`.
 
     Returns:
         A Schema with `todo`, the list of what to check; writing it puts the notes beside the columns.
@@ -40,4 +41,4 @@ def draft_schema(
     stated = None
     if sdv is not None:
         stated = kinds_from_sdv(sdv) if isinstance(sdv, Mapping) else read_sdv(sdv)
-    return draft(data, stated=stated, rows=rows, reader=reader)
+    return draft(data, stated=stated, rows=rows, read=read)

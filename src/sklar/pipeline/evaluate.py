@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from sklar.errors import UsageError
 from sklar.pipeline import evidence
 from sklar.pipeline.custodian import NOTICE, write_page
 from sklar.sample.rng import named_streams, seed_entropy, substreams
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def evaluate(
     targets: Sequence[str] | None = None,
     claim: object = None,
     seed: int = 0,
-    reader: Mapping[str, Any] | None = None,
-    synthetic_reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
+    read_synthetic: ReadOptions | None = None,
     progress: Progress | None = None,
     attacks: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -115,8 +116,8 @@ def evaluate(
         targets: Columns that G_eps+ predicts; by default the target, or all columns without one.
         claim: What the method promises, shown in the report.
         seed: Fixes subsamples, splits and folds.
-        reader: How to read the tables: delimiter, encoding, null_values.
-        synthetic_reader: How to read the synthetic table, if otherwise.
+        read: How to read the tables: delimiter, encoding, null_values.
+        read_synthetic: How to read the synthetic table, if otherwise.
         progress: Told what is being computed, and the fraction that is done.
 
     Tables above two million rows are thinned at random. The costly metrics use at most so many rows of each table:
@@ -126,7 +127,7 @@ def evaluate(
     """
     found = evaluate_tables(
         real, {name: synthetic}, schema, target, holdout, learners=learners, folds=folds, weights=weights,
-        targets=targets, claims={name: claim}, seed=seed, reader=reader, synthetic_reader=synthetic_reader,
+        targets=targets, claims={name: claim}, seed=seed, read=read, read_synthetic=read_synthetic,
         progress=progress, attacks=attacks, sensitive=sensitive,
     )  # fmt: skip
     return found[0]
@@ -145,8 +146,8 @@ def evaluate_tables(
     targets: Sequence[str] | None = None,
     claims: Mapping[str, object] | None = None,
     seed: int = 0,
-    reader: Mapping[str, Any] | None = None,
-    synthetic_reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
+    read_synthetic: ReadOptions | None = None,
     progress: Progress | None = None,
     attacks: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -163,16 +164,16 @@ def evaluate_tables(
     require_attacks(attacks, sensitive, holdout is not None)
     tell = progress or (lambda what, fraction: None)
     tell("reading the real table", 0.0)
-    reading = {key: value for key, value in (reader or {}).items() if key != "progress"}
+    reading = replace(read or ReadOptions(), progress=None)
     # A query is about the real table.
-    other = {k: v for k, v in reading.items() if k != "sql"} if synthetic_reader is None else synthetic_reader
+    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
     streams = substreams(seed, 3)
-    exact = read_table(real, facts, streams[0], role="real", reader=reading)
-    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", reader=reading)
+    exact = read_table(real, facts, streams[0], role="real", read=reading)
+    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
     out: list[Evaluation] = []
     for at, (name, data) in enumerate(synthetics.items()):
         tell(f"reading {name}", at / len(synthetics))
-        table = read_table(data, facts, streams[2], role="synthetic", reader=other)
+        table = read_table(data, facts, streams[2], role="synthetic", read=other)
         # The same streams for every table, so that they are compared on the same subsamples and splits.
         bench = make_bench(exact, table, held, settings, named_streams(seed_entropy(seed)))
         scores = measure(bench, done=_share(tell, at, len(synthetics)))

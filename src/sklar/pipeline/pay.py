@@ -17,6 +17,7 @@ from sklar.pipeline.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit import open_wall
 from sklar.pipeline.paid import measured, set_aside
 from sklar.pipeline.promise import warn_of_large_epsilon
+from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-10
@@ -60,7 +61,7 @@ def pay(
     keep_listed: bool = False,
     new_ledger: bool = False,
     resume: bool = True,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | Mapping[str, Any] | None = None,
 ) -> Payment:
     """Measure every bound and list of labels that the schema marks "pay".
 
@@ -72,7 +73,7 @@ def pay(
         schema: A schema with marks, or the path of one.
         epsilon: What the facts may cost. It has no default.
         delta: As in `fit`; labels cannot be found with 0.
-        ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `new_ledger`, `resume` and `reader`.
+        ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `new_ledger`, `resume` and `read`.
         keep_listed: What is stated is public: labels stay, and bounds are searched within the stated ones.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
@@ -91,7 +92,7 @@ def pay(
     warn_of_large_epsilon(budget)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
     unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
-    wall = open_wall(data, book, unit, resume=resume, reader=reader or {})
+    wall = open_wall(data, book, unit, resume=resume, read=read_options(read))
     with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))

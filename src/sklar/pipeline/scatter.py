@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -10,6 +10,7 @@ from sklar.errors import UsageError
 from sklar.report.canvas import require_picture, write_picture
 from sklar.report.scatter_grid import MOST_COLUMNS, scatter_grid
 from sklar.sample.rng import substreams
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 
@@ -21,7 +22,7 @@ def scatter(
     real: Any = None,
     columns: Sequence[str] | None = None,
     seed: int = 0,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
 ) -> None:
     """Draw a grid of scatter plots, histograms on its diagonal.
 
@@ -35,7 +36,7 @@ def scatter(
         real: The real table.
         columns: Columns of numbers, at most 8; by default the first ones.
         seed: Fixes which rows of large tables are drawn.
-        reader: How to read the tables: delimiter, encoding, null_values.
+        read: How to read the tables: delimiter, encoding, null_values.
     """
     from sklar.disclosed.metrics.reading import read_table
     from sklar.disclosed.metrics.table import numeric_names
@@ -49,7 +50,7 @@ def scatter(
         raise UsageError(f"'{unknown[0]}' is not a column of numbers of the schema.")
     streams = substreams(seed, 2)
     tables = {
-        role: read_table(data, facts, rng, role=role, reader=dict(reader or {})).numbers
+        role: read_table(data, facts, rng, role=role, read=read).numbers
         for (role, data), rng in zip({"synthetic": synthetic, "real": real}.items(), streams, strict=True)
         if data is not None
     }

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
 
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 
@@ -37,14 +38,14 @@ class SchemaCheck:
 
 
 def check_schema(
-    schema: Schema, data: str | PathLike[str] | None = None, reader: Mapping[str, Any] | None = None
+    schema: Schema, data: str | PathLike[str] | None = None, read: ReadOptions | None = None
 ) -> SchemaCheck:
     """What the schema says and, if a file is given, whether the file has its columns."""
     found = None
     if data is not None:
         from sklar.disclosed.structure import file_structure
 
-        found = file_structure(data, schema, reader)
+        found = file_structure(data, schema, read)
     return SchemaCheck(
         columns=dict(Counter(column.kind for column in schema.values())),
         codes={name: schema.size(name) for name in schema.modelled},

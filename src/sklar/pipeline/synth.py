@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 from sklar.pipeline.fit import fitting
 from sklar.pipeline.fitted import Model
+from sklar.pipeline.request import FitRequest
 from sklar.pipeline.sample import sample_to_file
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
-from sklar.schema.table import Schema
+from sklar.schema.reading import ReadOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +35,18 @@ class Output:
     model_path: str | PathLike[str] | None = None
 
 
-def synthesize(data: Any, schema: Schema, output: Output, **settings: Any) -> tuple[Model, int]:
+def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
     """Fit a model and write a sample of it; everything that can be refused is refused before budget is spent.
 
     Args:
-        data: What `fit` takes.
-        schema: Public facts about the columns.
+        request: What is fitted, and how.
         output: Where the sample goes.
-        **settings: Everything else that `fitting` takes.
 
     Returns:
         The model and the number of rows written.
     """
     _require_output(output)
-    with fitting(data, schema, **settings) as model:
+    with fitting(request) as model:
         # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
         if output.model_path is not None:
             model.save(output.model_path)
@@ -61,14 +60,21 @@ def report_on(
     path: str | PathLike[str],
     *,
     target: str | None = None,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> None:
     """Write the custodian's report on a synthetic table that was just made. Computed from real rows: not private."""
     from sklar.pipeline.evaluate import evaluate
 
     found = evaluate(
-        data, output, model.schema, target, claim=model.claim, reader=reader, synthetic_reader={}, progress=progress
+        data,
+        output,
+        model.schema,
+        target,
+        claim=model.claim,
+        read=read,
+        read_synthetic=ReadOptions(),
+        progress=progress,
     )
     found.html(path)
 

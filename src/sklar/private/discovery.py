@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sklar.private.noise import add_noise_to_all
+from sklar.private.noise import NoiseSource
 from sklar.release.requests import Discovery
 from sklar.release.values import NoisyLabels
 
 
 def noisy_labels(
-    requests: Sequence[Discovery], exact_labels: Mapping[str, Mapping[str, int]]
+    requests: Sequence[Discovery], exact_labels: Mapping[str, Mapping[str, int]], source: NoiseSource
 ) -> tuple[NoisyLabels, ...]:
     """What each request may show. The caller has charged a `DiscoveryEvent` for each."""
     listed = [[(x, n) for x, n in exact_labels[r.column].items() if n >= r.floor] for r in requests]
     exact = [np.array([count for _, count in labels], dtype=np.int64) for labels in listed]
     # Sensitivity: see the top of this file; each request was charged as one event at its own scale and threshold.
-    noisy = add_noise_to_all(exact, [request.noise for request in requests])
+    noisy = source.add(exact, [request.noise for request in requests])
     return tuple(
         _shown(request, [label for label, _ in labels], counts)
         for request, labels, counts in zip(requests, listed, noisy, strict=True)

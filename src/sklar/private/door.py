@@ -14,7 +14,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.discovery import noisy_labels
 from sklar.private.features import FEATURES, exact_feature
-from sklar.private.noise import add_noise, add_noise_to_all, add_noise_to_pairs, pick_noisy
+from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder
 from sklar.private.requests import (
     check_discoveries,
@@ -38,9 +38,12 @@ TableSpec = tuple[tuple[str, ...], tuple[npt.NDArray[np.int32], ...] | None]
 class PrivateDoor:
     """A Door over encoded rows. It holds the rows; what it returns carries noise that was paid for."""
 
-    def __init__(self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder):
+    def __init__(
+        self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder, noise: NoiseSource
+    ):
         self._rows = rows
         self._recorder = recorder
+        self._noise = noise
         self.schema = schema
         self.allowance = allowance
         self.unit = unit
@@ -71,7 +74,7 @@ class PrivateDoor:
             exact_tables = exact_pair_counts(self._rows, request.columns, request.lookups)
             # Sensitivity: as for any tables of counts. A row is in exactly one cell of the table of each pair; the
             # charge is for as many tables as there are pairs, all with the same noise.
-            noisy = add_noise_to_pairs(exact_tables, request.noise, pair_cells(sizes))
+            (noisy,) = self._noise.add([exact_tables], [request.noise], pair_cells(sizes))
             return (NoisyPairs(columns=request.columns, sizes=sizes, counts=noisy, noise=request.noise),)
 
         (release,) = self._step(label, [event], request_digest(request), measure)
@@ -91,7 +94,7 @@ class PrivateDoor:
             exact_sums = exact_feature(feature, self._rows)
             # Sensitivity: one person moves the vector by at most (l1, l2), as proved in the feature's own file; the
             # charge above is for exactly these norms at this scale.
-            noisy = add_noise(exact_sums, inside)
+            (noisy,) = self._noise.add([exact_sums], [inside])
             values = np.asarray(noisy * feature.resolution, dtype=np.float64)
             return (NoisySums(values=values, noise=noise, resolution=feature.resolution),)
 
@@ -109,7 +112,8 @@ class PrivateDoor:
         def measure() -> tuple[Release, ...]:
             scores = exact_scores(score, exact_counts(self._rows, specs))
             # Sensitivity: one person moves each score by at most this, as argued in private/scores.py.
-            return (NoisyChoice(indices=pick_noisy(scores, score_sensitivity(score, self.unit), epsilon, picks)),)
+            moved = score_sensitivity(score, self.unit)
+            return (NoisyChoice(indices=self._noise.pick(scores, moved, epsilon, picks)),)
 
         (release,) = self._step(label, events, request_digest(score, float(epsilon), picks), measure)
         assert isinstance(release, NoisyChoice)
@@ -126,7 +130,7 @@ class PrivateDoor:
 
         def measure() -> tuple[Release, ...]:
             floors = {request.column: request.floor for request in requests}
-            return noisy_labels(requests, exact_label_counts(self._rows, floors))
+            return noisy_labels(requests, exact_label_counts(self._rows, floors), self._noise)
 
         releases = self._step(label, events, request_digest(tuple(requests)), measure)
         return tuple(release for release in releases if isinstance(release, NoisyLabels))
@@ -140,7 +144,7 @@ class PrivateDoor:
         def measure() -> tuple[Release, ...]:
             # Sensitivity: a row is in exactly one cell of each table, so one person moves a table by unit.l1 in L1 and
             # unit.l2 in L2 (accounting/unit.py); each table was charged as one event at its own scale.
-            noisy = add_noise_to_all(exact_counts(self._rows, specs), noises)
+            noisy = self._noise.add(exact_counts(self._rows, specs), noises)
             return tuple(
                 NoisyCounts(columns=columns, counts=counts, noise=noise)
                 for (columns, _), counts, noise in zip(specs, noisy, noises, strict=True)

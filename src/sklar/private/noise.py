@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,60 +31,79 @@ def require_samplable(noise: Noise) -> None:
         raise BudgetError("the noise this budget asks for is beyond 64-bit integers; use a larger epsilon")
 
 
-def add_noise(exact_values: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.int64]:
-    """Integer noise of the given kind and scale on every entry. The caller has charged and argued sensitivity."""
-    return add_noise_to_all([exact_values], [noise])[0]
+class NoiseSource(Protocol):
+    """What the Door draws its noise from. There is one in the product, `SYSTEM`; tests hand in others."""
+
+    def add(
+        self,
+        exact_tables: Sequence[npt.NDArray[np.int64]],
+        noises: Sequence[Noise],
+        cells: npt.NDArray[np.int64] | None = None,
+    ) -> list[npt.NDArray[np.int64]]:
+        """Integer noise on every entry of every table, each table with its own kind and scale.
+
+        One array may hold many tables that lie one after the other and share one noise: `cells` are those of each.
+        """
+        ...
+
+    def pick(
+        self, exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
+    ) -> tuple[int, ...]:
+        """The `picks` highest scores, each by an exponential mechanism with `epsilon`, without replacement."""
+        ...
 
 
-def add_noise_to_all(
-    exact_tables: Sequence[npt.NDArray[np.int64]], noises: Sequence[Noise]
-) -> list[npt.NDArray[np.int64]]:
-    """The same for many tables, each with its own noise."""
-    parts = [
-        (np.ascontiguousarray(table, dtype=np.int64).ravel()[start : start + CHUNK], noise)
-        for table, noise in zip(exact_tables, noises, strict=True)
-        for start in range(0, table.size, CHUNK)
-    ]
-    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
-        noisy = list(pool.map(lambda part: _draw(*part), parts))
-    flat = np.concatenate([np.empty(0, np.int64), *noisy])
-    ends = np.cumsum([table.size for table in exact_tables])
-    return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]
+class SystemNoise:
+    """OpenDP's exact samplers, fed by the system's entropy. The caller has charged and argued sensitivity."""
+
+    def add(
+        self,
+        exact_tables: Sequence[npt.NDArray[np.int64]],
+        noises: Sequence[Noise],
+        cells: npt.NDArray[np.int64] | None = None,
+    ) -> list[npt.NDArray[np.int64]]:
+        """Chunks of cells are noised in threads."""
+        if cells is not None and int(cells.sum()) != sum(table.size for table in exact_tables):
+            raise DoorError("the tables of pairs do not have the cells that were asked for")
+        parts = [
+            (np.ascontiguousarray(table, dtype=np.int64).ravel()[start : start + CHUNK], noise)
+            for table, noise in zip(exact_tables, noises, strict=True)
+            for start in range(0, table.size, CHUNK)
+        ]
+        with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
+            noisy = list(pool.map(lambda part: _draw(*part), parts))
+        flat = np.concatenate([np.empty(0, np.int64), *noisy])
+        ends = np.cumsum([table.size for table in exact_tables])
+        return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]
+
+    def pick(
+        self, exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
+    ) -> tuple[int, ...]:
+        """Peeling by one report of noisy maxima.
+
+        Adding Gumbel noise of scale 2 * sensitivity / epsilon to all scores once and taking the highest k equals k
+        exponential mechanisms in a row, each of epsilon (Durfee and Rogers 2019).
+        """
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_noisy_top_k
+        from opendp.measures import zero_concentrated_divergence
+        from opendp.metrics import linf_distance
+
+        _enable()
+        if not 1 <= picks <= exact_scores.size:
+            raise DoorError("the number of picks must lie between one and the number of candidates")
+        measurement = make_noisy_top_k(
+            vector_domain(atom_domain(T="f64", nan=False)),
+            linf_distance(T="f64"),
+            zero_concentrated_divergence(),
+            k=picks,
+            scale=2.0 * sensitivity / epsilon,
+        )
+        return tuple(int(i) for i in measurement([float(s) for s in exact_scores]))
 
 
-def add_noise_to_pairs(
-    exact_tables: npt.NDArray[np.int64], noise: Noise, cells: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """The same for many small tables that lie one after the other (`cells` of each) and share one kind of noise."""
-    if int(cells.sum()) != exact_tables.size:
-        raise DoorError("the tables of pairs do not have the cells that were asked for")
-    return add_noise(exact_tables, noise)
-
-
-def pick_noisy(
-    exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
-) -> tuple[int, ...]:
-    """The `picks` highest scores, each by an exponential mechanism with `epsilon` (peeling, without replacement).
-
-    Adding Gumbel noise of scale 2 * sensitivity / epsilon to all scores once and taking the highest k equals k
-    exponential mechanisms in a row, each of epsilon (Durfee and Rogers 2019).
-    """
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_noisy_top_k
-    from opendp.measures import zero_concentrated_divergence
-    from opendp.metrics import linf_distance
-
-    _enable()
-    if not 1 <= picks <= exact_scores.size:
-        raise DoorError("the number of picks must lie between one and the number of candidates")
-    measurement = make_noisy_top_k(
-        vector_domain(atom_domain(T="f64", nan=False)),
-        linf_distance(T="f64"),
-        zero_concentrated_divergence(),
-        k=picks,
-        scale=2.0 * sensitivity / epsilon,
-    )
-    return tuple(int(i) for i in measurement([float(s) for s in exact_scores]))
+SYSTEM = SystemNoise()
+"""The only source of noise of the product."""
 
 
 def _draw(exact_values: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.int64]:

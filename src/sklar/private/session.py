@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,11 @@ from sklar.accounting.events import PlannedEvent
 from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, read_ledger
 from sklar.accounting.unit import Unit
 from sklar.private.door import PrivateDoor
+from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
 from sklar.release.record import Recorded
 from sklar.rows import Rows, open_rows
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 
@@ -61,7 +63,8 @@ def open_session(
     reservation: Reservation,
     *,
     resume: bool,
-    reader: Mapping[str, Any],
+    read: ReadOptions,
+    noise: NoiseSource,
     again: bool = False,
 ) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
@@ -69,15 +72,22 @@ def open_session(
     On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
     with (
-        closing(open_rows(data, schema, **reader)) as rows,
-        _session(rows, schema, ledger, reservation, resume=resume, again=again) as session,
+        closing(open_rows(data, schema, read)) as rows,
+        _session(rows, schema, ledger, reservation, noise, resume=resume, again=again) as session,
     ):
         yield session
 
 
 @contextmanager
 def _session(
-    rows: Rows, schema: Schema, ledger: Ledger, reservation: Reservation, *, resume: bool, again: bool
+    rows: Rows,
+    schema: Schema,
+    ledger: Ledger,
+    reservation: Reservation,
+    noise: NoiseSource,
+    *,
+    resume: bool,
+    again: bool,
 ) -> Generator[Session]:
     # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
     # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
@@ -88,7 +98,7 @@ def _session(
     path = None if ledger.path is None else releases_path(ledger.path, account.id)
     with account:
         recorder = Recorder(account, path, _recorded(path, account.record) if old else ())
-        door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder)
+        door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder, noise)
         session = Session(door, account, recorder, resumed=old)
         yield session
         account.close()

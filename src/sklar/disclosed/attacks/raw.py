@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sklar.errors import SourceError
 from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.schema import Schema
+from sklar.schema.reading import ReadOptions
 
 
-def read_raw(data: Any, schema: Schema, reader: Mapping[str, Any] | None = None) -> Any:
+def read_raw(data: Any, schema: Schema, read: ReadOptions | None = None) -> Any:
     """The modelled columns of all rows as one Arrow table."""
     import pyarrow as pa
 
     try:
-        source = open_source(data, schema=schema, **dict(reader or {}))
+        source = open_source(data, schema=schema, read=read)
         names = schema.modelled
         batches = [
             pa.table({name: one_type(column) for name, column in zip(names, batch.columns, strict=True)})

@@ -11,6 +11,7 @@ from sklar.disclosed.drafting.kinds import guess_column, guess_stated
 from sklar.disclosed.drafting.profile import profile_of
 from sklar.disclosed.drafting.sample import first_rows
 from sklar.errors import SourceError
+from sklar.schema.reading import ReadOptions
 from sklar.schema.sdv import StatedKind
 
 
@@ -19,7 +20,7 @@ def draft(
     *,
     stated: Mapping[str, StatedKind] | None = None,
     rows: int,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
 ) -> Draft:
     """Guess a schema from the first rows of a table.
 
@@ -27,9 +28,9 @@ def draft(
         data: The table, as for a fit.
         stated: Kinds to keep to, as from SDV metadata. They are marked like the rest: SDV, too, detects them in rows.
         rows: Look at this many rows from the beginning.
-        reader: How to read the table, as for a fit.
+        read: How to read the table, as for a fit.
     """
-    table, more = first_rows(data, rows, reader or {})
+    table, more = first_rows(data, rows, read or ReadOptions())
     kinds = stated or {}
     guesses = {name: _guess(name, table.column(i), kinds) for i, name in enumerate(table.column_names)}
     if not any(guess.column.modelled for guess in guesses.values()):

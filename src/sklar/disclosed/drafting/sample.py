@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sklar.errors import SourceError, UsageError
 from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
+from sklar.schema.reading import ReadOptions
 
 
-def first_rows(data: Any, rows: int, reader: Mapping[str, Any]) -> tuple[Any, bool]:
+def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool]:
     """(the first rows with all columns, whether there are more rows)."""
     import pyarrow as pa
 
     if rows < 1:
         raise UsageError("a draft needs at least one row to look at")
-    source = open_source(data, schema=None, **reader)
+    source = open_source(data, schema=None, read=read)
     names = source.column_names
     _require_names(names)
     batches, seen = [], 0
@@ -28,7 +29,7 @@ def first_rows(data: Any, rows: int, reader: Mapping[str, Any]) -> tuple[Any, bo
     if not seen:
         raise SourceError("the table has no rows to draft a schema from; write the schema by hand")
     table = pa.Table.from_batches([b for b in batches if b.num_rows]) if _same(batches) else _as_text(batches)
-    return _nulled(table.slice(0, rows), tuple(reader.get("null_values") or ())), seen > rows
+    return _nulled(table.slice(0, rows), tuple(read.null_values)), seen > rows
 
 
 def _require_names(names: Sequence[str]) -> None:

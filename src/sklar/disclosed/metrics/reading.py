@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -19,6 +19,7 @@ from sklar.rows.encode.integer import unit_range
 from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.schema import Column, Schema
+from sklar.schema.reading import ReadOptions
 
 ROWS_KEPT = 2_000_000
 """Larger tables are thinned to this many rows, drawn at random in one pass."""
@@ -30,7 +31,7 @@ def read_table(
     rng: np.random.Generator,
     *,
     role: str,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
     rows_kept: int = ROWS_KEPT,
 ) -> ExactTable:
     """Read a table in one pass.
@@ -40,13 +41,12 @@ def read_table(
         schema: The public facts; columns it does not have are ignored.
         rng: Picks the rows that are kept when there are too many.
         role: How messages call the table: real, synthetic or hold-out.
-        reader: How to read it: delimiter, encoding, null_values, sql, progress.
+        read: How to read it: delimiter, encoding, null_values, sql, progress.
         rows_kept: The most rows to keep.
     """
-    options = dict(reader or {})
     try:
-        source = open_source(data, schema=schema, **options)
-        nulls = tuple(options.get("null_values") or ())
+        source = open_source(data, schema=schema, read=read)
+        nulls = () if read is None else tuple(read.null_values)
         return _read(source, schema, [_Reader(schema[name], nulls) for name in schema.modelled], rng, rows_kept, role)
     except SourceError as error:
         raise SourceError(f"the {role} table: {error}") from None

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from sklar.pipeline.comparison.store import Store, now, source_facts, table_hash
 from sklar.report.canvas import write_picture
 from sklar.report.tradeoff import tradeoff_chart
 from sklar.sample.rng import seed_entropy
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 Progress = Callable[[str, float], None]
@@ -64,7 +65,7 @@ def compare(
     peer_timeout: float | None = PEER_SECONDS,
     peer_memory: float | None = None,
     retry: bool = False,
-    reader: Mapping[str, Any] | None = None,
+    read: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Compare methods and peers. Disclosed: results come from real rows without noise, and fits charge no ledger.
@@ -96,7 +97,7 @@ def compare(
         peer_timeout: Seconds that a peer may take.
         peer_memory: Gigabytes that a peer may take.
         retry: Try failed cells again.
-        reader: How to read the table: delimiter, encoding, null_values, sql.
+        read: How to read the table: delimiter, encoding, null_values, sql.
         progress: Told what was finished, with the time left, and the fraction that is done.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
@@ -111,8 +112,7 @@ def compare(
         require_whole(rows, "rows", 1)
     tell = progress or (lambda what, fraction: None)
     tell("reading the table", 0.0)
-    reading = {key: value for key, value in (reader or {}).items() if key != "progress"}
-    table = read_whole(data, facts, reading, seed)
+    table = read_whole(data, facts, replace(read or ReadOptions(), progress=None), seed)
     plain = modelled_schema(facts)
     settings = Settings(
         schema=plain.fingerprint, table=table_hash(table), folds=folds, seed=seed, delta=float(delta), rows=rows,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,6 +14,7 @@ from sklar.pipeline.comparison.store import Store
 from sklar.sample.decode import decode_column
 from sklar.sample.rng import generator, substream
 from sklar.sample.values import Values
+from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class Fold:
     holdout: Path
 
 
-def read_whole(data: Any, schema: Schema, reader: Mapping[str, Any] | None, seed: int) -> ExactTable:
+def read_whole(data: Any, schema: Schema, read: ReadOptions | None, seed: int) -> ExactTable:
     """The table under the schema's rules, thinned (always in the same way) if it is very large."""
     from sklar.disclosed.metrics.reading import read_table
 
-    return read_table(data, schema, substream(seed, 0), role="real", reader=reader)
+    return read_table(data, schema, substream(seed, 0), role="real", read=read)
 
 
 def fold_files(store: Store, table: str, folds: int, seed: int, fold: int) -> Fold:

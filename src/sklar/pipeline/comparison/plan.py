@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import sklar
+from sklar.disclosed.registry import DISCLOSED
 from sklar.errors import UsageError
-from sklar.methods.registry import METHODS
-from sklar.pipeline.disclosed_fit import find_disclosed
+from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
 
 Kind = Literal["private", "disclosed", "peer"]
@@ -136,8 +136,8 @@ def read_systems(
 def _method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
     method = str(facts.pop("method", name))
     _require_name(name)
-    disclosed = find_disclosed(method)
-    chosen = METHODS[method] if disclosed is None else disclosed
+    disclosed = DISCLOSED.get(method)
+    chosen = find_method(method) if disclosed is None else disclosed
     told = target is not None and chosen.takes_target and "target" not in facts
     chosen.check(schema, chosen.read_options({**facts, **({"target": target} if told else {})}))
     return System(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from sklar.errors import SourceError
@@ -14,12 +15,13 @@ from sklar.rows.sources.folder import Folder
 from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame, PolarsFrame
 from sklar.rows.sources.ipc import IpcFile
 from sklar.rows.sources.parquet import ParquetFile
-from sklar.rows.sources.source import Progress, ReadOptions, Source, require_columns
+from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.sources.sql import SqlQuery
 from sklar.rows.sources.text import TextFile
 from sklar.schema import Schema
+from sklar.schema.reading import ReadOptions
 
-FILES: dict[str, Callable[[str, ReadOptions], Source]] = {
+FILES: dict[str, Callable[[str, SourceOptions], Source]] = {
     ".csv": TextFile,
     ".tsv": TextFile,
     ".tab": TextFile,
@@ -33,7 +35,7 @@ FILES: dict[str, Callable[[str, ReadOptions], Source]] = {
 }
 """Ending of a file to the source that reads it."""
 
-OBJECTS: dict[tuple[str, str], Callable[[Any, ReadOptions], Source]] = {
+OBJECTS: dict[tuple[str, str], Callable[[Any, SourceOptions], Source]] = {
     ("pandas", "DataFrame"): PandasFrame,
     ("polars", "DataFrame"): PolarsFrame,
     ("polars", "LazyFrame"): PolarsFrame,
@@ -50,43 +52,24 @@ OBJECTS: dict[tuple[str, str], Callable[[Any, ReadOptions], Source]] = {
 """(package, class) of an object, or of a class it is derived from, to the source that reads it."""
 
 
-def open_source(
-    data: Any,
-    *,
-    schema: Schema | None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    null_values: Sequence[str] | None = None,
-    sql: str | None = None,
-    rows_are_rows: bool = False,
-    progress: Progress | None = None,
-) -> Source:
+def open_source(data: Any, *, schema: Schema | None, read: ReadOptions | None = None, **more: Any) -> Source:
     """Open rows for any number of passes, and check that all modelled columns of the schema are there.
 
     Args:
         data: A path (CSV, TSV, Parquet, Arrow, Feather, a folder of them, a .duckdb database with `sql`), a data frame,
             Arrow data, or an object with the Arrow C stream interface. A bare stream can be passed over once only.
         schema: The public facts; columns it does not have are ignored. None when a schema is yet to be drafted.
-        delimiter: Of a text file; found in its header line by default.
-        encoding: Of a text file; UTF-8, or what a byte-order mark says, by default.
-        null_values: Texts that stand for null, besides the empty one; a listed label is never null.
-        sql: A DuckDB SELECT whose result is the table; `data` may be None, or is the table `data` in it.
-        rows_are_rows: You vouch that each row of the query's result comes from one row of the table alone. Without it
-            a query may only choose and compute columns and leave out rows, each row by itself.
-        progress: Told the fraction of each pass that is done.
+        read: How to read it.
+        **more: Options by name, over those of `read`.
     """
-    if isinstance(null_values, str) or not all(isinstance(text, str) for text in null_values or ()):
-        raise SourceError("null_values must be a list of texts")
-    options = ReadOptions(
-        schema=schema, delimiter=delimiter, encoding=encoding, null_values=tuple(null_values or ()), sql=sql,
-        rows_are_rows=rows_are_rows, progress=progress,
-    )  # fmt: skip
-    source = SqlQuery(data, options, _open) if sql is not None else _open(data, options)
+    said = {**({} if read is None else {f.name: getattr(read, f.name) for f in fields(ReadOptions)}), **more}
+    options = SourceOptions(schema=schema, **said)
+    source = SqlQuery(data, options, _open) if options.sql is not None else _open(data, options)
     require_columns(schema, source.column_names, source.what)
     return source
 
 
-def _open(data: Any, options: ReadOptions) -> Source:
+def _open(data: Any, options: SourceOptions) -> Source:
     if isinstance(data, str | os.PathLike):
         return _open_path(os.fspath(data), options)
     for base in type(data).__mro__:
@@ -103,13 +86,13 @@ def _open(data: Any, options: ReadOptions) -> Source:
     )  # fmt: skip
 
 
-def _open_path(path: str, options: ReadOptions) -> Source:
+def _open_path(path: str, options: SourceOptions) -> Source:
     if os.path.isdir(path):
         return Folder(path, options, _open_file, set(FILES))
     return _open_file(path, options)
 
 
-def _open_file(path: str, options: ReadOptions) -> Source:
+def _open_file(path: str, options: SourceOptions) -> Source:
     kind = FILES.get(suffix_of(path))
     if kind is None and os.path.exists(path):
         raise SourceError(f"{path} has no known ending; known are {', '.join(FILES)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklar.rows.shield import shielded
 from sklar.rows.sources.query import require_typed_relation
-from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 
 class ArrowTable(Source):
@@ -16,7 +16,7 @@ class ArrowTable(Source):
     in_memory = True
     what = "the Arrow table"
 
-    def __init__(self, table: Any, options: ReadOptions):
+    def __init__(self, table: Any, options: SourceOptions):
         super().__init__(options.progress)
         self._table = table
 
@@ -44,7 +44,7 @@ class ArrowStream(Source):
     in_memory = True
     what = "the Arrow stream"
 
-    def __init__(self, stream: Any, options: ReadOptions):
+    def __init__(self, stream: Any, options: SourceOptions):
         super().__init__(options.progress)
         self._reader = _reader_of(stream)
 
@@ -61,7 +61,7 @@ class RepeatableStream(Source):
 
     what = "the relation"
 
-    def __init__(self, stream: Any, options: ReadOptions):
+    def __init__(self, stream: Any, options: SourceOptions):
         super().__init__(options.progress)
         require_typed_relation(stream)
         self._stream = stream
@@ -80,7 +80,7 @@ class ArrowDataset(Source):
 
     what = "the Arrow dataset"
 
-    def __init__(self, dataset: Any, options: ReadOptions):
+    def __init__(self, dataset: Any, options: SourceOptions):
         super().__init__(options.progress)
         self._dataset = dataset
 

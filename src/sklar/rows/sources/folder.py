@@ -9,9 +9,9 @@ from typing import Any
 
 from sklar.errors import SourceError
 from sklar.rows.sources.files import suffix_of
-from sklar.rows.sources.source import Progress, ReadOptions, Source, require_columns
+from sklar.rows.sources.source import Progress, Source, SourceOptions, require_columns
 
-OpenFile = Callable[[str, ReadOptions], Source]
+OpenFile = Callable[[str, SourceOptions], Source]
 
 
 class Folder(Source):
@@ -20,7 +20,7 @@ class Folder(Source):
     reads_ahead = True
     what = "the folder"
 
-    def __init__(self, path: str, options: ReadOptions, open_file: OpenFile, endings: set[str]):
+    def __init__(self, path: str, options: SourceOptions, open_file: OpenFile, endings: set[str]):
         self._path, self._endings = path, endings
         self._files = _files_below(path, endings)
         if not self._files:
@@ -73,7 +73,7 @@ class _Share:
             self._progress(min(self._start + fraction * self._width, 1.0))
 
 
-def _opened(file: str, folder: str, options: ReadOptions, open_file: OpenFile) -> Source:
+def _opened(file: str, folder: str, options: SourceOptions, open_file: OpenFile) -> Source:
     """One of the files; what is wrong with it is told with its name."""
     name = os.path.relpath(file, folder)
     try:

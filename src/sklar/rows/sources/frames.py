@@ -13,7 +13,7 @@ import numpy as np
 
 from sklar.errors import SourceError
 from sklar.rows.sources.objects import TIMESTAMP_UNITS, object_array
-from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 MASKED = frozenset({"boolean", "Float32", "Float64", *(f"{u}Int{bits}" for u in ("", "U") for bits in (8, 16, 32, 64))})
 """Types of pandas that hold numbers and a mask."""
@@ -25,7 +25,7 @@ class PandasFrame(Source):
     in_memory = True
     what = "the data frame"
 
-    def __init__(self, frame: Any, options: ReadOptions):
+    def __init__(self, frame: Any, options: SourceOptions):
         super().__init__(options.progress)
         self._frame = frame
         self._names = tuple(str(name) for name in frame.columns)
@@ -57,7 +57,7 @@ class PolarsFrame(Source):
 
     what = "the data frame"
 
-    def __init__(self, frame: Any, options: ReadOptions):
+    def __init__(self, frame: Any, options: SourceOptions):
         super().__init__(options.progress)
         self._frame = frame
         self._lazy = not hasattr(frame, "iter_slices")
@@ -94,7 +94,7 @@ class NarwhalsFrame(Source):
     in_memory = True
     what = "the data frame"
 
-    def __init__(self, frame: Any, options: ReadOptions):
+    def __init__(self, frame: Any, options: SourceOptions):
         super().__init__()
         import narwhals as nw
 
@@ -123,7 +123,7 @@ class ColumnMapping(Source):
     in_memory = True
     what = "the mapping of columns"
 
-    def __init__(self, columns: Any, options: ReadOptions):
+    def __init__(self, columns: Any, options: SourceOptions):
         super().__init__()
         self._columns = {str(name): values for name, values in columns.items()}
         if len({len(values) for values in self._columns.values()}) > 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklar.rows.shield import shielded
 from sklar.rows.sources.files import FileStamp
-from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 MAGIC = b"ARROW1"
 
@@ -18,7 +18,7 @@ class IpcFile(Source):
     reads_ahead = True
     what = "the Arrow file"
 
-    def __init__(self, path: str, options: ReadOptions):
+    def __init__(self, path: str, options: SourceOptions):
         self._stamp = FileStamp(path)
         super().__init__(options.progress, [self._stamp])
         reader = shielded("the file is not a readable Arrow or Feather file", self._open, None)

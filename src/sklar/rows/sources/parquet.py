@@ -7,7 +7,7 @@ from typing import Any
 
 from sklar.rows.shield import shielded
 from sklar.rows.sources.files import FileStamp
-from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 BUFFER_BYTES = 1 << 18
 
@@ -18,7 +18,7 @@ class ParquetFile(Source):
     reads_ahead = True
     what = "the Parquet file"
 
-    def __init__(self, path: str, options: ReadOptions):
+    def __init__(self, path: str, options: SourceOptions):
         self._stamp = FileStamp(path)
         super().__init__(options.progress, [self._stamp])
         with self._open() as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,34 +12,21 @@ from sklar.rows.encode.text import Text
 from sklar.rows.shield import shielded_iterator
 from sklar.rows.sources.files import FileStamp
 from sklar.schema import Schema
+from sklar.schema.reading import Progress, ReadOptions
 
 BATCH_ROWS = 1 << 17
 """Rows of a batch where the source lets us choose."""
-Progress = Callable[[float], None]
-"""Told the fraction of the present pass that is done, 0.0 when one begins; never a count of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
-    """How to read a source; everything is stated by the caller or taken from the header, never from values.
+class SourceOptions(ReadOptions):
+    """How to read a source, and the public facts about it.
 
     Attributes:
-        schema: The public facts; only its modelled columns are ever asked for. None when a schema is yet to be drafted.
-        delimiter: Of text files; found in the header line by default.
-        encoding: Of text files; UTF-8, or what a byte-order mark says, by default.
-        null_values: Texts that stand for null, besides the empty one.
-        sql: A DuckDB query whose result is the table.
-        rows_are_rows: The custodian vouches that each row of the result comes from one row of the table alone.
-        progress: Told how much of a pass is done.
+        schema: Only its modelled columns are ever asked for. None when a schema is yet to be drafted.
     """
 
     schema: Schema | None
-    delimiter: str | None = None
-    encoding: str | None = None
-    null_values: tuple[str, ...] = ()
-    sql: str | None = None
-    rows_are_rows: bool = False
-    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,14 +17,14 @@ from sklar.rows.shield import shielded
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
 from sklar.rows.sources.files import FileStamp, suffix_of
 from sklar.rows.sources.query import PARQUET, TEXTS, require_row_wise, require_typed_tables
-from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 from sklar.rows.sources.text import TextFile
 
 FAILED = "the SQL query failed"
 DATABASES = (".duckdb", ".db", ".ddb")
 # Names in a query mean tables and files, never Python variables, and nothing is fetched from the network.
 SETTINGS: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
-Opener = Callable[[Any, ReadOptions], Source]
+Opener = Callable[[Any, SourceOptions], Source]
 
 
 class SqlQuery(Source):
@@ -32,7 +32,7 @@ class SqlQuery(Source):
 
     what = "the result of the SQL query"
 
-    def __init__(self, data: Any, options: ReadOptions, open_other: Opener):
+    def __init__(self, data: Any, options: SourceOptions, open_other: Opener):
         self._sql, self._options = options.sql or "", replace(options, schema=None, progress=None)
         path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
         super().__init__(options.progress, [FileStamp(path)] if path is not None else ())
@@ -107,7 +107,7 @@ def _connect(path: str | None) -> Any:
     return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
 
 
-def _typed(data: Any, options: ReadOptions, open_other: Opener) -> Any:
+def _typed(data: Any, options: SourceOptions, open_other: Opener) -> Any:
     """Arrow data as they are; other frames as an Arrow table, in which columns of Python objects are text."""
     import pyarrow as pa
 

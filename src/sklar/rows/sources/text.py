@@ -12,7 +12,7 @@ from sklar.rows.encode.text import Text
 from sklar.rows.sources.bytes import Utf8Bytes, wrong_encoding
 from sklar.rows.sources.files import FileStamp, suffix_of
 from sklar.rows.sources.header import header_end, read_header
-from sklar.rows.sources.source import ColumnBatch, ReadOptions, Source
+from sklar.rows.sources.source import ColumnBatch, Source, SourceOptions
 
 BLOCK_BYTES = 4 << 20
 LARGEST_BLOCK = 128 << 20
@@ -27,7 +27,7 @@ class TextFile(Source):
     reads_ahead = True
     what = "the text file"
 
-    def __init__(self, path: str, options: ReadOptions):
+    def __init__(self, path: str, options: SourceOptions):
         self._stamp, self._options = FileStamp(path), options
         super().__init__(options.progress, [self._stamp])
         tabbed = suffix_of(path) in (".tsv", ".tab")

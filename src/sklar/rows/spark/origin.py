@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from sklar.errors import SourceError
-from sklar.rows.sources.source import ReadOptions, Source, require_columns
+from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import read_store
 from sklar.rows.spark.parts import open_path, shared_out
@@ -40,20 +40,20 @@ class Origin:
             raise SourceError("the Parquet files do not hold the rows that their footers say")
 
 
-def frame_origin(frame: Any, schema: Schema, options: ReadOptions) -> Origin:
+def frame_origin(frame: Any, schema: Schema, options: SourceOptions) -> Origin:
     """The rows of a Spark data frame, whatever it was made of."""
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
     require_columns(schema, tuple(frame.columns), "the Spark frame")
-    task = tasks.encoding_task(schema, options.null_values)
+    task = tasks.encoding_task(schema, tuple(options.null_values))
     return Origin(
         session=frame.sparkSession,
         codes=lambda: _chosen(frame, schema.modelled).mapInArrow(task, tasks.CODES_TYPE),
     )
 
 
-def path_origin(session: Any, path: str, schema: Schema, options: ReadOptions) -> Origin:
+def path_origin(session: Any, path: str, schema: Schema, options: SourceOptions) -> Origin:
     """The rows of files that every machine finds under the same path; those of other stores are a data frame."""
     place = _local_path(path)
     if place is None:

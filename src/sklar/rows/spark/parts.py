@@ -18,7 +18,7 @@ from sklar.rows.shield import shielded
 from sklar.rows.sources import FILES, open_source
 from sklar.rows.sources.files import FileStamp, suffix_of
 from sklar.rows.sources.parquet import ParquetFile
-from sklar.rows.sources.source import BATCH_ROWS, ReadOptions, Source
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 READERS = 8
 PART_BYTES = 128 << 20
@@ -45,7 +45,7 @@ Part = tuple[Piece, ...]
 class RowGroups(ParquetFile):
     """Some row groups of a Parquet file."""
 
-    def __init__(self, piece: Piece, options: ReadOptions):
+    def __init__(self, piece: Piece, options: SourceOptions):
         super().__init__(piece.stamp.path, options)
         self._piece = piece
 
@@ -60,12 +60,9 @@ class RowGroups(ParquetFile):
             raise SourceError(f"{self.what} does not hold the rows that its footer says")
 
 
-def open_path(path: str, options: ReadOptions) -> Source:
+def open_path(path: str, options: SourceOptions) -> Source:
     """A file or a folder, as a local fit opens it."""
-    return open_source(
-        path, schema=options.schema, delimiter=options.delimiter, encoding=options.encoding,
-        null_values=options.null_values,
-    )  # fmt: skip
+    return open_source(path, schema=options.schema, read=options)
 
 
 def shared_out(source: Source, cores: int) -> tuple[Part, ...]:
@@ -83,7 +80,7 @@ def shared_out(source: Source, cores: int) -> tuple[Part, ...]:
     return (*parts, _joined(waiting)) if waiting else tuple(parts)
 
 
-def read_part(part: Part, columns: Sequence[str], options: ReadOptions) -> Iterator[Any]:
+def read_part(part: Part, columns: Sequence[str], options: SourceOptions) -> Iterator[Any]:
     """The rows of one part, file after file; each must still be the file that the driver saw."""
     for piece in part:
         path = piece.stamp.path

@@ -17,13 +17,14 @@ import numpy as np
 from sklar.errors import SourceError
 from sklar.rows.grouping import group_count
 from sklar.rows.job import Counts, GroupJob, Job
-from sklar.rows.sources.source import Progress, ReadOptions
+from sklar.rows.sources.source import SourceOptions
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import connect, require_pyspark, require_version
 from sklar.rows.spark.faults import on_cluster
 from sklar.rows.spark.origin import Origin, frame_origin, path_origin
 from sklar.rows.spark.watch import watched
 from sklar.schema import Schema
+from sklar.schema.reading import ReadOptions
 
 FAN_IN = 32
 """Answers of this many tasks are added up by one task of the next level, and by the driver at the end."""
@@ -38,64 +39,39 @@ BLOBS = 4
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-def open_spark_rows(
-    data: Any,
-    schema: Schema,
-    master: str | None,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    null_values: Sequence[str] | None = None,
-    progress: Progress | None = None,
-    to_disk: bool = False,
-) -> SparkRows:
+def open_spark_rows(data: Any, schema: Schema, read: ReadOptions) -> SparkRows:
     """Open a Spark frame, or a path that a cluster can read.
 
     Args:
         data: A Spark data frame, or a path.
         schema: The public facts.
-        master: Address of the cluster, for a path.
-        delimiter: Of text files; found in the header line by default.
-        encoding: Of text files.
-        null_values: Texts that stand for null.
-        progress: Told the fraction of each pass that is done.
-        to_disk: Executors may keep codes on their disks when they outgrow their memory.
+        read: How to read it; with a `cache`, executors may keep codes on their disks when they outgrow their memory.
     """
     require_pyspark()
-    if isinstance(null_values, str):
-        raise SourceError("null_values must be a list of texts")
-    nulls = tuple(null_values or ())
-    options = ReadOptions(schema=schema, delimiter=delimiter, encoding=encoding, null_values=nulls)
+    # Tasks get what bears on values; a progress bar stays with the driver.
+    options = SourceOptions(
+        schema=schema, delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values
+    )
     if isinstance(data, str | os.PathLike):
-        session, started = connect(master or "local[*]")
+        session, started = connect(read.spark or "local[*]")
         try:
-            origin = path_origin(session, os.fspath(data), schema, options)
-            return SparkRows(origin, schema, nulls, progress, to_disk, owns_session=started)
+            return SparkRows(path_origin(session, os.fspath(data), schema, options), schema, read, owns_session=started)
         except BaseException:
             if started:
                 session.stop()
             raise
     if not hasattr(data, "mapInArrow"):
         raise SourceError("rows on Spark must be a Spark data frame or the path of Parquet or CSV files")
-    return SparkRows(frame_origin(data, schema, options), schema, nulls, progress, to_disk)
+    return SparkRows(frame_origin(data, schema, options), schema, read)
 
 
 class SparkRows:
     """Private rows on a cluster. Made by `open_spark_rows`."""
 
-    def __init__(
-        self,
-        origin: Origin,
-        schema: Schema,
-        null_values: tuple[str, ...],
-        progress: Progress | None,
-        to_disk: bool,
-        *,
-        owns_session: bool = False,
-    ):
-        self.schema, self.null_values, self.passes = schema, null_values, 0
+    def __init__(self, origin: Origin, schema: Schema, read: ReadOptions, *, owns_session: bool = False):
+        self.schema, self.null_values, self.passes = schema, tuple(read.null_values), 0
         self._origin, self._session, self._owns_session = origin, origin.session, owns_session
-        self._progress, self._to_disk = progress, to_disk
+        self._progress, self._to_disk = read.progress, read.cache is not None
         self._codes: Any = None
         self._exact_rows: int | None = None
         self._partitions = 1

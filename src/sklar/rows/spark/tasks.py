@@ -12,7 +12,7 @@ from sklar.rows.blob import batch_of, blob_of
 from sklar.rows.grouping import groups_of
 from sklar.rows.job import Counts, GroupJob, Job
 from sklar.rows.part import CodedPart
-from sklar.rows.sources.source import ReadOptions, Source
+from sklar.rows.sources.source import Source, SourceOptions
 from sklar.rows.spark.faults import guarded_task
 from sklar.rows.spark.parts import Part, read_part
 from sklar.rows.table import EncodedRows
@@ -70,13 +70,13 @@ def encoding_task(schema: Schema, null_values: tuple[str, ...]) -> Task:
     return guarded_task(work)
 
 
-def reading_task(parts: Sequence[Part], schema: Schema, options: ReadOptions) -> Task:
+def reading_task(parts: Sequence[Part], schema: Schema, options: SourceOptions) -> Task:
     """Numbers of parts of files to the codes of their rows."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
         rows = (rows for number in numbers for rows in read_part(parts[number], schema.modelled, options))
-        yield from _encoded(rows, schema, options.null_values)
+        yield from _encoded(rows, schema, tuple(options.null_values))
 
     return guarded_task(work)
 

@@ -1,0 +1,107 @@
+"""Everything one can ask of a fit, in one frozen value: built by Python, command line and comparisons alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from sklar.accounting.budget import Budget
+from sklar.accounting.unit import Neighbours
+from sklar.errors import BudgetError, UsageError
+from sklar.methods.method import Method
+from sklar.methods.registry import BASELINES, find_method
+from sklar.schema.reading import ReadOptions, read_options
+from sklar.schema.table import Schema
+
+DEFAULT_DELTA = 1e-9
+DEFAULT_PAY_SHARE = 0.1
+"""Share of the budget that pays for facts, where the schema marks any to be measured first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRequest:
+    """What is to be fitted, how, and at what price. All that can be refused without a look at books or rows is.
+
+    Attributes:
+        data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, a data frame (also of Spark), or anything that
+            speaks Arrow.
+        schema: Public facts about the columns, or the path of a schema file.
+        method: A name from `sklar methods`; the DP vine by default.
+        epsilon: The privacy budget. It has no default: choose it.
+        delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
+        rho: A zCDP budget instead of epsilon.
+        ledger: The ledger file to charge, which must exist. By default FILE.ledger beside a file (made without a cap if
+            need be, with a warning), and none beyond this fit for frames.
+        new_ledger: Make the named ledger, without a cap, if it does not exist.
+        neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
+        rows_per_person: The most rows any one person has in the table.
+        target: A column that users will predict (public knowledge); some methods move budget to it.
+        no_guarantee: Must be True for methods that promise nothing, and only for those.
+        resume: Take up an unfinished fit of the same settings, if the ledger has one.
+        read: How to read the source.
+        seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
+        pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
+        options: Options of the method.
+    """
+
+    data: Any
+    schema: Schema
+    method: str | None = None
+    epsilon: float | None = None
+    delta: float = DEFAULT_DELTA
+    rho: float | None = None
+    ledger: str | PathLike[str] | None = None
+    new_ledger: bool = False
+    neighbours: Neighbours | None = None
+    rows_per_person: int = 1
+    target: str | None = None
+    no_guarantee: bool = False
+    resume: bool = True
+    read: ReadOptions = field(default_factory=ReadOptions)
+    seed: int | None = None
+    pay_share: float = DEFAULT_PAY_SHARE
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema):
+            object.__setattr__(self, "schema", Schema.read(self.schema))
+        object.__setattr__(self, "read", read_options(self.read))
+        object.__setattr__(self, "options", dict(self.options or {}))
+        if self.ledger is not None and not isinstance(self.ledger, str | PathLike):
+            raise UsageError(f"ledger is the path of a ledger file, not a {type(self.ledger).__name__}")
+
+    @property
+    def private(self) -> bool:
+        """Whether it asks for a method with a guarantee."""
+        return self.method not in BASELINES
+
+    def budget(self, method: Method) -> Budget:
+        """What may be spent."""
+        if self.epsilon is None and self.rho is None:
+            raise BudgetError("epsilon has no default: say how much privacy may be lost, as epsilon=1.0")
+        budget = Budget(epsilon=self.epsilon, rho=self.rho, delta=self.delta)
+        if budget.pure and method.needs_delta:
+            raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9; with delta = 0 use 'independent'")
+        return budget
+
+    def private_method(self) -> tuple[Method, Any]:
+        """The method and its options, after refusing what would void a guarantee or does not fit the schema."""
+        if self.seed is not None:
+            raise UsageError(
+                "a private fit takes no seed: noise that can be repeated protects nobody. Seed the sample instead"
+            )
+        method = find_method(self.method)
+        if self.no_guarantee:
+            raise UsageError(
+                "no_guarantee=True is for methods without a guarantee; this method has one, so leave it out"
+            )
+        if self.target is not None and not method.takes_target:
+            raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
+        target = {} if self.target is None else {"target": self.target}
+        settings = method.read_options({**self.options, **target})
+        method.check(self.schema, settings)
+        method.settle(settings, self.budget(method))
+        self.schema.require_confirmed()
+        return method, settings

@@ -1,0 +1,67 @@
+"""How a source is to be read: all that a custodian may say about it. Nothing of it is ever found out from values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from typing import Any
+
+from sklar.errors import UsageError
+
+Progress = Callable[[float], None]
+"""Told the fraction of the present pass that is done, 0.0 when one begins; never a count of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How to read a source; everything is stated by the caller or taken from the header, never from values.
+
+    Attributes:
+        delimiter: Of text files; found in the header line by default.
+        encoding: Of text files; UTF-8, or what a byte-order mark says, by default.
+        null_values: Texts that stand for null, besides the empty one; a listed label is never null.
+        sql: A DuckDB SELECT whose result is the table; a file or frame that is handed over is the table `data` in it.
+        rows_are_rows: The custodian vouches that each row of the query's result comes from one row of the table alone.
+        progress: Told how much of a pass is done, 0.0 when one begins.
+        cache: A private folder: codes that outgrow the memory are kept there, in a file without a name that vanishes
+            with the process, instead of reading the source again.
+        cache_bytes: Codes are kept in memory up to this size, else the source is read again for each pass.
+        threads: Number of threads, by default one for each usable core.
+        spark: Master of a Spark cluster that shall read a path, as "local[2]" or "spark://host:7077". A Spark data
+            frame needs none.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Sequence[str] = ()
+    sql: str | None = None
+    rows_are_rows: bool = False
+    progress: Progress | None = field(default=None, compare=False)
+    cache: str | PathLike[str] | None = None
+    cache_bytes: int | None = None
+    threads: int | None = None
+    spark: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.null_values, str) or not all(isinstance(text, str) for text in self.null_values or ()):
+            raise UsageError("null_values must be a list of texts")
+        object.__setattr__(self, "null_values", tuple(self.null_values or ()))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Names of what was stated rather than left as it is."""
+        return tuple(f.name for f in fields(ReadOptions) if getattr(self, f.name) != f.default)
+
+
+def read_options(read: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
+    """Options given as such or as a mapping of their names; what nobody knows is refused by name."""
+    if read is None or isinstance(read, ReadOptions):
+        return read or ReadOptions()
+    if not isinstance(read, Mapping):
+        raise UsageError("read is a ReadOptions, as sklar.ReadOptions(delimiter=';')")
+    known = [f.name for f in fields(ReadOptions)]
+    unknown = [name for name in read if name not in known]
+    if unknown:
+        raise UsageError(f"ReadOptions has no '{unknown[0]}'; it has: {', '.join(known)}")
+    return ReadOptions(**read)
