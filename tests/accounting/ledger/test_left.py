@@ -130,6 +130,16 @@ def test_it_can_be_spent_to_the_end() -> None:
     assert fits == 1
 
 
+@pytest.mark.parametrize("way", ["gaussian", *PLANS])
+def test_what_is_set_aside_for_labels_is_kept_from_a_first_fit(way: str) -> None:
+    """A fit that is covered alone would take all of the cap, and leave nothing to find labels with."""
+    ledger = memory_ledger("t", epsilon=2, delta=1e-8, set_aside=9e-9)
+    with pytest.raises(OverspendError):
+        reserve(ledger, 2, 1e-8, way)
+    reserve(ledger, ledger.left(1e-8) / 2, 1e-8, way)
+    reserve(ledger, 0.1, 1e-8, "labels")
+
+
 def test_no_cap_no_limit() -> None:
     ledger = memory_ledger()
     assert ledger.left() == math.inf and "no cap" in describe_left(ledger.header, ledger.fits)
