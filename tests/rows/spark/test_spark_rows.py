@@ -259,3 +259,50 @@ def test_a_sample_on_spark_is_the_stream(spark: Any) -> None:
     assert {tuple(row)[:3]: row[3] for row in there} == here.to_dict()
     with pytest.raises(UsageError):
         model.sample_spark(0, spark=spark)
+
+
+def test_a_cell_has_the_code_it_has_alone(spark: Any) -> None:
+    """Types are those of Spark's schema; each row among all others is counted as it is by itself."""
+    from decimal import Decimal
+
+    schema = Schema(
+        {
+            "day": Datetime("2019-01-01", "2021-12-31", format="%d/%m/%Y", nullable=True),
+            "price": Category(("1.5", "2", "-9"), nullable=True),
+            "score": Integer(-20, 20, nullable=True),
+        }
+    )
+    kinds = "day string, price decimal(30, 10), score decimal(20, 4)"
+    values = [
+        ("29/02/2020", Decimal("1.5"), Decimal("-9")), ("unknown", Decimal("1.55"), Decimal("-9.4")),
+        (None, None, None), ("2020-02-29", Decimal(2), Decimal(10) ** 15),
+    ]  # fmt: skip
+
+    def codes(rows: list[Any], nulls: tuple[str, ...]) -> Any:
+        opened = open_rows(spark.createDataFrame(rows, kinds), schema, null_values=nulls)
+        found = exact_counts(opened, [((name,), None) for name in schema.modelled])
+        opened.close()
+        return found
+
+    for nulls in ((), ("-9.0", "unknown")):
+        alone = [codes([row], nulls) for row in values]
+        together = codes(values, nulls)
+        for at in range(len(schema.modelled)):
+            assert np.array_equal(together[at], sum(one[at] for one in alone))
+        plain = {name: [row[at] for row in values] for at, name in enumerate(schema.modelled)}
+        local = exact_counts(open_rows(plain, schema, null_values=nulls), [((n,), None) for n in schema.modelled])
+        assert all(np.array_equal(one, other) for one, other in zip(together, local, strict=True))
+
+
+def test_names_of_folders_are_text(spark: Any, tmp_path: Path) -> None:
+    """One more folder does not change what the names of the others mean."""
+    import pyarrow.parquet as pq
+
+    schema = Schema({"age": Integer(0, 9), "month": Category(("01", "02"))})
+    for month in ("01", "02", "unknown"):
+        (tmp_path / f"month={month}").mkdir()
+        pq.write_table(pa.table({"age": [3]}), tmp_path / f"month={month}" / "a.parquet")
+    assert counts(open_rows(str(tmp_path), schema, spark="local[2]"), [(("month",), None)]) == [[1, 1, 1]]
+    (tmp_path / "month=unknown" / "a.parquet").unlink()
+    (tmp_path / "month=unknown").rmdir()
+    assert counts(open_rows(str(tmp_path), schema, spark="local[2]"), [(("month",), None)]) == [[1, 1, 0]]

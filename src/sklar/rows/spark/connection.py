@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from sklar.errors import MissingExtraError, SourceError
 from sklar.rows.spark.faults import on_cluster
 
 OLDEST = (3, 5)
+GUESS_SETTING = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def require_pyspark() -> Any:
@@ -56,11 +58,21 @@ def require_version(session: Any) -> None:
 def read_store(session: Any, path: str) -> Any:
     """Parquet or CSV in a store that only Spark knows how to reach, as a data frame; every cell of a CSV is text."""
     if not path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".tsv")):
-        return on_cluster(lambda: session.read.parquet(path))
+        return on_cluster(lambda: _with_text_folders(session, lambda: session.read.parquet(path)))
     mark = "\t" if path.lower().endswith(".tsv") else ","
     settings = {"header": True, "sep": mark, "multiLine": True, "escape": '"', "mode": "FAILFAST"}
     settings["enforceSchema"] = False  # else files with other orders of columns would be read by position
     return on_cluster(lambda: session.read.options(**settings).csv(path))
+
+
+def _with_text_folders(session: Any, read: Callable[[], Any]) -> Any:
+    """Values in the names of folders (month=01) as text: else Spark would guess one type from all of them."""
+    before = session.conf.get(GUESS_SETTING)
+    session.conf.set(GUESS_SETTING, "false")
+    try:
+        return read()
+    finally:
+        session.conf.set(GUESS_SETTING, before)
 
 
 def _settings(master: str) -> dict[str, str]:
