@@ -63,7 +63,7 @@ def test_no_delta_and_budgets_in_rho_are_left_to_others():
 def test_the_noise_of_parts_costs_just_those_parts(unit):
     whole = allowance()
     tables = counted(whole.part(0.25).noise(unit, tables=7), tables=7, unit=unit)
-    assert shift_cost([tables]) == pytest.approx(0.25 * whole.amount, rel=1e-12)
+    assert shift_cost([tables]) == pytest.approx(0.25 * whole.spendable.amount, rel=1e-12)
     noise = whole.part(0.5).sum_noise(l1=9.0, l2=3.0)
     for fineness in (64.0, 1e6):
         total = SumEvent(label="s", noise=noise, l1=9.0, l2=3.0, resolution=noise.scale / fineness, unit=unit)

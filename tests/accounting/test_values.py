@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.amounts import ROUNDING, exceeds, overspends
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
 from sklar.accounting.noise import Noise
@@ -81,11 +83,11 @@ def test_noise_kinds_are_two() -> None:
 def test_the_noise_an_allowance_buys_costs_the_allowance(unit: Unit, tables: int) -> None:
     rho = Allowance(measure="rho", amount=0.3)
     event = CountEvent(label="pairs", noise=rho.noise(unit, tables), tables=tables, unit=unit)
-    assert event.rho == pytest.approx(0.3, rel=1e-12)
+    assert event.rho == pytest.approx(rho.spendable.amount, rel=1e-12)
     assert event.epsilon == math.inf
     pure = Allowance(measure="epsilon", amount=0.3)
     event = CountEvent(label="pairs", noise=pure.noise(unit, tables), tables=tables, unit=unit)
-    assert event.epsilon == pytest.approx(0.3, rel=1e-12)
+    assert event.epsilon == pytest.approx(pure.spendable.amount, rel=1e-12)
     assert 0 < event.rho <= 0.3**2 / 2
 
 
@@ -191,3 +193,18 @@ def test_budgets_of_numpy_and_whole_numbers_are_plain_floats() -> None:
 def test_events_need_a_label(label: Any) -> None:
     with pytest.raises(BudgetError, match="label"):
         CountEvent(label=label, noise=Noise(kind="laplace", scale=1), tables=1, unit=UNITS[0])
+
+
+def test_losses_stay_within_a_cap_in_real_numbers() -> None:
+    """Ten fits of a tenth each, every one cut into parts at will: in exact fractions all of it is less than 1."""
+    fit = Allowance(measure="epsilon", amount=0.1)
+    unit = Unit(neighbours="add-remove")
+    for parts in (1, 3, 7, 1000):
+        share = fit.part(1 / parts)
+        event = CountEvent(label="t", noise=share.noise(unit), tables=1, unit=unit)
+        assert not overspends(sum([event.epsilon] * parts), fit.amount)
+        assert 10 * parts / Fraction(event.noise.scale) < 1
+    assert not exceeds(sum([0.1] * 10) * (1 + 1e-12), 1.0)
+    assert exceeds(1 + 1e-9, 1.0) and overspends(0.1, 0.1)
+    # What may be reserved over a cap is less than what every fit must leave.
+    assert (1 + Fraction(ROUNDING) / 10) * (1 - Fraction(ROUNDING) / 5) < 1

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sklar.accounting.amounts import checked_count, checked_delta, checked_positive
+from sklar.accounting.amounts import ROUNDING, checked_count, checked_delta, checked_positive
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -45,6 +45,11 @@ class Allowance:
         if self.dither and (self.measure == "epsilon" or self.delta or not 0 < self.dither < COARSE):
             raise BudgetError("only an allowance for Gaussian noise alone, without discoveries, has a dither.")
 
+    @property
+    def spendable(self) -> Allowance:
+        """What noise is made for: all but the room for rounding (see `amounts.ROUNDING`)."""
+        return self.part(1 - ROUNDING / 2)
+
     def part(self, fraction: float) -> Allowance:
         """This fraction, in (0, 1], of the allowance."""
         share = checked_positive(fraction, "a fraction of an allowance")
@@ -57,21 +62,22 @@ class Allowance:
 
         rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2. epsilon: scale = l1 / (epsilon / tables).
         """
-        share = self.amount / checked_count(tables, "the number of tables")
+        share = self.spendable.amount / checked_count(tables, "the number of tables")
         noise = _calibrated(self.measure, share, unit.l1, unit.l2)
         return replace(noise, scale=math.hypot(noise.scale, self.dither)) if self.dither else noise
 
     def sum_noise(self, *, l1: float, l2: float) -> Noise:
         """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance."""
         moved = checked_positive(l1, "an L1 bound"), checked_positive(l2, "an L2 bound")
-        noise = _calibrated(self.measure, self.amount, *moved)
+        noise = _calibrated(self.measure, self.spendable.amount, *moved)
         return replace(noise, scale=noise.scale / math.sqrt(1 - (self.dither / COARSE) ** 2)) if self.dither else noise
 
     def choice_epsilon(self) -> float:
         """Epsilon of one exponential mechanism that spends this allowance: sqrt(8 rho), or epsilon itself."""
         if self.dither:
             raise BudgetError("this allowance is for Gaussian noise alone; a choice is none of it.")
-        return math.sqrt(8 * self.amount) if self.measure == "rho" else self.amount
+        amount = self.spendable.amount
+        return math.sqrt(8 * amount) if self.measure == "rho" else amount
 
 
 def _calibrated(measure: Measure, amount: float, l1: float, l2: float) -> Noise:

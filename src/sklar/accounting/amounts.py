@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,7 +18,15 @@ SMALLEST_RHO = 1e-14
 LARGEST_RHO = 1e6
 """Same limit as for epsilon."""
 ROUNDING = 1e-9
-"""Relative excess that a sum of shares may show through floating-point rounding and that is not spending."""
+"""Room for rounding, as a share of an amount; noise may differ from a plan by this much (see `exact`).
+
+Amounts are floats, so sums of them, and the amount that a noise scale costs, are off by some 2^-53 for every term: far
+below 10^-12 for thousands of terms. That no total is above what is promised, in real numbers, follows from three rules.
+Noise is made for 1 - ROUNDING / 2 of the amount it may cost (`Allowance.spendable`). A charge is refused if the
+sum comes above 1 - ROUNDING / 4 of it (`overspends`), so what a fit loses is below 1 - ROUNDING / 5 of its reservation.
+Reservations together may come up to 1 + ROUNDING / 10 of a cap (`exceeds`; ten tenths make one, though not in floats),
+and (1 - ROUNDING / 5) (1 + ROUNDING / 10) < 1. What was lost and is measured again is added with 1 + ROUNDING.
+"""
 
 
 def checked_number(value: Any, name: str) -> float:
@@ -65,9 +74,19 @@ def checked_count(value: Any, name: str) -> int:
     return int(value)
 
 
-def exceeds(spent: float, allowed: float) -> bool:
-    """Whether `spent` is more than `allowed`, beyond what rounding explains."""
-    return not spent <= allowed * (1 + ROUNDING)
+def exceeds(reserved: float, allowed: float) -> bool:
+    """Whether what is set aside is more than `allowed`, beyond what rounding explains."""
+    return not reserved <= allowed * (1 + ROUNDING / 10)
+
+
+def overspends(spent: float, reserved: float) -> bool:
+    """Whether what is spent may be more than was reserved, or so near that the rules above would not hold."""
+    return not spent <= reserved * (1 - ROUNDING / 4)
+
+
+def summed(amounts: Iterable[float]) -> float:
+    """An upper bound on a sum of amounts that are each off by a few units in the last place."""
+    return math.fsum(amounts) * (1 + 1e-14)
 
 
 def _as_float(value: Real) -> float:

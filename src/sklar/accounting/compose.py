@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sklar.accounting.adaptive import shift_cost, why_not_gaussian
-from sklar.accounting.amounts import checked_delta
+from sklar.accounting.amounts import checked_delta, summed
 from sklar.accounting.events import Event
 from sklar.accounting.exact import SMALLEST_DELTA, Pair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.zcdp import rho_to_epsilon
@@ -50,9 +50,8 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
         planned: Whether all parameters were set in advance.
     """
     events, delta = tuple(events), checked_delta(delta)
-    rho = math.fsum(event.rho for event in events)
-    found = math.fsum(event.delta for event in events)
-    bounds = [Total(epsilon=math.fsum(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
+    rho, found = (summed(getattr(event, measure) for event in events) for measure in ("rho", "delta"))
+    bounds = [Total(epsilon=summed(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
     if delta > found:
         bounds.append(Total(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
         if planned and why_not_exact(events, delta) is None:

@@ -19,15 +19,16 @@ c' >= floor > c, and B those with both at least floor.
    threshold) of the noisy counts of B, which move by at most (l1, l2). Their Renyi divergences of order a are at most
    a rho, and with Laplace noise the divergence of order infinity is at most epsilon, in both directions.
 
-This is delta-approximate zCDP (Bun, Steinke 2016, Definition 8.1). For Laplace noise and any set S of outputs
+This is delta-approximate zCDP as Bun, Steinke (2016) define it. For Laplace noise and any set S of outputs
 
     P(M(D) in S) <= (1 - delta) P(M(D) in S | E) + delta <= (1 - delta) e^epsilon P(M(D') in S | E') + delta,
 
 which is at most e^epsilon P(M(D') in S) + delta since P(E') >= 1 - delta. QED.
 
 The floor lets rare labels be forgotten while counting, which bounds memory. It adds `floor - 1` to the threshold and is
-about a tenth of it. Approximate zCDP composes by adding rhos and deltas, adaptively, and (delta, rho) gives
-(epsilon(rho, delta'), delta + delta')-DP for every delta' (Bun, Steinke 2016, Lemmas 8.2 and 8.8).
+about a tenth of it. Approximate zCDP composes by adding rhos and deltas, adaptively (Bun, Steinke 2016, section 8), and
+(delta, rho) gives (epsilon(rho, delta'), delta + delta')-DP for every delta': the end of the proof does it again, with
+P(M(D) in S | E) <= e^epsilon P(M(D') in S | E') + delta' in place of the bound for Laplace noise.
 
 Thresholds of this kind: Korolova, Kenthapadi, Mishra, Ntoulas (2009), "Releasing search queries and clicks privately".
 """
@@ -36,7 +37,7 @@ from __future__ import annotations
 
 import math
 
-from sklar.accounting.amounts import checked_delta
+from sklar.accounting.amounts import ROUNDING, checked_delta
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -77,7 +78,7 @@ def discovery_settings(noise: Noise, unit: Unit, delta: float) -> tuple[int, int
             "finding labels that nobody listed needs a delta above 0: however large the threshold, a label of one "
             "person could pass it. List the labels in the schema, or allow a delta."
         )
-    base = unit.rows_per_person + smallest_above(noise, delta / unit.rows_per_person)
+    base = unit.rows_per_person + smallest_above(noise, delta * (1 - ROUNDING / 2) / unit.rows_per_person)
     floor = 1 + int(FLOOR_SHARE * base)
     return base + floor - 1, floor
 

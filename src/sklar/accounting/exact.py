@@ -23,7 +23,7 @@ smaller than told.
 The distribution of the total loss lies on a grid, as an upper bound, which adds at most h^2/4 to the variance of each
 draw's loss, h being the grid's step. We take h so that this adds at most 10^-4 of the variance of the sum, for any
 number of draws; delta then comes out 0.2% too large. How it is computed, and why no rounding error can make it too
-small, is told and proved in `tilted`: its own error bound is part of what it gives, relative errors below 2.5 x 10^-7
+small, is told and proved in `tilted`: its own error bound is part of what it gives, relative errors below 4 x 10^-7
 are covered by `RELATIVE_SLACK`, and what was cut off, with the lemma's own cost, by `SLACK`. For a Gaussian alone the
 formula is raised by its rounding (`gaussian`).
 """

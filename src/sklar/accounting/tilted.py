@@ -31,13 +31,13 @@ likewise below: the window is laid so that each is at most e^-45, and 2 C e^-45 
 
 **Rounding.** u = 2^-53. (a) Masses, tilts, w_j, C and the sums are computed with small *relative* errors; all terms are
 positive. Exponents are at most 10^5 (t is kept below that over the largest loss), and masses are sums of at most 60,000
-terms, so each tilted mass is within 4 x 10^5 u of itself, products of n <= 4,000 of them within 2 x 10^-7. This is part
-of `RELATIVE_SLACK` in `exact`. (b) A transform of length N is off by at most F = 64 u log2(N) of the norm |.| of its
-result, |x|^2 = sum x_j^2; for the algorithm of Cooley and Tukey with roots of unity to the last bit Higham (2002,
-Theorem 24.2) proves 7 u log2(N). We take the ninefold since the library's passes of radix 4 and 8 order the same
-operations differently. A transformed tilted law f is at most 1 in absolute value; products of complex numbers are off
-by sqrt(5) u of themselves. Hence the product of n laws is off by at most 1.1 n (F + 3 u) sqrt(N) in norm, and after the
-inverse transform, which divides norms by sqrt(N),
+terms, so each tilted mass is within 5 x 10^5 u of itself, products of n <= 4,000 of them within 2.3 x 10^-7, C within
+10^-7. This is part of `RELATIVE_SLACK` in `exact`. (b) A transform of length N is off by at most F = 64 u log2(N) of
+the norm |.| of its result, |x|^2 = sum x_j^2; for the algorithm of Cooley and Tukey with roots of unity to the last bit
+Higham (2002, chapter 24) proves 7 u log2(N). We take the ninefold since the library's passes of radix 4 and 8 order
+the same operations differently. A transformed tilted law f is at most 1 in absolute value; products of complex numbers
+are off by sqrt(5) u of themselves. Hence the product of n laws is off by at most 1.1 n (F + 3 u) sqrt(N) in norm, and
+after the inverse transform, which divides norms by sqrt(N),
 
     |Q' - Q| <= 1.1 (n + 1) (F + 3 u) =: E,    hence (Cauchy, Schwarz)    delta <= C (sum Q'_j w_j + |w| E + 2 e^-45).
 
@@ -121,14 +121,15 @@ def tail_bound(draws: Sequence[tuple[Noise, int]], shift: float, step: float, ep
     error = 1.1 * (sum(part.times for part in parts) + 1) * (TRANSFORM * math.log2(len(masses)) + 3 * UNIT)
     found = float(weights @ masses) + float(np.linalg.norm(weights)) * error + 2 * math.exp(-LEFT_OUT)
     log_mass = math.fsum(part.cumulants(tilt)[0] for part in parts)
-    return min(1.0, math.exp(min(log_mass + normal - tilt * epsilon, 0.0)) * found)
+    return min(1.0, math.exp(min(log_mass + normal - tilt * epsilon, 700.0)) * found)
 
 
 def _log_weights(losses: Floats, shift: float, epsilon: float, tilt: float) -> Floats:
     """log (e^(t g) D(g)) for all losses of a window."""
     gaps = epsilon - losses
     # Lower by more than the rounding errors of g: D falls.
-    return log_gaussian_deltas(shift, gaps - RAISED * (epsilon + np.abs(losses))) + tilt * gaps
+    inner: Floats = log_gaussian_deltas(shift, gaps - RAISED * (epsilon + np.abs(losses)))
+    return inner + tilt * gaps
 
 
 def _tilted_sum(parts: Sequence[GridLoss], tilt: float) -> tuple[Floats, Floats]:
@@ -138,8 +139,8 @@ def _tilted_sum(parts: Sequence[GridLoss], tilt: float) -> tuple[Floats, Floats]
     for part in parts:
         places = np.arange(part.first, part.last + 1) % size
         product *= _power(np.fft.rfft(np.bincount(places, part.tilted(tilt)[1], size)), part.times)
-    window = np.arange(start, start + size)
-    return window * parts[0].step, np.fft.irfft(product, size)[window % size]
+    window = np.arange(start, start + size, dtype=np.int64)
+    return window.astype(np.float64) * parts[0].step, np.fft.irfft(product, size)[window % size]
 
 
 def _window(parts: Sequence[GridLoss], tilt: float) -> tuple[int, int]:
@@ -162,7 +163,7 @@ def _tilt(parts: Sequence[GridLoss], shift: float, epsilon: float) -> float:
         _, mean, variance = _cumulants(parts, tilt)
         gap = epsilon - mean - (tilt + 0.5) * shift**2
         variance += shift**2
-        if abs(gap) <= CLOSE * math.sqrt(variance):
+        if abs(gap) <= CLOSE * math.sqrt(variance) or (gap < 0 and not tilt):
             break
         tilt = min(max(tilt + gap / max(variance, 1e-300), 0.0), steepest)
     return tilt
@@ -194,7 +195,9 @@ def grid_loss(noise: Noise, times: int, step: float) -> GridLoss:
     first = int(low[0])
     at = low.astype(np.int64) - first
     size = int(at[-1]) + 2
-    split = np.bincount(at, masses * (1 - share), size) + np.bincount(at + 1, masses * share, size)
+    split = np.zeros(size)
+    split += np.bincount(at, masses * (1 - share), size)
+    split += np.bincount(at + 1, masses * share, size)
     return GridLoss(first=first, masses=split, times=times, step=step)
 
 

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from sklar.accounting.amounts import checked_delta, checked_number
 from sklar.errors import BudgetError
 
+ROOM = 1e-14
+"""Room for rounding, as a share of each term of a conversion: above the few 2^-53 that a term is off by."""
+
 
 def rho_to_epsilon(rho: float, delta: float) -> float:
     """Epsilon of rho-zCDP at `delta`, by the Renyi order that serves best.
@@ -24,7 +27,7 @@ def rho_to_epsilon(rho: float, delta: float) -> float:
     if rho == 0:
         return 0.0
     guess = math.sqrt(-math.log(delta) / rho)
-    return max(0.0, _least(lambda t: (1 + t) * rho + _order_cost(t, delta), guess))
+    return max(0.0, _least(lambda t: (1 + t) * rho * (1 + ROOM) + _order_cost(t, delta), guess))
 
 
 def rho_to_epsilon_standard(rho: float, delta: float) -> float:
@@ -42,7 +45,7 @@ def epsilon_to_rho(epsilon: float, delta: float) -> float:
     if epsilon == 0:
         return 0.0
     guess = 2 * -math.log(delta) / epsilon
-    return max(0.0, -_least(lambda t: (_order_cost(t, delta) - epsilon) / (1 + t), guess))
+    return max(0.0, -_least(lambda t: (_order_cost(t, delta) - epsilon * (1 - ROOM)) / (1 + t), guess))
 
 
 def pure_to_rho(epsilon: float) -> float:
@@ -67,8 +70,9 @@ def choice_to_rho(epsilon: float) -> float:
 
 
 def _order_cost(t: float, delta: float) -> float:
-    """(log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1) at a = 1 + t, without cancellation."""
-    return (-math.log(delta) - math.log1p(t)) / t - math.log1p(1 / t)
+    """(log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1) at a = 1 + t, raised above its rounding errors."""
+    first, second, third = -math.log(delta) / t, math.log1p(t) / t, math.log1p(1 / t)
+    return first - second - third + ROOM * (first + second + third)
 
 
 def _least(value: Callable[[float], float], guess: float) -> float:

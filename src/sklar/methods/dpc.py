@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.amounts import checked_delta, checked_epsilon
+from sklar.accounting.amounts import ROUNDING, checked_delta, checked_epsilon
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.noise import Noise
@@ -158,12 +158,14 @@ def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: 
         return allowance.noise(unit, tables)
     if options.accounting == "exact":
         # rho of a table: (l1 / b) tanh(m / 2b) <= l1 m / (2 b^2), m the largest move of a cell.
-        return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2 * allowance.amount)))
+        return Noise(
+            kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2 * allowance.spendable.amount))
+        )
     epsilon, delta = _formula_budget(options)
     share = epsilon / tables
     if options.accounting == "advanced":
         share = advanced_composition_share(epsilon, tables, delta)
-    return Noise(kind="laplace", scale=unit.l1 / share)
+    return Noise(kind="laplace", scale=unit.l1 / share * (1 + ROUNDING))
 
 
 def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generator) -> OneHotModel:

@@ -154,4 +154,4 @@ def laplace_within(allowance: Allowance, *, l1: float, l2: float) -> Noise:
     """
     if allowance.measure == "epsilon":
         return allowance.sum_noise(l1=l1, l2=l2)
-    return Noise(kind="laplace", scale=math.sqrt(l1 * min(l1, l2) / (2 * allowance.amount)))
+    return Noise(kind="laplace", scale=math.sqrt(l1 * min(l1, l2) / (2 * allowance.spendable.amount)))

@@ -125,4 +125,4 @@ def margin_noise(schema: Schema, allowance: Allowance, unit: Unit, options: Marg
 
 def _laplace(allowance: Allowance, unit: Unit, tables: int) -> Noise:
     """Discrete Laplace noise within a rho: (l1/b) tanh(m/(2b)) <= l1 m / (2 b^2) = rho / tables, m the largest move."""
-    return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2.0 * allowance.amount)))
+    return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2.0 * allowance.spendable.amount)))

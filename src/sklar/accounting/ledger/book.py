@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.amounts import checked_delta
+from sklar.accounting.amounts import ROUNDING, checked_delta
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
 from sklar.accounting.ledger.entries import budget_from_json, events_from_json
@@ -133,13 +133,13 @@ def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
     """The fit after one more charge: a first try draws on the reservation, a repeat has reserved its own cost."""
     steps = (*fit.steps, step)
     if step.repeats is not None:
-        extra = fit.extra_epsilon + step.epsilon if fit.pure else fit.extra_epsilon
+        extra = fit.extra_epsilon + step.epsilon * (1 + ROUNDING) if fit.pure else fit.extra_epsilon
         return replace(
             fit,
             steps=steps,
-            extra_rho=fit.extra_rho + step.rho,
+            extra_rho=fit.extra_rho + step.rho * (1 + ROUNDING),
             extra_epsilon=extra,
-            extra_delta=fit.extra_delta + step.delta,
+            extra_delta=fit.extra_delta + step.delta * (1 + ROUNDING),
         )
     left = fit.left if fit.plan is None else (taken_from_plan(fit.left, step.events) or ())
     return replace(

@@ -28,13 +28,16 @@ exists, fix it:
 **Discoveries of labels** are approximate zCDP: a rho that holds except with a delta of their own (see `discovery`).
 Both amounts are known before the mechanism runs, so the filter keeps two sums: rhos within A, and deltas within a
 second amount D. Stopping before either is exceeded is a filter for approximate zCDP under full adaptivity (Whitehouse,
-Ramdas, Rogers, Wu 2023, Theorem 1), and D-approximate A-zCDP is (epsilon, delta)-DP for A = rho(epsilon, delta - D)
-(Bun, Steinke 2016, Lemma 8.8). The argument needs A and D to be numbers that no output has a say in. Within a fit they
-are its reservation. For a capped ledger D is the part of the cap's delta that was set aside when the ledger was made,
-or else what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger
-whose first fit found no labels, and which has nothing set aside, admits no discovery later: to take it from the cap's
-delta then would mean to choose the split after having seen outputs. In the `pure` and `full` regimes D is 0. Without a
-cap nothing is promised in advance: reservations, deltas of discoveries included, are added up as they are.
+Ramdas, Rogers, Wu 2023), and D-approximate A-zCDP is (epsilon, delta)-DP for A = rho(epsilon, delta - D), as is shown
+in `discovery`. The argument needs A and D to be numbers that no output has a say in. Within a fit they are its
+reservation. For a capped ledger D is the part of the cap's delta that was set aside when the ledger was made, or else
+what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger whose
+first fit found no labels, and which has nothing set aside, admits no discovery later: to take it from the cap's delta
+then would mean to choose the split after having seen outputs. In the `pure` and `full` regimes D is 0. Without a cap
+nothing is promised in advance: reservations, deltas of discoveries included, are added up as they are.
+
+**Rounding.** Sums of floats are compared with room: `amounts.ROUNDING` says how much, and why no total comes out above
+what is promised.
 
 **Races and crashes.** A reservation is read, checked, written and synced under an exclusive lock on the file, so of two
 processes that want the last epsilon one sees the other's entry. An entry is on disk before the act it allows. If a
@@ -53,7 +56,7 @@ from typing import Literal
 
 from sklar.accounting.adaptive import amount_within, why_not_gaussian
 from sklar.accounting.allowance import Allowance, Measure
-from sklar.accounting.amounts import ROUNDING, exceeds
+from sklar.accounting.amounts import ROUNDING, exceeds, overspends
 from sklar.accounting.budget import Budget
 from sklar.accounting.compose import Accountant
 from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
@@ -155,12 +158,12 @@ def check_charge(fit: FitRecord, step: StepRecord) -> None:
     if why is not None:
         raise OverspendError(f"the step {step.label!r} is not covered by an allowance for Gaussian noise alone: {why}.")
     cost = fit.cost(step)
-    if exceeds(fit.spent + cost, fit.allowance.amount):
+    if overspends(fit.spent + cost, fit.allowance.amount):
         raise OverspendError(
             f"the step {step.label!r} costs {cost:.4g} {fit.allowance.measure}; of the {fit.allowance.amount:.4g} "
             f"reserved for this fit {max(fit.allowance.amount - fit.spent, 0.0):.4g} is left. Nothing was read."
         )
-    if exceeds(fit.spent_delta + step.delta, fit.allowance.delta):
+    if overspends(fit.spent_delta + step.delta, fit.allowance.delta):
         raise OverspendError(
             f"the step {step.label!r} needs a delta of {step.delta:.4g} to find labels; of the "
             f"{fit.allowance.delta:.4g} reserved for that by this fit too little is left. Nothing was read."

@@ -1,0 +1,44 @@
+"""Scores of choices: distances are exact whatever the numbers, so their sensitivity holds to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklar.accounting.unit import Unit
+from sklar.errors import DoorError
+from sklar.private.scores import distance_sensitivity, exact_distances
+from sklar.release.requests import Candidate, TableDistance
+
+
+def distance(table, estimate, bonus=0.0):
+    candidate = Candidate(columns=("a",), lookups=(np.arange(len(table)),), estimate=estimate)
+    score = TableDistance(candidates=(candidate,), bonuses=(bonus,))
+    return exact_distances(score, [np.asarray(table, dtype=np.int64)])[0]
+
+
+@pytest.mark.parametrize("rows", [1_000, 10**9, 2**35 - 200])
+def test_no_row_moves_a_distance_by_more_than_the_sensitivity(rows):
+    rng = np.random.default_rng(rows)
+    allowed = distance_sensitivity(Unit(neighbours="add-remove"))
+    for _ in range(300):
+        table = rng.multinomial(rows, np.full(97, 1 / 97))
+        estimate, bonus = rng.random(97) * rows / 97, rng.random() * 1000
+        other = table + np.eye(1, 97, int(rng.integers(97)), dtype=np.int64)[0]
+        assert abs(distance(table, estimate, bonus) - distance(other, estimate, bonus)) <= allowed
+        assert distance(table, estimate, bonus) == pytest.approx(np.abs(table - estimate).sum() + bonus, abs=1e-3)
+
+
+def test_in_plain_floats_the_last_digits_would_exceed_it():
+    rng = np.random.default_rng(1_000)
+    table, estimate = rng.multinomial(1_000, np.full(97, 1 / 97)), rng.random((300, 97)) * 10
+    other = table + np.eye(1, 97, 5, dtype=np.int64)[0]
+    changes = np.abs(np.abs(table - estimate).sum(axis=1) - np.abs(other - estimate).sum(axis=1))
+    assert changes.max() > 1
+    assert all(abs(distance(table, e) - distance(other, e)) <= 1 for e in estimate)
+
+
+def test_estimates_too_large_to_be_summed_exactly_are_refused():
+    for estimate in (1e300, 2.0**35, np.inf, np.nan):
+        with pytest.raises(DoorError, match="less than"):
+            distance([1, 2], np.array([estimate, 0.0]))
