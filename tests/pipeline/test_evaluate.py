@@ -89,8 +89,8 @@ def test_a_degenerate_table_looks_bad_in_every_relevant_metric() -> None:
 def test_a_holdout_serves_as_test_and_floor() -> None:
     found = sklar.evaluate(people(), people(seed=1), SCHEMA, target="income", holdout=people(seed=2), learners="linear")
     assert found.rows["holdout"] == 300
-    assert found.comparison.transfer.folds == 1
-    assert {r.measure for r in found.comparison.transfer.results} == {"rmse", "r2"}
+    assert found["learning"].behind.folds == 1
+    assert {r.measure for r in found["learning"].behind.results} == {"rmse", "r2"}
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,9 @@ def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
     from sklar.disclosed.attacks.registry import TABLE_ATTACKS
 
     if kind not in TABLE_ATTACKS:
-        raise UsageError(f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}.")
+        raise UsageError(
+            f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}; on a method, see attack_method."
+        )
     refuse_unknown_options(kind, TABLE_ATTACKS[kind], options, ("holdout", "done"))
     return TABLE_ATTACKS[kind]
 

@@ -101,7 +101,9 @@ def attack_method(
     require_seed(seed)
     runs: dict[str, Callable[..., AttackResult]] = {"shadow": shadow_attack, "attribute": attribute_attack}
     if kind not in runs:
-        raise UsageError(f"there is no attack '{kind}' on methods; on methods there are: {', '.join(runs)}.")
+        raise UsageError(
+            f"the attack '{kind}' is on a table, not on a method; on methods there are: {', '.join(runs)}."
+        )
     for option, value in (("levels", levels), ("settings", settings)):
         if value is not None:
             require_option(option, value, on_method=True, kind=kind)

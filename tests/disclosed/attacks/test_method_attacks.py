@@ -50,7 +50,7 @@ class Levels:
 
 
 def shadow(method: Any, **options: Any) -> sklar.Attack:
-    return sklar.attack("shadow", REAL, None, SCHEMA, method=method, **{**FAST, **options})
+    return sklar.attack_method("shadow", method, REAL, SCHEMA, **{**FAST, **options})
 
 
 def test_the_profile_of_the_paper() -> None:
@@ -152,7 +152,7 @@ def linked(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
 def attribute(method: Any, **options: Any) -> sklar.Attack:
     changes = {"iterations": 3, "reference": 100, "size": 150, "tables": 5}
     given = {"profile": "quick", "workers": 1, "changes": changes, "sensitive": ["weight", "age"], **options}
-    return sklar.attack("attribute", REAL, None, SCHEMA, method=method, **given)
+    return sklar.attack_method("attribute", method, REAL, SCHEMA, **given)
 
 
 def test_attribute_inference_from_fits() -> None:
@@ -214,7 +214,7 @@ def test_parts_run_in_other_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        ("shadow", {"method": None}, "say which method"),
+        ("shadow", {"method": None}, "a method is a name"),
         ("shadow", {"method": "magic"}, "no method 'magic'"),
         ("shadow", {"targets": [5, 999]}, "999 is not in the table"),
         ("shadow", {"targets": []}, "none was given"),
@@ -241,7 +241,7 @@ def test_parts_run_in_other_processes(tmp_path: Path) -> None:
         ("shadow", {"levels": 3}, "levels must be a list of truncation levels"),
         ("shadow", {"levels": [0]}, "levels must be a list of truncation levels"),
         ("shadow", {"settings": 3}, "settings must be settings of the method"),
-        ("shadow", {"holdout": REAL}, "leave holdout out"),
+        ("shadow", {"holdout": REAL}, "no option 'holdout'"),
         ("shadow", {"seed": "x"}, "seed must be a whole number"),
         ("attribute", {"sensitive": "sex"}, "has no order"),
         ("attribute", {"profile": "paper", "changes": {}, "sensitive": "age"}, "at least 500 real rows"),
@@ -252,7 +252,7 @@ def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> No
     if kind != "shadow" and "changes" not in options:
         given.pop("changes")
     with pytest.raises(UsageError, match=words):
-        sklar.attack(kind, REAL, None, SCHEMA, **given)
+        sklar.attack_method(kind, given.pop("method"), REAL, SCHEMA, **given)
 
 
 def test_a_folder_without_finished_parts_does_not_stand_in_the_way(tmp_path: Path) -> None:
