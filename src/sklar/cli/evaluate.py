@@ -61,9 +61,9 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
 ) -> None:
-    """Compare synthetic tables, whoever made them, with the real one.
+    """Compare synthetic tables with the real one.
 
-    Computed from real rows without noise: the results are for the custodian, and not private.
+    Whoever made them. Computed from real rows without noise: the results are for the custodian, and not private.
 
     \b
     Example:
