@@ -107,6 +107,6 @@ def tell(found: Attack) -> None:
     ]
     if rows:
         show.table(["number", "attack", "control", "baseline", "ideal", "worse"], rows)
-    bound = found.result.details.get("dp_bound")
+    bound = found.details.get("dp_bound")
     if bound is not None:
         show.line(f"By its claim, the privacy gain is at least 2 - exp(epsilon) = {bound:.3f}.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
-from sklar.pipeline.attack import Attack
+from sklar.pipeline.attack import Attack, found_by
 from sklar.pipeline.attack_options import refuse_unknown_options, require_option, require_seed
 from sklar.sample.rng import substream
 from sklar.schema.table import Schema
@@ -115,7 +115,7 @@ def attack_method(
     result = runs[kind](exact, raw, generator, seed=seed, done=tell, **_with_epsilon(kind, options, settings or {}))
     tell("done", 1.0)
     told = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))
-    return Attack(result=result, rows={"real": exact.total}, schema=facts, name=told)
+    return found_by(result, rows={"real": exact.total}, schema=facts, name=told)
 
 
 def make_generator(

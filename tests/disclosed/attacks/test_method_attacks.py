@@ -68,7 +68,7 @@ def test_a_copier_is_caught_and_a_deaf_generator_is_not() -> None:
         assert caught.attack.value < 0.1 and caught.alarming
         assert honest.attack.contains(1.0) and not honest.alarming
         assert caught.control is not None and abs(caught.control.value - 1.0) < 0.3
-    details = found.result.details
+    details = found.details
     assert details["dp_bound"] == pytest.approx(2 - np.e)
     targets = details["levels"]["2"]["best"]
     assert [t["group"] for t in targets] == ["outlying"] * 4 + ["random"] * 3
@@ -113,7 +113,7 @@ def test_a_feature_that_does_not_vary_is_left_out() -> None:
 
 def test_outlying_targets_are_at_the_quantiles() -> None:
     found = shadow(deaf, sensitive="weight", features=["naive"], classifier="logistic")
-    rows = [t["target"] for t in found.result.details["levels"]["only"]["naive"] if t["group"] == "outlying"]
+    rows = [t["target"] for t in found.details["levels"]["only"]["naive"] if t["group"] == "outlying"]
     ranks = REAL["weight"].rank().to_numpy()[rows] / len(REAL)
     assert ranks == pytest.approx([0.01, 0.025, 0.975, 0.99], abs=0.01)
 
@@ -122,7 +122,7 @@ def test_a_private_method_by_name() -> None:
     settings = {"epsilon": 1.0, "repair": "clip"}
     small = {**TINY, "iterations": 2, "shadows": 2, "tables": 2, "synthetic": 60, "test_tables": 4}
     found = shadow("independent", settings=settings, targets=[3], features=["naive"], changes=small)
-    assert found.name == "independent" and found.result.details["dp_bound"] == pytest.approx(2 - np.e)
+    assert found.name == "independent" and found.details["dp_bound"] == pytest.approx(2 - np.e)
     assert found["pg_chosen"].control is None
 
 
@@ -160,10 +160,10 @@ def test_attribute_inference_from_fits() -> None:
     assert found["weight.wcab"].attack.value == pytest.approx(1.0, abs=0.02)
     assert found["weight.mr2"].attack.value > 0.99 > 0.6 > found["weight.mr2"].control.value  # type: ignore[union-attr]
     mab = found["weight.mab"]
-    details = found.result.details["weight"]["levels"]["only"]
+    details = found.details["weight"]["levels"]["only"]
     assert mab.attack.value == pytest.approx(np.mean(details["mab_by_game"]))
     # One coefficient of 1, the others 0: MAB is one over their number.
-    assert mab.attack.value == pytest.approx(1 / len(found.result.details["features"]["weight"]), rel=0.02)
+    assert mab.attack.value == pytest.approx(1 / len(found.details["features"]["weight"]), rel=0.02)
     assert found["weight.mr2"].alarming and not found["age.mr2"].alarming
     assert len(details["mse_by_target"]) >= 8
     assert found["weight.mse"].baseline.value == 1.0  # type: ignore[union-attr]
