@@ -117,9 +117,7 @@ def overfitted() -> None:
     ]
     for name, method, options in runs:
         with Clock() as clock:
-            found = sklar.attack(
-                "shadow", some, None, schema, method=method, profile="quick", sensitive="age", **options
-            )
+            found = sklar.attack_method("shadow", method, some, schema, profile="quick", sensitive="age", **options)
         print(f"shadow models, quick profile, {name}: {clock.wall:.0f} s")
         tell(found)
 
@@ -135,7 +133,7 @@ def strangers() -> None:
         synthetic = method(real, 8_000, 3)
         tell(sklar.attack("membership", real, synthetic, schema, held, iterations=10))
         tell(sklar.attack("copies", real, synthetic, schema, held))
-        tell(sklar.attack("shadow", some, None, schema, method=method, profile="quick", sensitive="age", workers=1))
+        tell(sklar.attack_method("shadow", method, some, schema, profile="quick", sensitive="age", workers=1))
 
 
 def confirmed(schema: sklar.Schema) -> sklar.Schema:
@@ -154,8 +152,8 @@ def simulated() -> None:
     real = frame("real_data_I_d20.csv")
     levels = [int(x) for x in option("--levels", "1,2,5,10,11,12,13,15,16,17,18,19,20").split(",")]
     with Clock() as clock:
-        found = sklar.attack(
-            "attribute", real, None, sklar.draft_schema(real), method="tvine", profile=option("--profile", "paper"),
+        found = sklar.attack_method(
+            "attribute", "tvine", real, sklar.draft_schema(real), profile=option("--profile", "paper"),
             sensitive=["X1", "X6", "X11"], levels=levels, workers=int(option("--workers", "2")),
             settings={**tvine(["X1"]), "selection": option("--selection", "aic")},
         )  # fmt: skip
@@ -171,8 +169,8 @@ def simulated_gain() -> None:
     real = frame("real_data_I_d20.csv")
     levels = [int(x) for x in option("--levels", "1,10,16,18,20").split(",")]
     with Clock() as clock:
-        found = sklar.attack(
-            "shadow", real, None, sklar.draft_schema(real), method="tvine", profile=option("--profile", "quick"),
+        found = sklar.attack_method(
+            "shadow", "tvine", real, sklar.draft_schema(real), profile=option("--profile", "quick"),
             targets=[202, 843, 123], levels=levels, settings=tvine(["X1"]), workers=int(option("--workers", "2")),
             progress=progress,
         )  # fmt: skip
@@ -196,8 +194,8 @@ def _support2(kind: str) -> None:
     real, level, profile = frame("real_support2_small.csv"), int(option("--level", "1")), option("--profile", "paper")
     extra = {"state": option("--state", "")} if "--state" in sys.argv else {}
     with Clock() as clock:
-        found = sklar.attack(
-            kind, real, None, sklar.draft_schema(real), method="tvine", profile=profile, sensitive=["totcst", "crea"],
+        found = sklar.attack_method(
+            kind, "tvine", real, sklar.draft_schema(real), profile=profile, sensitive=["totcst", "crea"],
             random_targets=4, settings={**tvine(["totcst", "crea"]), "level": level}, progress=progress, **extra,
         )  # fmt: skip
     print(

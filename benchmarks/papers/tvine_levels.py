@@ -108,8 +108,8 @@ def attributes(
 ) -> Mapping[str, list[float]]:
     """MAB and WCAB of every sensitive column over the levels, as {"X1.mab": [...]}."""
     settings = tables.settings(method, **more)
-    found = sklar.attack(
-        "attribute", tables.train, None, tables.schema, method=method, profile=asked.profile, levels=list(levels),
+    found = sklar.attack_method(
+        "attribute", method, tables.train, tables.schema, profile=asked.profile, levels=list(levels),
         sensitive=list(tables.sensitive), settings=settings, workers=asked.workers,
     )  # fmt: skip
     keys = [f"{name}.{measure}" for measure in ("mab", "wcab") for name in tables.sensitive]

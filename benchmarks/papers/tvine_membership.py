@@ -13,8 +13,8 @@ def main() -> None:
     """Print the privacy gain of every target, by level."""
     tables = simulated()
     asked = arguments(__doc__, (1, 10, 20))
-    found = sklar.attack(
-        "shadow", tables.train, None, tables.schema, method="tvine", profile=asked.profile, levels=asked.levels,
+    found = sklar.attack_method(
+        "shadow", "tvine", tables.train, tables.schema, profile=asked.profile, levels=asked.levels,
         sensitive=["X1"], settings=tables.settings(), workers=asked.workers,
     )  # fmt: skip
     for number in found.numbers:

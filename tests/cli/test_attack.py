@@ -40,75 +40,82 @@ def test_membership(folder: Path) -> None:
 
 
 def test_all_in_one_report(folder: Path) -> None:
-    report, plain = str(folder / "a.custodian.html"), str(folder / "a.json")
+    report = str(folder / "a.custodian.html")
     found = run(folder, "attack", "all", "real.csv", "synthetic.csv", "-s", "s.toml", "--holdout", "held.csv",
-                "--sensitive", "weight", "--report", report, "--json", plain)  # fmt: skip
+                "--sensitive", "weight", "--report", report, "--json")  # fmt: skip
     assert found.exit_code == 0, found.output
-    page, results = Path(report).read_text(), json.loads(Path(plain).read_text())
+    page, results = Path(report).read_text(), json.loads(found.stdout)
     assert [r["kind"] for r in results] == ["membership", "copies", "singling-out", "linkability", "attribute"]
     assert all(number["label"] == LABEL for r in results for number in r["numbers"].values())
     assert page.count(LABEL.capitalize()) == sum(len(r["numbers"]) for r in results)
     assert "do not publish" in page and "<script" not in page and "http" not in page.replace("http://www.w3.org", "")
-    for path in (report, plain):
-        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(report).stat().st_mode) == 0o600
 
 
 def test_a_method_is_attacked_by_fitting_it(folder: Path) -> None:
-    found = run(folder, "attack", "attribute", "real.csv", "-s", "s.toml", "--method", "plain-gaussian", "--profile",
-                "quick", "--iterations", "2", "--sensitive", "weight", "--workers", "1", "--json", "-")  # fmt: skip
+    found = run(folder, "attack-method", "attribute", "plain-gaussian", "real.csv", "-s", "s.toml", "--profile",
+                "quick", "--iterations", "2", "--sensitive", "weight", "--workers", "1", "--json")  # fmt: skip
     assert found.exit_code == 0, found.output
-    assert json.loads(found.output)["settings"]["iterations"] == 2
+    assert json.loads(found.stdout)["settings"]["iterations"] == 2
     assert not (folder / "real.csv.attack").exists()
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["membership", "real.csv", "synthetic.csv"], "cannot be measured without a hold-out"),
-        (["membership", "real.csv"], "needs a synthetic table"),
-        (["magic", "real.csv", "synthetic.csv"], "there is no attack 'magic'"),
-        (["attribute", "real.csv", "synthetic.csv"], "say which column is sensitive"),
-        (["attribute", "real.csv", "synthetic.csv", "--sensitive", "person"], "identifier"),
-        (
-            [
-                "attribute",
-                "real.csv",
-                "--method",
-                "rvine-star1",
-                "-O",
-                "target=moon",
-                "--sensitive",
-                "age",
-                "--profile",
-                "quick",
-                "--workers",
-                "1",
-            ],
-            "'moon' is not",
-        ),
-        (["shadow", "real.csv", "--method", "magic"], "there is no method 'magic'"),
-        (["shadow", "real.csv", "--method", "vine", "--targets", "9999"], "9999 is not in the table"),
-        (["shadow", "real.csv", "--method", "vine"], "real rows: samples of 500"),
-        (["copies", "real.csv", "synthetic.csv", "--report", "x.html"], ".custodian.html"),
-        (
-            ["copies", "real.csv", "synthetic.csv", "--levels", "1,2"],
-            "takes no --levels: it is for attacks on a method",
-        ),
-        (["copies", "real.csv", "synthetic.csv", "-e", "1"], "takes no -e"),
-        (["all", "real.csv", "synthetic.csv", "--profile", "quick"], "takes no --profile"),
-        (["copies", "real.csv", "synthetic.csv", "--distance", "hamming"], "takes no --distance: it is for other"),
-        (["linkability", "real.csv", "synthetic.csv", "--sensitive", "age"], "takes no --sensitive"),
-        (["copies", "real.csv", "synthetic.csv", "--targets", "3,17"], "--targets is one number"),
-        (["copies", "real.csv", "synthetic.csv", "--targets", "0"], "targets must be a whole number of at least 1"),
-        (["shadow", "real.csv", "synthetic.csv", "--method", "vine"], "SYNTHETIC says nothing"),
-        (["shadow", "real.csv", "--method", "vine", "--holdout", "held.csv"], "--holdout says nothing"),
-        (["shadow", "real.csv", "--method", "vine", "--distance", "both"], "--distance says nothing"),
-        (["shadow", "real.csv", "--method", "vine", "--workers", "0"], "workers must be a whole number of at least 1"),
+        (["membership"], "cannot be measured without a hold-out"),
+        (["magic"], "there is no attack 'magic'"),
+        (["shadow"], "on a method, see attack_method"),
+        (["attribute"], "say which column is sensitive"),
+        (["attribute", "--sensitive", "person"], "identifier"),
+        (["copies", "--report", "x.html"], ".custodian.html"),
+        (["copies", "--distance", "hamming"], "takes no --distance: it is for other"),
+        (["linkability", "--sensitive", "age"], "takes no --sensitive"),
+        (["copies", "--targets", "0"], "targets must be a whole number of at least 1"),
     ],
 )
 def test_bad_input_is_told(folder: Path, words: list[str], message: str) -> None:
-    found = run(folder, "attack", *words, "-s", "s.toml")
+    found = run(folder, "attack", words[0], "real.csv", "synthetic.csv", *words[1:], "-s", "s.toml")
     assert found.exit_code == 1 and message in found.output and "Traceback" not in found.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["attribute", "rvine-star1", "-O", "target=moon", "--sensitive", "age", "--profile", "quick"],
+            "'moon' is not",
+        ),
+        (["shadow", "magic"], "there is no method 'magic'"),
+        (["copies", "vine"], "is on a table, not on a method"),
+        (["shadow", "vine", "--targets", "9999"], "9999 is not in the table"),
+        (["shadow", "vine"], "real rows: samples of 500"),
+        (["shadow", "vine", "--workers", "0"], "workers must be a whole number of at least 1"),
+        (["shadow", "vine", "--report", "x.html"], ".custodian.html"),
+    ],
+)
+def test_bad_attacks_on_methods_are_told(folder: Path, words: list[str], message: str) -> None:
+    workers = [] if "--workers" in words else ["--workers", "1"]
+    found = run(folder, "attack-method", *words[:2], "real.csv", *words[2:], *workers, "-s", "s.toml")
+    assert found.exit_code == 1 and message in found.output and "Traceback" not in found.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["attack", "membership", "real.csv"],
+        ["attack", "copies", "real.csv", "synthetic.csv", "--levels", "1,2"],
+        ["attack", "copies", "real.csv", "synthetic.csv", "-e", "1"],
+        ["attack", "copies", "real.csv", "synthetic.csv", "--targets", "3,17"],
+        ["attack", "all", "real.csv", "synthetic.csv", "--profile", "quick"],
+        ["attack-method", "shadow", "vine"],
+        ["attack-method", "shadow", "vine", "real.csv", "synthetic.csv"],
+        ["attack-method", "shadow", "vine", "real.csv", "--holdout", "held.csv"],
+        ["attack-method", "shadow", "vine", "real.csv", "--distance", "both"],
+    ],
+)
+def test_each_command_has_its_own_options(folder: Path, words: list[str]) -> None:
+    assert run(folder, *words, "-s", "s.toml").exit_code == 2
 
 
 def test_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

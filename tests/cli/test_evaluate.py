@@ -34,17 +34,22 @@ def run(*words: str) -> tuple[int, str, str]:
 
 
 def test_a_table_for_people_and_files_for_the_owner(work: Path) -> None:
-    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html", "--json", "e.json")
+    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html")
     assert code == 0, err
     assert "not private" in out
     assert "tvd2" in out
-    for name in ("r.custodian.html", "e.json"):
-        assert stat.S_IMODE((work / name).stat().st_mode) == 0o600
-    assert json.loads((work / "e.json").read_text())["metrics"]["tvd1"]["value"] >= 0
+    assert stat.S_IMODE((work / "r.custodian.html").stat().st_mode) == 0o600
+
+
+def test_json_stands_alone_on_standard_output(work: Path) -> None:
+    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html", "--json")
+    assert code == 0, err
+    assert json.loads(out)["metrics"]["tvd1"]["value"] >= 0
+    assert (work / "r.custodian.html").exists()
 
 
 def test_json_of_several_tables_on_standard_output(work: Path) -> None:
-    code, out, err = run("real.csv", "one.csv", "two.csv", "-s", "s.toml", "--json", "-")
+    code, out, err = run("real.csv", "one.csv", "two.csv", "-s", "s.toml", "--json")
     assert code == 0, err
     assert [found["name"] for found in json.loads(out)] == ["one", "two"]
 
@@ -63,6 +68,10 @@ def test_a_copy_is_told_on_standard_error(work: Path) -> None:
         (["real.csv", "one.csv", "-s", "s.toml", "--target", "x"], "'x'", 1),
         (["real.csv", "one.csv", "-s", "s.toml", "--weights", "a"], "1,1,1", 2),
         (["real.csv", "-s", "s.toml"], "SYNTHETIC", 2),
+        (["real.csv", "one.csv", "-s", "s.toml", "--scatter", "s.svg"], "custodian", 1),
+        (["real.csv", "one.csv", "two.csv", "-s", "s.toml", "--scatter", "s.custodian.svg"], "one synthetic table", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--scatter", "s.custodian.svg"], "2 to 8 columns", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--columns", "age"], "--scatter", 1),
     ],
 )
 def test_refusals(work: Path, words: list[str], found: str, code: int) -> None:

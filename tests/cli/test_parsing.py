@@ -12,7 +12,8 @@ from sklar.cli.options import read_options, reader_options
 
 COMMANDS = [
     ["demo"], ["schema", "check"], ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
-    ["ledger", "create"], ["ledger", "show"], ["ledger", "verify"],
+    ["ledger", "create"], ["ledger", "show"], ["ledger", "verify"], ["evaluate"], ["attack"], ["attack-method"],
+    ["compare"], ["audit"],
 ]  # fmt: skip
 
 

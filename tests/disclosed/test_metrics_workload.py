@@ -6,7 +6,7 @@ import numpy as np
 
 import sklar
 from sklar.disclosed.metrics.grid import coarse_grid
-from sklar.disclosed.metrics.workload import range_score, workload
+from sklar.disclosed.metrics.workload import error_curves, range_score
 from tests.disclosed.pairs import MIXED, mixed, read
 
 GRID = coarse_grid(MIXED)
@@ -18,15 +18,16 @@ def rng() -> np.random.Generator:
 
 def test_a_copy_answers_every_query_exactly() -> None:
     table = mixed(300, 1)
-    found = workload(table, table, GRID, rng())
-    assert found.score.value == 0.0
-    assert all(max(line) == 0.0 for _, line in found.curves)
+    assert range_score(table, table, GRID, rng()).value == 0.0
+    assert all(max(line) == 0.0 for _, line in error_curves(table, table, GRID, rng()).curves)
 
 
 def test_fresh_rows_answer_better_than_unrelated_ones_and_curves_rise() -> None:
     real = mixed(800, 1)
-    fresh, unrelated = (workload(real, table, GRID, rng()) for table in (mixed(800, 2), mixed(800, 3, strength=0.0)))
-    assert fresh.score.value < 0.6 * unrelated.score.value
+    tables = mixed(800, 2), mixed(800, 3, strength=0.0)
+    scores = [range_score(real, table, GRID, rng()).value for table in tables]
+    assert scores[0] < 0.6 * scores[1]
+    fresh, unrelated = (error_curves(real, table, GRID, rng()) for table in tables)
     for name, line in fresh.curves:
         assert (np.diff(line) >= 0).all(), name
     assert fresh.curves[1][1][-1] < unrelated.curves[1][1][-1]
@@ -36,4 +37,4 @@ def test_without_ordered_columns_it_says_why() -> None:
     schema = sklar.Schema({"city": sklar.Category(["a", "b"])})
     table = read({"city": ["a", "b"] * 20}, schema)
     assert "ordered" in range_score(table, table, coarse_grid(schema), rng()).reason
-    assert [name for name, _ in workload(table, table, coarse_grid(schema), rng()).curves] == ["one value"]
+    assert [name for name, _ in error_curves(table, table, coarse_grid(schema), rng()).curves] == ["one value"]

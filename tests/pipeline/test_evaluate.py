@@ -13,7 +13,7 @@ import pytest
 
 import sklar
 from sklar.errors import SklarError, SourceError, UsageError
-from sklar.pipeline.evaluate import evaluate_tables, write_report
+from sklar.pipeline.evaluate import write_report
 
 SCHEMA = sklar.Schema(
     {
@@ -89,8 +89,8 @@ def test_a_degenerate_table_looks_bad_in_every_relevant_metric() -> None:
 def test_a_holdout_serves_as_test_and_floor() -> None:
     found = sklar.evaluate(people(), people(seed=1), SCHEMA, target="income", holdout=people(seed=2), learners="linear")
     assert found.rows["holdout"] == 300
-    assert found.comparison.transfer.folds == 1
-    assert {r.measure for r in found.comparison.transfer.results} == {"rmse", "r2"}
+    assert found["learning"].behind.folds == 1
+    assert {r.measure for r in found["learning"].behind.results} == {"rmse", "r2"}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_the_report_is_the_custodians(tmp_path: Path, fresh: sklar.Evaluation) -
 
 def test_several_tables_share_a_report(tmp_path: Path) -> None:
     tables = {"one": people(80, 1), "two": people(80, 2)}
-    found = evaluate_tables(people(80), tables, SCHEMA)
+    found = [sklar.evaluate(people(80), table, SCHEMA, name=name) for name, table in tables.items()]
     write_report(found, tmp_path / "r.custodian.html")
     text = (tmp_path / "r.custodian.html").read_text()
     assert "Side by side" in text

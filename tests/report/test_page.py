@@ -9,59 +9,67 @@ import struct
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from sklar.disclosed.learning.transfer import Learned, Transfer
+from sklar.disclosed.metrics.correlation import Correlations
+from sklar.disclosed.metrics.g_epsilon import GEpsilon
+from sklar.disclosed.metrics.overview import MarginPicture, Overview, PairPicture
+from sklar.disclosed.metrics.score import About, Part, Score, not_applicable
+from sklar.disclosed.metrics.support import Support
+from sklar.disclosed.metrics.workload import ErrorCurves
+from sklar.report.canvas import image_address
 from sklar.report.colors import diverge, shade
-from sklar.report.facts import (
-    CurveFact,
-    GEpsilonFact,
-    LearnedFact,
-    MarginFact,
-    MatrixFact,
-    PairFact,
-    ReportFacts,
-    ScoreFact,
-    TableFact,
-    WorstFact,
-)
 from sklar.report.page import render
-from sklar.report.pixels import grid_image
 
 EVIL = "<script>alert(1)</script>\"'&"
-SCORE = ScoreFact(
-    name="tvd1", title="Single columns", says="Says.", reference="Ref", value=0.1, floor=0.05, better="lower",
-    grade="fair", rows=100, reason=None,
+ABOUT = About(
+    name="tvd1", title="Single columns", says="Says.", reference="Ref", lower=0.0, upper=1.0, better="lower", good=0.03,
+    fair=0.2,
 )  # fmt: skip
+SCORE = Score(about=ABOUT, value=0.1, floor=0.05, rows=100)
 
 
-def facts(columns: int, name: str = "column") -> ReportFacts:
+def page(columns: int, name: str = "column") -> str:
     names = tuple(f"{name} {i}" for i in range(columns))
-    margin = MarginFact(
+    margin = MarginPicture(
         column=name, kind="real", labels=("",) * 32, real=(1 / 32,) * 32, synthetic=(1 / 32,) * 32, numeric=True,
         low="0", high="1", distance=0.0, floor=None,
     )  # fmt: skip
     label = replace(margin, labels=(EVIL, "b"), real=(0.5, 0.5), synthetic=(0.0, 1.0), numeric=False)
-    row = (*(0.5,) * (columns - 1), math.nan)
-    table = TableFact(
-        name=name, rows=10, verdict=(f"Fine {name}.",), warnings=(name,), claim=name,
-        scores=(SCORE, replace(SCORE, value=None, floor=None, grade="none", reason="because.")),
+    matrix = np.full((columns, columns), 0.5)
+    matrix[:, -1] = math.nan
+    g = GEpsilon(
+        mu=0.1, mu_mean=0.1, delta=0.1, nu=0.1, weights=(1.0, 1.0, 1.0), targets=(name,), learners=("tree",),
+        g_epsilon=0.2, score=SCORE,
+    )  # fmt: skip
+    learned = Transfer(
+        target=name, task="classification", folds=3, score=SCORE,
+        results=(Learned(learner="tree", measure="auc", real=0.8, synthetic=0.7, noise=0.01),),
+    )  # fmt: skip
+    support = Support(
+        precision=SCORE, recall=SCORE, levels=(0.0, 1.0), precision_curve=(0.0, 1.0), recall_curve=(0.0, 1.0)
+    )
+    seen = Overview(
         margins=(label, *(replace(margin, column=n) for n in names[1:])),
-        matrix=MatrixFact(measure="phi_k", columns=names, real=(row,) * columns, synthetic=(row,) * columns),
-        worst_columns=(), worst_pairs=(WorstFact(columns=names[:2], value=0.2, floor=None),),
-        pairs=(PairFact(columns=(name, "b"), real=((0.1, 0.2),), synthetic=((0.0, 0.3),)),),
-        curves=(CurveFact(title=name, x_title="x", y_title="y", x=(0.0, 1.0), lines=((name, (0, 1)),), ideal=True),),
-        learning_title=name, learned=(LearnedFact(learner="tree", measure="auc", real=0.8, synthetic=0.7, noise=0.01),),
-        g_epsilon=GEpsilonFact(
-            mu=0.1, mu_mean=0.1, delta=0.1, nu=0.1, weights=(1.0, 1.0, 1.0), targets=(name,), learners=("tree",),
-            g_epsilon=0.2, g_epsilon_plus=0.3,
-        ),
-        unchecked=(name,),
+        matrix=Correlations(measure="phi_k", columns=names, real=matrix, synthetic=matrix),
+        pairs=(PairPicture(columns=(name, "b"), real=np.array([[0.1, 0.2]]), synthetic=np.array([[0.0, 0.3]])),),
+        errors=ErrorCurves(levels=(0.0, 1.0), curves=((name, (0.0, 1.0)),)),
+    )
+    scores = {
+        "tvd1": SCORE, "tvd2": replace(SCORE, parts=(Part(columns=names[:2], value=0.2),)),
+        "ks": not_applicable(ABOUT, "because."), "alpha_precision": replace(SCORE, behind=support),
+        "learning": replace(SCORE, behind=learned), "g_epsilon_plus": replace(SCORE, behind=g),
+    }  # fmt: skip
+    table = SimpleNamespace(
+        name=name, rows={"real": 12_345, "synthetic": 10}, verdict=(f"Fine {name}.",), warnings=(name,), claim=name,
+        schema=SimpleNamespace(modelled=names), scores=scores, overview=seen, unchecked=(name,), attacks=(),
     )  # fmt: skip
-    return ReportFacts(
-        title=name, notice="For the custodian: computed from real rows, not private.", real_rows=12_345,
-        holdout_rows=None, columns=columns, version="0", tables=(table,),
-    )  # fmt: skip
+    notice = "For the custodian: computed from real rows, not private."
+    return render("report.html", title=name, notice=notice, version="0", tables=[table])
 
 
 class Balanced(HTMLParser):
@@ -85,33 +93,35 @@ class Balanced(HTMLParser):
 
 
 def test_texts_are_escaped_everywhere() -> None:
-    page = render(facts(4, EVIL))
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
+    found = page(4, EVIL)
+    assert "<script" not in found
+    assert "&lt;script&gt;" in found
 
 
 def test_the_page_is_well_formed_and_asks_for_nothing() -> None:
     reader = Balanced()
-    page = render(facts(20))
-    reader.feed(page)
+    found = page(20)
+    reader.feed(found)
     assert reader.open == []
     assert all(address.startswith(("data:image/png", "#")) for address in reader.addresses)
-    assert not re.search(r"@import|url\(|https?:", page)
+    assert not re.search(r"@import|url\(|https?:", found)
 
 
 def test_what_does_not_apply_says_why() -> None:
-    page = render(facts(4))
-    assert "Not computed: because." in page
-    assert "12,345 real rows" in page
-    assert "For the custodian: computed from real rows, not private." in page
+    found = page(4)
+    assert "Not computed: because." in found
+    assert "12,345 real rows" in found
+    assert "For the custodian: computed from real rows, not private." in found
 
 
 def test_a_hundred_columns_stay_light() -> None:
-    assert len(render(facts(100)).encode()) < 400_000
+    assert len(page(100).encode()) < 400_000
 
 
 def test_images_hold_the_colors() -> None:
-    raw = base64.b64decode(grid_image([[0.0, 1.0], [0.5, math.nan]], shade).split(",")[1])
+    raw = base64.b64decode(
+        image_address([[shade(x) for x in row] for row in ([0.0, 1.0], [0.5, math.nan])]).split(",")[1]
+    )
     assert struct.unpack(">II", raw[16:24]) == (2, 2)
     start = raw.index(b"IDAT") + 4
     pixels = zlib.decompress(raw[start : raw.index(b"IEND") - 8])

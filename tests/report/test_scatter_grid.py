@@ -1,37 +1,43 @@
-"""Scatter grids: files, permissions and refusals."""
+"""Scatter grids: pictures of rows as pixels, and refusals."""
 
 from __future__ import annotations
-
-import stat
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sklar.errors import UsageError
+from sklar.report.canvas import Path, Picture, to_svg
 from sklar.report.scatter_grid import scatter_grid
 
 
-def rows(seed: int) -> dict[str, np.ndarray]:
-    z = np.random.default_rng(seed).normal(size=(300, 2))
-    return {"a": z[:, 0], "b": z.sum(axis=1)}
+def rows(seed: int, columns: str = "abc") -> dict[str, np.ndarray]:
+    z = np.random.default_rng(seed).normal(size=(300, len(columns))).cumsum(axis=1)
+    return {name: z[:, at] for at, name in enumerate(columns)}
 
 
-def test_pictures_are_written_and_real_rows_are_for_their_owner(tmp_path: Path):
-    scatter_grid(tmp_path / "made.png", rows(0))
-    assert (tmp_path / "made.png").read_bytes().startswith(b"\x89PNG")
-    private = tmp_path / "both.custodian.svg"
-    scatter_grid(private, rows(0), real=rows(1))
-    assert b"<svg" in private.read_bytes() and stat.S_IMODE(private.stat().st_mode) == 0o600
+def test_every_pair_is_a_picture_and_every_column_a_histogram() -> None:
+    shapes = scatter_grid(rows(0)).shapes
+    assert sum(isinstance(shape, Picture) for shape in shapes) == 6
+    assert sum(isinstance(shape, Path) and shape.fill != "none" for shape in shapes) == 3
+    both = scatter_grid(rows(0), real=rows(1))
+    assert "below the diagonal: real rows (not private)" in to_svg(both)
 
 
-def test_refusals(tmp_path: Path):
-    with pytest.raises(UsageError, match="custodian"):
-        scatter_grid(tmp_path / "both.svg", rows(0), real=rows(1))
-    with pytest.raises(UsageError, match="svg or"):
-        scatter_grid(tmp_path / "made.pdf", rows(0))
+def test_a_row_is_a_dot_where_it_lies() -> None:
+    """One row low in a and high in b, one the other way round: dots at the upper left and the lower right."""
+    below = {"a": np.array([0.0, 1.0]), "b": np.array([1.0, 0.0])}
+    picture = next(s for s in scatter_grid(below).shapes if isinstance(s, Picture) and s.y > s.x)
+    white = (255, 255, 255)
+    dots = {(i, j) for i, row in enumerate(picture.rows) for j, color in enumerate(row) if color != white}
+    assert dots == {(0, 0), (len(picture.rows) - 1, len(picture.rows) - 1)}
+
+
+def test_nulls_and_constants_do_no_harm() -> None:
+    to_svg(scatter_grid({"a": np.full(5, np.nan), "b": np.ones(5)}))
+
+
+def test_refusals() -> None:
     with pytest.raises(UsageError, match="2 to 8"):
-        scatter_grid(tmp_path / "made.svg", {"a": np.zeros(3)})
+        scatter_grid({"a": np.zeros(3)})
     with pytest.raises(UsageError, match="same columns"):
-        scatter_grid(tmp_path / "x.custodian.svg", rows(0), real={"a": np.zeros(3), "c": np.zeros(3)})
-    assert not list(tmp_path.iterdir())
+        scatter_grid(rows(0, "ab"), real=rows(1, "ac"))

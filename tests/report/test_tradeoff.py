@@ -11,8 +11,9 @@ import pytest
 from sklar.disclosed.attacks.result import Number
 from sklar.disclosed.intervals import Estimate
 from sklar.errors import UsageError
-from sklar.pipeline.tradeoff import best_points, tradeoff, tradeoff_point, write_tradeoff
-from sklar.report.tradeoff import tradeoff_svg, undominated
+from sklar.pipeline.tradeoff import tradeoff, tradeoff_point, write_tradeoff
+from sklar.report.canvas import to_svg
+from sklar.report.tradeoff import tradeoff_chart
 
 POINTS = [
     tradeoff_point("vine <1>", (0.8, 0.7, 0.9), (0.55, 0.5, 0.6), group="vine"),
@@ -27,14 +28,13 @@ def plot(**options: str):  # type: ignore[no-untyped-def]
 
 
 def test_the_undominated_are_those_nobody_beats() -> None:
-    assert undominated(plot()) == (True, True, False, True)
-    assert undominated(plot(better_risk="higher")) == (False, False, True, False)
-    assert [p.name for p in best_points(plot())] == ["vine <1>", "vine 3", "noise"]
+    assert [p.name for p in plot().best] == ["vine <1>", "vine 3", "noise"]
+    assert [p.name for p in plot(better_risk="higher").best] == ["copies"]
 
 
 def test_equal_points_do_not_beat_each_other() -> None:
     twins = [tradeoff_point("a", 1.0, 0.5), tradeoff_point("b", 1.0, 0.5)]
-    assert undominated(tradeoff(twins, utility="u", risk="r")) == (True, True)
+    assert tradeoff(twins, utility="u", risk="r").best == tuple(twins)
 
 
 def test_a_number_of_an_attack_is_a_risk() -> None:
@@ -43,12 +43,12 @@ def test_a_number_of_an_attack_is_a_risk() -> None:
 
 
 def test_the_svg_is_whole_and_told_in_words() -> None:
-    tree = ElementTree.fromstring(tradeoff_svg(plot()))
+    tree = ElementTree.fromstring(to_svg(tradeoff_chart(plot())))
     titles = [node.text or "" for node in tree.iter("{http://www.w3.org/2000/svg}title")]
     assert len(titles) == 4 and titles[0].startswith("vine <1>: utility 0.800 (0.700 to 0.900)")
     assert sum("undominated" in title for title in titles) == 3
     alone = tradeoff([tradeoff_point("one", 0.0, (0.0, float("-inf"), float("inf")))], utility="u", risk="r")
-    ElementTree.fromstring(tradeoff_svg(alone))
+    ElementTree.fromstring(to_svg(tradeoff_chart(alone)))
 
 
 def test_files(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sklar.errors import UsageError
 from sklar.report.canvas import Box, Label, Path, to_svg, write_picture
 from sklar.report.vine_layout import lay_out_forest
-from sklar.report.vine_picture import DEEPER_PAIRS, PictureEdge, VinePicture, draw_vine, picture_of
+from sklar.report.vine_picture import DEEPER_PAIRS, draw_vine, thickness
 
 
 def random_tree(size, rng):
@@ -19,13 +19,13 @@ def random_tree(size, rng):
 def picture(size, seed=0):
     rng = np.random.default_rng(seed)
     names = tuple(f"c{j}" for j in range(size))
-    first = tuple(
-        PictureEdge(first=a, second=b, family="gaussian", tau=rng.uniform(-1, 1)) for a, b in random_tree(size, rng)
-    )
-    deeper = tuple(
-        PictureEdge(first=names[0], second=name, given=(names[1],), family="gaussian", tau=0.2) for name in names[2:]
-    )
-    return VinePicture(columns=names, trees=(first, deeper))
+    first = [edge(a, b, tau=rng.uniform(-1, 1)) for a, b in random_tree(size, rng)]
+    deeper = [edge(names[0], name, tau=0.2, given=[names[1]]) for name in names[2:]]
+    return draw_vine(names, [first, deeper])
+
+
+def edge(first, second, family="gaussian", tau=0.5, given=()):
+    return {"first": first, "second": second, "given": list(given), "family": family, "tau": tau}
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 20, 40])
@@ -51,7 +51,7 @@ def test_a_long_chain_does_not_exhaust_the_stack():
 
 @pytest.mark.parametrize("size", [5, 40])
 def test_boxes_do_not_overlap_and_lie_inside(size):
-    canvas = draw_vine(picture(size))
+    canvas = picture(size)
     boxes = [shape for shape in canvas.shapes if isinstance(shape, Box)]
     assert len(boxes) == size + 2 * min(size - 2, DEEPER_PAIRS)
     for box in boxes:
@@ -63,11 +63,7 @@ def test_boxes_do_not_overlap_and_lie_inside(size):
 
 
 def test_edges_carry_family_and_tau_and_stronger_ones_are_thicker():
-    edges = (
-        PictureEdge(first="a", second="b", family="clayton", tau=0.6),
-        PictureEdge(first="b", second="c", family="frank", tau=-0.1),
-    )
-    canvas = draw_vine(VinePicture(columns=("a", "b", "c"), trees=(edges,)))
+    canvas = draw_vine("abc", [[edge("a", "b", "clayton", 0.6), edge("b", "c", "frank", -0.1)]])
     texts = {shape.text for shape in canvas.shapes if isinstance(shape, Label)}
     assert {"clayton", "+0.60", "frank", "-0.10"} <= texts
     weak, strong = (shape for shape in canvas.shapes if isinstance(shape, Path))
@@ -77,25 +73,22 @@ def test_edges_carry_family_and_tau_and_stronger_ones_are_thicker():
 
 def test_svg_is_well_formed_whatever_the_names():
     names = ('<b>"&', "x" * 80, "ü…")
-    edge = PictureEdge(first=names[0], second=names[1], family="<i>", tau=0.5)
-    root = ET.fromstring(to_svg(draw_vine(VinePicture(columns=names, trees=((edge,),)), title="<&>")))
+    root = ET.fromstring(to_svg(draw_vine(names, [[edge(names[0], names[1], "<i>")]], title="<&>")))
     assert '<b>"&' in {text.text for text in root.iter() if text.tag.endswith("text")}
 
 
-def test_what_inspect_tells_is_drawn():
-    edge = {"first": "a", "second": "b", "given": [], "family": "gaussian", "tau": 0.3, "strength": 0.9}
-    drawn = picture_of({"trees": [{"tree": 1, "edges": [edge], "independent": 1}]}, ["a", "b", "c"])
-    assert drawn.columns == ("a", "b", "c")
-    assert drawn.trees[0][0].thickness == pytest.approx(1 + 8 * 0.9)
+def test_a_strength_that_is_told_counts_more_than_tau():
+    assert thickness({**edge("a", "b", tau=0.3), "strength": 0.9}) == pytest.approx(1 + 8 * 0.9)
+    assert thickness(edge("a", "b", tau=-0.3)) == pytest.approx(1 + 8 * 0.3)
 
 
 def test_files(tmp_path):
-    write_picture(draw_vine(picture(4)), tmp_path / "vine.svg")
+    write_picture(picture(4), tmp_path / "vine.svg")
     assert (tmp_path / "vine.svg").read_text().startswith("<svg")
     with pytest.raises(UsageError, match="svg or"):
-        write_picture(draw_vine(picture(4)), tmp_path / "vine.pdf")
+        write_picture(picture(4), tmp_path / "vine.pdf")
 
 
 def test_png(tmp_path):
-    write_picture(draw_vine(picture(6)), tmp_path / "vine.png")
+    write_picture(picture(6), tmp_path / "vine.png")
     assert (tmp_path / "vine.png").read_bytes().startswith(b"\x89PNG")

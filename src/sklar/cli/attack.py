@@ -50,13 +50,14 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
 ) -> None:
-    """Attack a synthetic table as an adversary would; for a method see `sklar attack-method`.
+    """Attack a synthetic table.
 
-    With intervals, a baseline and a control. Every number is a lower bound on risk: an attack that fails proves
-    nothing. Computed from real rows without noise: the results are for the custodian, and not private.
+    As an adversary would, with intervals, a baseline and a control; for a method see `sklar attack-method`. Every
+    number is a lower bound on risk: an attack that fails proves nothing. Computed from real rows without noise: the
+    results are for the custodian, and not private.
 
     \b
-    Examples:
+    Example:
       sklar attack membership people.csv synthetic.csv -s people.toml --holdout held.csv
       sklar attack all people.csv synthetic.csv -s people.toml --holdout held.csv --report a.custodian.html
     """
@@ -106,6 +107,6 @@ def tell(found: Attack) -> None:
     ]
     if rows:
         show.table(["number", "attack", "control", "baseline", "ideal", "worse"], rows)
-    bound = found.result.details.get("dp_bound")
+    bound = found.details.get("dp_bound")
     if bound is not None:
         show.line(f"By its claim, the privacy gain is at least 2 - exp(epsilon) = {bound:.3f}.")

@@ -55,13 +55,14 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
 ) -> None:
-    """Attack a method by fitting it again and again on samples of the real table.
+    """Attack a method by fitting it many times.
 
-    With intervals, a baseline and a control. Every number is a lower bound on risk: an attack that fails proves
-    nothing. Computed from real rows without noise: the results are for the custodian, and not private.
+    On samples of the real table, with intervals, a baseline and a control. Every number is a lower bound on risk: an
+    attack that fails proves nothing. Computed from real rows without noise: the results are for the custodian, and
+    not private.
 
     \b
-    Examples:
+    Example:
       sklar attack-method shadow vine people.csv -s people.toml -e 1 --sensitive income --profile quick
       sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,5
     """

@@ -25,7 +25,7 @@ def command(
     report: Annotated[bool, typer.Option(help="Evaluate the synthetic table, too, which takes longest.")] = True,
     json: Json = False,
 ) -> None:
-    """Make a private synthetic table of a made-up one, in seconds.
+    """Make a private synthetic table of a made-up one.
 
     Leaves the pretended private table, its schema, ledger, model, synthetic table, claim and report in a folder.
 

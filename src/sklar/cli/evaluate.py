@@ -16,7 +16,7 @@ from sklar.cli.progress import step_bar
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
-    from sklar.pipeline.evaluate import Evaluation
+    from sklar.pipeline.evaluate import Evaluation, Progress
 
 NAME = "evaluate"
 
@@ -61,15 +61,15 @@ def command(
     encoding: Encoding = None,
     null_value: NullValues = None,
 ) -> None:
-    """Compare synthetic tables, whoever made them, with the real one.
+    """Compare synthetic tables with the real one.
 
-    Computed from real rows without noise: the results are for the custodian, and not private.
+    Whoever made them. Computed from real rows without noise: the results are for the custodian, and not private.
 
     \b
     Example:
       sklar evaluate people.csv synthetic.csv -s people.toml --target income --report people.custodian.html
     """
-    from sklar.pipeline.evaluate import evaluate_tables, write_report
+    from sklar.pipeline.evaluate import evaluate, write_report
     from sklar.pipeline.fitted import load
 
     require_reportable(report)
@@ -78,18 +78,24 @@ def command(
     names = table_names(synthetic)
     claims = {name: load(path).claim for name, path in zip(names, model or (), strict=False)}
     with step_bar("evaluating") as progress:
-        found = evaluate_tables(
-            real, dict(zip(names, synthetic, strict=True)), schema, target, holdout,
-            learners=None if learners is None else "all" if learners == "all" else learners.split(","),
-            folds=folds, weights=_numbers(weights), claims=claims, seed=seed,
-            read=read, progress=progress,
-            attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
-        )  # fmt: skip
+        found = [
+            evaluate(
+                real, path, schema, target, holdout, name=name, folds=folds, weights=_numbers(weights), seed=seed,
+                learners=None if learners is None else "all" if learners == "all" else learners.split(","),
+                claim=claims.get(name), read=read, progress=_share(progress, at, len(names)),
+                attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
+            )
+            for at, (name, path) in enumerate(zip(names, synthetic, strict=True))
+        ]  # fmt: skip
     if scatter is not None:
         from sklar.pipeline.scatter import scatter as draw
 
         draw(synthetic[0], schema, scatter, real=real, columns=columns and columns.split(","), seed=seed, read=read)
     hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
+
+
+def _share(progress: Progress | None, at: int, count: int) -> Progress | None:
+    return None if progress is None else lambda what, fraction: progress(what, (at + fraction) / count)
 
 
 def _require_scatter(scatter: str | None, columns: str | None, synthetic: Sequence[str]) -> None:

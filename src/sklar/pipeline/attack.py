@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sklar.disclosed.attacks.result import LABEL, AttackResult
 from sklar.errors import UsageError
 from sklar.pipeline.attack_options import refuse_unknown_options, require_seed
 from sklar.pipeline.custodian import NOTICE, write_page
@@ -15,7 +16,6 @@ from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
-    from sklar.disclosed.attacks.result import AttackResult, Number
     from sklar.disclosed.metrics.table import ExactTable
     from sklar.report.tradeoff import Tradeoff
 
@@ -23,48 +23,22 @@ Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attack:
+class Attack(AttackResult):
     """What one attack found. Computed from real rows without noise: not private.
 
     Attributes:
-        result: The numbers, what could not be measured, and the settings.
         rows: Rows of the tables, by role.
         schema: Public facts about the columns.
         name: The release or method that was attacked.
     """
 
-    result: AttackResult
     rows: Mapping[str, int]
     schema: Schema
     name: str
 
-    def __getitem__(self, name: str) -> Number:
-        """A number by name."""
-        return self.result[name]
-
-    @property
-    def kind(self) -> str:
-        """The attack."""
-        return self.result.kind
-
-    @property
-    def numbers(self) -> tuple[Number, ...]:
-        """What was measured."""
-        return self.result.numbers
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What could not be measured, and why."""
-        return self.result.missing
-
-    @property
-    def verdict(self) -> tuple[str, ...]:
-        """What the numbers mean, in plain sentences."""
-        return self.result.verdict
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {"notice": NOTICE, "name": self.name, "rows": dict(self.rows), **self.result.to_dict()}
+        return {"notice": NOTICE, "name": self.name, "rows": dict(self.rows), **AttackResult.to_dict(self)}
 
     def html(self, path: str | PathLike[str]) -> None:
         """Write the report, readable by the owner only; the name must end in .custodian.html."""
@@ -117,7 +91,12 @@ def attack(
     table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
     result = run(exact, table, streams[3], holdout=held, done=tell, **options)
     tell("done", 1.0)
-    return Attack(result=result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
+    return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
+
+
+def found_by(result: AttackResult, *, rows: Mapping[str, int], schema: Schema, name: str) -> Attack:
+    """What an attack found, with what it was made on."""
+    return Attack(**{f.name: getattr(result, f.name) for f in fields(result)}, rows=rows, schema=schema, name=name)
 
 
 def rows_by_role(real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None) -> dict[str, int]:
@@ -157,13 +136,13 @@ def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
     from sklar.disclosed.attacks.registry import TABLE_ATTACKS
 
     if kind not in TABLE_ATTACKS:
-        raise UsageError(f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}.")
+        raise UsageError(
+            f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}; on a method, see attack_method."
+        )
     refuse_unknown_options(kind, TABLE_ATTACKS[kind], options, ("holdout", "done"))
     return TABLE_ATTACKS[kind]
 
 
 def write_attack_report(attacks: Sequence[Attack], path: str | PathLike[str], plot: Tradeoff | None = None) -> None:
     """Write one report on one or several attacks, with a privacy-utility plot if there is one."""
-    from sklar.disclosed.attacks.result import LABEL
-
     write_page(path, "attacks.html", label=LABEL, attacks=attacks, plot=plot)

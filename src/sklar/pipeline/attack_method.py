@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
 from sklar.methods.registry import BASELINES, METHODS, find_method
-from sklar.pipeline.attack import Attack
+from sklar.pipeline.attack import Attack, found_by
 from sklar.pipeline.attack_options import refuse_unknown_options, require_option, require_seed
 from sklar.sample.rng import substream
 from sklar.schema.reading import ReadOptions
@@ -102,7 +102,9 @@ def attack_method(
     require_seed(seed)
     runs: dict[str, Callable[..., AttackResult]] = {"shadow": shadow_attack, "attribute": attribute_attack}
     if kind not in runs:
-        raise UsageError(f"there is no attack '{kind}' on methods; on methods there are: {', '.join(runs)}.")
+        raise UsageError(
+            f"the attack '{kind}' is on a table, not on a method; on methods there are: {', '.join(runs)}."
+        )
     for option, value in (("levels", levels), ("settings", settings)):
         if value is not None:
             require_option(option, value, on_method=True, kind=kind)
@@ -114,7 +116,7 @@ def attack_method(
     result = runs[kind](exact, raw, generator, seed=seed, done=tell, **_with_epsilon(kind, options, settings or {}))
     tell("done", 1.0)
     told = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))
-    return Attack(result=result, rows={"real": exact.total}, schema=facts, name=told)
+    return found_by(result, rows={"real": exact.total}, schema=facts, name=told)
 
 
 def make_generator(

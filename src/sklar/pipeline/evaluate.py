@@ -119,40 +119,14 @@ def evaluate(
         read: How to read the tables: delimiter, encoding, null_values.
         read_synthetic: How to read the synthetic table, if otherwise.
         progress: Told what is being computed, and the fraction that is done.
+        attacks: Attacks on the table that are reported besides, by name, with their default options.
+        sensitive: Columns that the attack "attribute" guesses.
 
     Tables above two million rows are thinned at random. The costly metrics use at most so many rows of each table:
     Spearman 200,000; phi_k 100,000 and 40 columns; learning 60,000 (training 20,000, support vectors 2,000); Kendall
     50,000 (fewer with many columns); queries 50,000; detection 10,000; G_eps+ 5,000 and 12 targets; alpha-precision
     and beta-recall 4,000; authenticity 1,000 against 40,000 real ones.
     """
-    found = evaluate_tables(
-        real, {name: synthetic}, schema, target, holdout, learners=learners, folds=folds, weights=weights,
-        targets=targets, claims={name: claim}, seed=seed, read=read, read_synthetic=read_synthetic,
-        progress=progress, attacks=attacks, sensitive=sensitive,
-    )  # fmt: skip
-    return found[0]
-
-
-def evaluate_tables(
-    real: Any,
-    synthetics: Mapping[str, Any],
-    schema: Schema | str | PathLike[str],
-    target: str | None = None,
-    holdout: Any = None,
-    *,
-    learners: Sequence[str] | str | None = None,
-    folds: int = 3,
-    weights: Sequence[float] = (1.0, 1.0, 1.0),
-    targets: Sequence[str] | None = None,
-    claims: Mapping[str, object] | None = None,
-    seed: int = 0,
-    read: ReadOptions | None = None,
-    read_synthetic: ReadOptions | None = None,
-    progress: Progress | None = None,
-    attacks: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-) -> tuple[Evaluation, ...]:
-    """Compare several synthetic tables, by name, with the same real one; arguments as in `evaluate`."""
     from sklar.disclosed.metrics.bench import make_bench
     from sklar.disclosed.metrics.measure import measure
     from sklar.disclosed.metrics.overview import overview
@@ -163,32 +137,24 @@ def evaluate_tables(
     settings = _settings(facts, target, learners, folds, weights, targets)
     require_attacks(attacks, sensitive, holdout is not None)
     tell = progress or (lambda what, fraction: None)
-    tell("reading the real table", 0.0)
+    tell("reading the tables", 0.0)
     reading = replace(read or ReadOptions(), progress=None)
     # A query is about the real table.
     other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
     streams = substreams(seed, 3)
     exact = read_table(real, facts, streams[0], role="real", read=reading)
     held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
-    out: list[Evaluation] = []
-    for at, (name, data) in enumerate(synthetics.items()):
-        tell(f"reading {name}", at / len(synthetics))
-        table = read_table(data, facts, streams[2], role="synthetic", read=other)
-        # The same streams for every table, so that they are compared on the same subsamples and splits.
-        bench = make_bench(exact, table, held, settings, named_streams(seed_entropy(seed)))
-        scores = measure(bench, done=_share(tell, at, len(synthetics)))
-        claim = (claims or {}).get(name)
-        out.append(
-            Evaluation(
-                name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
-                warnings=tuple(evidence.table_warnings(exact, table, scores["copies"].behind.warning)),
-                rows=rows_by_role(exact, table, held),
-                overview=overview(bench, scores),
-                attacks=attack_tables(exact, table, held, attacks, sensitive, seed),
-            )
-        )  # fmt: skip
+    table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
+    bench = make_bench(exact, table, held, settings, named_streams(seed_entropy(seed)))
+    scores = measure(bench, done=tell)
+    found = Evaluation(
+        name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
+        warnings=tuple(evidence.table_warnings(exact, table, scores["copies"].behind.warning)),
+        rows=rows_by_role(exact, table, held), overview=overview(bench, scores),
+        attacks=attack_tables(exact, table, held, attacks, sensitive, seed),
+    )  # fmt: skip
     tell("done", 1.0)
-    return tuple(out)
+    return found
 
 
 def write_report(evaluations: Sequence[Evaluation], path: str | PathLike[str]) -> None:
@@ -221,7 +187,3 @@ def _settings(
         raise UsageError(f"there is no learner {unknown}; known are {', '.join(LEARNERS)}, or all.")
     listed = None if targets is None else tuple(targets)
     return Settings(target=target, learners=chosen, folds=folds, weights=checked_weights(weights), targets=listed)
-
-
-def _share(tell: Progress, at: int, count: int) -> Progress:
-    return lambda what, fraction: tell(what, (at + fraction) / count)

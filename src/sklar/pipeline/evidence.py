@@ -43,55 +43,34 @@ def table_warnings(real: ExactTable, synthetic: ExactTable, copied: str | None) 
         yield "the real table has fewer than 100 rows; scores and floors are rough."
 
 
-QUESTIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "Single columns": (
-        ("tvd1", "ks"),
-        {
-            "sampling": "are as close as a fresh real sample would be",
-            "good": "are close to the real ones",
-            "fair": "differ visibly from the real ones",
-            "poor": "differ strongly from the real ones",
-        },
-    ),
-    "How columns go together": (
-        ("tvd2", "tvd3", "range_queries", "spearman", "kendall", "phik"),
-        {
-            "sampling": "is kept as well as in a fresh real sample",
-            "good": "is kept well",
-            "fair": "is kept in part",
-            "poor": "is largely lost",
-        },
-    ),
-    "Learning from the synthetic rows": (
-        ("learning",),
-        {
-            "sampling": "works as well as learning from real ones",
-            "good": "works nearly as well as learning from real ones",
-            "fair": "costs some accuracy",
-            "poor": "costs much accuracy",
-        },
-    ),
-    "A classifier": (
-        ("detection_linear", "detection_boosting"),
-        {
-            "sampling": "cannot tell synthetic rows from real ones",
-            "good": "hardly tells synthetic rows from real ones",
-            "fair": "often tells synthetic rows from real ones",
-            "poor": "tells most synthetic rows from real ones",
-        },
-    ),
-}
-"""What a reader asks, the metrics that answer, and the answer by the worst of their grades."""
 ORDER = ("sampling", "good", "fair", "poor")
+QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[str, str, str, str]]] = {
+    "Single columns": (("tvd1", "ks"), (
+        "are as close as a fresh real sample would be", "are close to the real ones",
+        "differ visibly from the real ones", "differ strongly from the real ones",
+    )),
+    "How columns go together": (("tvd2", "tvd3", "range_queries", "spearman", "kendall", "phik"), (
+        "is kept as well as in a fresh real sample", "is kept well", "is kept in part", "is largely lost",
+    )),
+    "Learning from the synthetic rows": (("learning",), (
+        "works as well as learning from real ones", "works nearly as well as learning from real ones",
+        "costs some accuracy", "costs much accuracy",
+    )),
+    "A classifier": (("detection_linear", "detection_boosting"), (
+        "cannot tell synthetic rows from real ones", "hardly tells synthetic rows from real ones",
+        "often tells synthetic rows from real ones", "tells most synthetic rows from real ones",
+    )),
+}  # fmt: skip
+"""What a reader asks, the metrics that answer, and the answer by the worst of their grades, in their order."""
 
 
 def verdict(scores: Mapping[str, Score]) -> tuple[str, ...]:
     """One sentence a question, by the worst grade among its metrics."""
     out: list[str] = []
     for subject, (names, answers) in QUESTIONS.items():
-        grades = [scores[name].grade for name in names if scores[name].value is not None]
+        grades = [ORDER.index(scores[name].grade) for name in names if scores[name].value is not None]
         if grades:
-            out.append(f"{subject} {answers[max(grades, key=ORDER.index)]}.")
+            out.append(f"{subject} {answers[max(grades)]}.")
         else:
             out.append(f"{subject}: not checked, {scores[names[0]].reason}")
     return tuple(out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
         UsageError: The model has no vine, or the file's name has another ending.
     """
     from sklar.report.canvas import write_picture
-    from sklar.report.vine_picture import draw_vine, picture_of
+    from sklar.report.vine_picture import draw_vine
 
     structure = facts.get("structure") or {}
     if not structure.get("trees"):
@@ -54,7 +53,7 @@ def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
     columns = [margin["column"] for margin in facts["margins"]]
     promise = "" if facts["claim_record"]["guarantee"] else ", NO DP GUARANTEE"
     title = f"Vine of {len(columns)} columns (method {facts['method']}{promise})"
-    write_picture(draw_vine(picture_of(structure, columns), title), Path(path))
+    write_picture(draw_vine(columns, [tree["edges"] for tree in structure["trees"]], title), path)
 
 
 def _step(step: Recorded) -> dict[str, Any]:

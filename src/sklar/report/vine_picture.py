@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sklar.report.canvas import GRAY, Box, Canvas, Label, Path, Shape
@@ -19,75 +18,34 @@ DEEPER_TREES, DEEPER_PAIRS, PAIRS_ACROSS = 5, 12, 3
 """More trees, and weaker pairs of a deeper tree, are counted but not drawn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PictureEdge:
-    """One pair copula.
+Edge = Mapping[str, Any]
+"""A pair copula as `inspect` tells of it: first, second, given, family, tau, and perhaps a strength from 0 to 1."""
 
-    Attributes:
-        first: one of its two columns.
-        second: the other.
-        given: the columns it is conditioned on.
-        family: its name.
-        tau: Kendall's tau.
-        strength: dependence from 0 to 1 for the thickness of the line; |tau| if it is not told.
+
+def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: str = "Vine") -> Canvas:
+    """The drawing: tree one from left to right, below it the strongest pairs of the next trees.
+
+    Args:
+        columns: All columns.
+        trees: The edges of every tree; those without dependence may be left out.
+        title: What is written above.
     """
-
-    first: str
-    second: str
-    given: tuple[str, ...] = ()
-    family: str
-    tau: float
-    strength: float | None = None
-
-    @property
-    def thickness(self) -> float:
-        """Of the line, by strength: 1 to 9 pixels."""
-        return 1.0 + 8.0 * min(abs(self.tau) if self.strength is None else self.strength, 1.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VinePicture:
-    """What is drawn: all columns, and the edges of every tree (edges without dependence may be left out)."""
-
-    columns: tuple[str, ...]
-    trees: tuple[tuple[PictureEdge, ...], ...]
-
-
-def picture_of(structure: Mapping[str, Any], columns: Sequence[str]) -> VinePicture:
-    """The picture of a vine as `inspect` tells about it: its `structure` with trees of edges."""
-    trees = tuple(tuple(_edge(edge) for edge in tree["edges"]) for tree in structure["trees"])
-    return VinePicture(columns=tuple(columns), trees=trees)
-
-
-def _edge(edge: Mapping[str, Any]) -> PictureEdge:
-    return PictureEdge(
-        first=edge["first"],
-        second=edge["second"],
-        given=tuple(edge["given"]),
-        family=edge["family"],
-        tau=float(edge["tau"]),
-        strength=edge.get("strength"),
-    )
-
-
-def draw_vine(vine: VinePicture, title: str = "Vine") -> Canvas:
-    """The drawing: tree one from left to right, below it the strongest pairs of the next trees."""
-    names = {column: shortened(column) for column in vine.columns}
+    names = {column: shortened(column) for column in columns}
     box = max((len(name) for name in names.values()), default=4) * LETTER + 18
-    first = vine.trees[0] if vine.trees else ()
-    places = lay_out_forest(vine.columns, [(edge.first, edge.second) for edge in first])
+    first = trees[0] if trees else ()
+    places = lay_out_forest(columns, [(edge["first"], edge["second"]) for edge in first])
     depth = 1 + max((place.depth for place in places.values()), default=0)
     rows = 1 + max((place.row for place in places.values()), default=0)
-    most = max((len(tree) for tree in vine.trees[1:]), default=1)
+    most = max((len(tree) for tree in trees[1:]), default=1)
     pairs = min(most, PAIRS_ACROSS) * (2 * box + PAIR_GAP + 30) - 30
     width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + pairs, 560.0)
     shapes: list[Shape] = _heading(title)
-    for edge in sorted(first, key=lambda edge: edge.thickness):
+    for edge in sorted(first, key=thickness):
         shapes += _branch(edge, places, box)
     for column, place in places.items():
         shapes.append(_node(place, box, names[column]))
     bottom = HEAD + rows * ROW + 10
-    deeper = [(level, tree) for level, tree in enumerate(vine.trees[1:], start=2) if tree]
+    deeper = [(level, tree) for level, tree in enumerate(trees[1:], start=2) if tree]
     for level, tree in deeper[:DEEPER_TREES]:
         more, bottom = _pairs(level, tree, names, box, width, bottom)
         shapes += more
@@ -96,6 +54,12 @@ def draw_vine(vine: VinePicture, title: str = "Vine") -> Canvas:
         shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, color=GRAY))
         bottom += 30
     return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
+
+
+def thickness(edge: Edge) -> float:
+    """Of the line, by strength, or |tau| if that is not told: 1 to 9 pixels."""
+    strength = edge.get("strength")
+    return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
 
 
 def shortened(name: str) -> str:
@@ -126,35 +90,35 @@ def _node(place: Placed, box: float, name: str) -> Box:
     return Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=name)
 
 
-def _branch(edge: PictureEdge, places: Mapping[str, Placed], box: float) -> list[Shape]:
+def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]:
     """The line from a column to one below it, with its labels on the last, level piece."""
-    upper, lower = sorted((places[edge.first], places[edge.second]), key=lambda place: place.depth)
+    upper, lower = sorted((places[edge["first"]], places[edge["second"]]), key=lambda place: place.depth)
     (x0, y0), (x1, y1) = _corner(upper, box), _corner(lower, box)
     start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
     points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
     return [
-        Path(pieces=(points,), width=edge.thickness, color=_color(edge.tau)),
+        Path(pieces=(points,), width=thickness(edge), color=_color(edge["tau"])),
         *_labels(edge, (turn + x1) / 2, end),
     ]
 
 
-def _labels(edge: PictureEdge, x: float, y: float) -> list[Shape]:
-    half = edge.thickness / 2
+def _labels(edge: Edge, x: float, y: float) -> list[Shape]:
+    half = thickness(edge) / 2
     return [
-        Label(x=x, y=y - half - 2, text=f"{edge.tau:+.2f}", size=10, anchor="middle", bold=True),
-        Label(x=x, y=y + half + 9, text=edge.family, size=8.5, anchor="middle", color=GRAY),
+        Label(x=x, y=y - half - 2, text=f"{edge['tau']:+.2f}", size=10, anchor="middle", bold=True),
+        Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", color=GRAY),
     ]
 
 
 def _pairs(
-    level: int, tree: Sequence[PictureEdge], names: Mapping[str, str], box: float, width: float, top: float
+    level: int, tree: Sequence[Edge], names: Mapping[str, str], box: float, width: float, top: float
 ) -> tuple[list[Shape], float]:
     """The edges of a deeper tree side by side, and where they end."""
     given = "one column" if level == 2 else f"{level - 1} columns"
     left = len(tree) - DEEPER_PAIRS
     heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
     shapes: list[Shape] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
-    shown = sorted(tree, key=lambda edge: -edge.thickness)[:DEEPER_PAIRS]
+    shown = sorted(tree, key=thickness, reverse=True)[:DEEPER_PAIRS]
     each = 2 * box + PAIR_GAP + 30
     across = max(int((width - 2 * MARGIN + 30) // each), 1)
     for number, edge in enumerate(shown):
@@ -163,15 +127,15 @@ def _pairs(
     return shapes, top + 36 + -(-len(shown) // across) * PAIR_ROW
 
 
-def _pair(edge: PictureEdge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Shape]:
+def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Shape]:
     middle, right = y + BOX_HEIGHT / 2, x + box + PAIR_GAP
-    given = ", ".join(names.get(name, name) for name in edge.given)
+    given = ", ".join(names.get(name, name) for name in edge["given"])
     room = int((2 * box + PAIR_GAP) / 5.0)
     told = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
     return [
-        Path(pieces=(((x + box, middle), (right, middle)),), width=edge.thickness, color=_color(edge.tau)),
+        Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), color=_color(edge["tau"])),
         *_labels(edge, (x + box + right) / 2, middle),
-        Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge.first, edge.first)),
-        Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge.second, edge.second)),
+        Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
+        Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),
         Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, color=GRAY),
     ]

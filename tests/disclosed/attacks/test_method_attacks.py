@@ -50,7 +50,7 @@ class Levels:
 
 
 def shadow(method: Any, **options: Any) -> sklar.Attack:
-    return sklar.attack("shadow", REAL, None, SCHEMA, method=method, **{**FAST, **options})
+    return sklar.attack_method("shadow", method, REAL, SCHEMA, **{**FAST, **options})
 
 
 def test_the_profile_of_the_paper() -> None:
@@ -68,7 +68,7 @@ def test_a_copier_is_caught_and_a_deaf_generator_is_not() -> None:
         assert caught.attack.value < 0.1 and caught.alarming
         assert honest.attack.contains(1.0) and not honest.alarming
         assert caught.control is not None and abs(caught.control.value - 1.0) < 0.3
-    details = found.result.details
+    details = found.details
     assert details["dp_bound"] == pytest.approx(2 - np.e)
     targets = details["levels"]["2"]["best"]
     assert [t["group"] for t in targets] == ["outlying"] * 4 + ["random"] * 3
@@ -113,7 +113,7 @@ def test_a_feature_that_does_not_vary_is_left_out() -> None:
 
 def test_outlying_targets_are_at_the_quantiles() -> None:
     found = shadow(deaf, sensitive="weight", features=["naive"], classifier="logistic")
-    rows = [t["target"] for t in found.result.details["levels"]["only"]["naive"] if t["group"] == "outlying"]
+    rows = [t["target"] for t in found.details["levels"]["only"]["naive"] if t["group"] == "outlying"]
     ranks = REAL["weight"].rank().to_numpy()[rows] / len(REAL)
     assert ranks == pytest.approx([0.01, 0.025, 0.975, 0.99], abs=0.01)
 
@@ -122,7 +122,7 @@ def test_a_private_method_by_name() -> None:
     settings = {"epsilon": 1.0, "repair": "clip"}
     small = {**TINY, "iterations": 2, "shadows": 2, "tables": 2, "synthetic": 60, "test_tables": 4}
     found = shadow("independent", settings=settings, targets=[3], features=["naive"], changes=small)
-    assert found.name == "independent" and found.result.details["dp_bound"] == pytest.approx(2 - np.e)
+    assert found.name == "independent" and found.details["dp_bound"] == pytest.approx(2 - np.e)
     assert found["pg_chosen"].control is None
 
 
@@ -152,7 +152,7 @@ def linked(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
 def attribute(method: Any, **options: Any) -> sklar.Attack:
     changes = {"iterations": 3, "reference": 100, "size": 150, "tables": 5}
     given = {"profile": "quick", "workers": 1, "changes": changes, "sensitive": ["weight", "age"], **options}
-    return sklar.attack("attribute", REAL, None, SCHEMA, method=method, **given)
+    return sklar.attack_method("attribute", method, REAL, SCHEMA, **given)
 
 
 def test_attribute_inference_from_fits() -> None:
@@ -160,10 +160,10 @@ def test_attribute_inference_from_fits() -> None:
     assert found["weight.wcab"].attack.value == pytest.approx(1.0, abs=0.02)
     assert found["weight.mr2"].attack.value > 0.99 > 0.6 > found["weight.mr2"].control.value  # type: ignore[union-attr]
     mab = found["weight.mab"]
-    details = found.result.details["weight"]["levels"]["only"]
+    details = found.details["weight"]["levels"]["only"]
     assert mab.attack.value == pytest.approx(np.mean(details["mab_by_game"]))
     # One coefficient of 1, the others 0: MAB is one over their number.
-    assert mab.attack.value == pytest.approx(1 / len(found.result.details["features"]["weight"]), rel=0.02)
+    assert mab.attack.value == pytest.approx(1 / len(found.details["features"]["weight"]), rel=0.02)
     assert found["weight.mr2"].alarming and not found["age.mr2"].alarming
     assert len(details["mse_by_target"]) >= 8
     assert found["weight.mse"].baseline.value == 1.0  # type: ignore[union-attr]
@@ -214,7 +214,7 @@ def test_parts_run_in_other_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        ("shadow", {"method": None}, "say which method"),
+        ("shadow", {"method": None}, "a method is a name"),
         ("shadow", {"method": "magic"}, "no method 'magic'"),
         ("shadow", {"targets": [5, 999]}, "999 is not in the table"),
         ("shadow", {"targets": []}, "none was given"),
@@ -241,7 +241,7 @@ def test_parts_run_in_other_processes(tmp_path: Path) -> None:
         ("shadow", {"levels": 3}, "levels must be a list of truncation levels"),
         ("shadow", {"levels": [0]}, "levels must be a list of truncation levels"),
         ("shadow", {"settings": 3}, "settings must be settings of the method"),
-        ("shadow", {"holdout": REAL}, "leave holdout out"),
+        ("shadow", {"holdout": REAL}, "no option 'holdout'"),
         ("shadow", {"seed": "x"}, "seed must be a whole number"),
         ("attribute", {"sensitive": "sex"}, "has no order"),
         ("attribute", {"profile": "paper", "changes": {}, "sensitive": "age"}, "at least 500 real rows"),
@@ -252,7 +252,7 @@ def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> No
     if kind != "shadow" and "changes" not in options:
         given.pop("changes")
     with pytest.raises(UsageError, match=words):
-        sklar.attack(kind, REAL, None, SCHEMA, **given)
+        sklar.attack_method(kind, given.pop("method"), REAL, SCHEMA, **given)
 
 
 def test_a_folder_without_finished_parts_does_not_stand_in_the_way(tmp_path: Path) -> None:

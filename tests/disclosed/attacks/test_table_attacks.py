@@ -87,7 +87,7 @@ def test_exact_copies_are_counted() -> None:
     found = run("copies", half)
     assert found["exact_copies"].attack.value == pytest.approx(0.5, abs=0.02)
     assert found["lone_copies"].control is not None and found["lone_copies"].control.value < 0.01
-    quantiles = found.result.details["closest_distance_quantiles"]
+    quantiles = found.details["closest_distance_quantiles"]
     assert quantiles["real"][3] == 0.0 < quantiles["holdout"][3]
 
 
@@ -118,7 +118,7 @@ def test_attribute_numbers() -> None:
     assert found["sex.accuracy"].attack.value > 0.65 > 0.55
     # Without the release the gain is Adv(real); a release of fresh rows gives away no more.
     assert found["sex.gain"].attack.high >= found["sex.gain"].baseline.value  # type: ignore[union-attr]
-    assert "real_bootstraps" in found.result.details["weight"]
+    assert "real_bootstraps" in found.details["weight"]
 
 
 @pytest.mark.parametrize("kind", ["copies", "singling-out", "linkability", "attribute"])

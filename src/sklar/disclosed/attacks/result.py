@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from sklar.disclosed.intervals import LEVEL, Estimate
@@ -53,13 +53,7 @@ class Number:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {
-            "name": self.name, "title": self.title, "says": self.says, "label": LABEL,
-            "attack": self.attack.to_dict(),
-            "baseline": None if self.baseline is None else self.baseline.to_dict(),
-            "control": None if self.control is None else self.control.to_dict(),
-            "ideal": self.ideal, "worse": self.worse, "trials": self.trials, "alarming": self.alarming,
-        }  # fmt: skip
+        return {**asdict(self), "label": LABEL, "alarming": self.alarming}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -27,7 +27,7 @@ from sklar.disclosed.metrics import (
 )
 from sklar.disclosed.metrics.bench import Bench, Pair, Scores
 from sklar.disclosed.metrics.score import About, Score, not_applicable
-from sklar.disclosed.metrics.table import ordered_names
+from sklar.disclosed.metrics.table import ExactTable, ordered_names
 
 Need = Literal["target", "numbers", "order", "eval"]
 """A named target; a column of numbers; two ordered columns; the packages of the extra `eval`."""
@@ -63,12 +63,28 @@ class Metric:
         return self.rows(bench) if callable(self.rows) else self.rows
 
 
+def _of_tables(compute: Callable[[ExactTable, ExactTable], Score]) -> Find:
+    return lambda bench, pair, rng, before: compute(*pair)
+
+
+def _drawn(compute: Callable[[ExactTable, ExactTable, np.random.Generator], Score]) -> Find:
+    return lambda bench, pair, rng, before: compute(*pair, rng)
+
+
 def _margins(ways: int) -> Find:
     def find(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
         fresh = bench.fresh if bench.floors and min(f.rows for f in bench.fresh) > 1 else None
         return tvd.margin_distance(*pair, bench.grid, ways, rng, fresh)
 
     return find
+
+
+def _phik(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    return phik.phik(*pair, bench.phik_columns)
+
+
+def _ranges(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    return workload.range_score(*pair, bench.grid, rng)
 
 
 def _support_rows(bench: Bench) -> int:
@@ -118,40 +134,27 @@ METRICS: dict[str, Metric] = {
     "tvd1": Metric(about=tvd.about(1), find=_margins(1), floor="own"),
     "tvd2": Metric(about=tvd.about(2), find=_margins(2), floor="own"),
     "tvd3": Metric(about=tvd.about(3), find=_margins(3), floor="own"),
-    "ks": Metric(
-        about=ks.ABOUT, find=lambda bench, pair, rng, before: ks.ks(*pair), floor="root", needs=("numbers",)
-    ),
+    "ks": Metric(about=ks.ABOUT, find=_of_tables(ks.ks), floor="root", needs=("numbers",)),
     "spearman": Metric(
-        about=spearman.ABOUT, find=lambda bench, pair, rng, before: spearman.spearman(*pair), floor="root",
-        needs=("order",), rows=spearman.ROWS,
+        about=spearman.ABOUT, find=_of_tables(spearman.spearman), floor="root", needs=("order",), rows=spearman.ROWS
     ),
     "kendall": Metric(
-        about=kendall.ABOUT, find=lambda bench, pair, rng, before: kendall.kendall(*pair), floor="root",
-        needs=("order",), rows=lambda bench: kendall.kendall_rows(len(ordered_names(bench.real.schema))),
+        about=kendall.ABOUT, find=_of_tables(kendall.kendall), floor="root", needs=("order",),
+        rows=lambda bench: kendall.kendall_rows(len(ordered_names(bench.real.schema))),
     ),
-    "phik": Metric(
-        about=phik.ABOUT, find=lambda bench, pair, rng, before: phik.phik(*pair, bench.phik_columns), floor="root",
-        needs=("eval",), rows=phik.ROWS,
-    ),
-    "range_queries": Metric(
-        about=workload.ABOUT, find=lambda bench, pair, rng, before: workload.range_score(*pair, bench.grid, rng),
-        floor="root", needs=("order",), rows=workload.ROWS,
-    ),
+    "phik": Metric(about=phik.ABOUT, find=_phik, floor="root", needs=("eval",), rows=phik.ROWS),
+    "range_queries": Metric(about=workload.ABOUT, find=_ranges, floor="root", needs=("order",), rows=workload.ROWS),
     "alpha_precision": Metric(about=support.PRECISION, find=_precision, floor="same", rows=_support_rows),
     "beta_recall": Metric(
         about=support.RECALL, find=_recall, floor="same", rows=_support_rows, after=("alpha_precision",)
     ),
-    "authenticity": Metric(
-        about=authenticity.ABOUT, find=lambda bench, pair, rng, before: authenticity.authenticity(*pair, rng),
-        floor="same",
-    ),
+    "authenticity": Metric(about=authenticity.ABOUT, find=_drawn(authenticity.authenticity), floor="same"),
     "detection_linear": Metric(
-        about=detection.LINEAR, find=lambda bench, pair, rng, before: detection.detect_linear(*pair, rng),
-        floor="same", rows=detection.ROWS,
+        about=detection.LINEAR, find=_drawn(detection.detect_linear), floor="same", rows=detection.ROWS
     ),
     "detection_boosting": Metric(
-        about=detection.BOOSTING, find=lambda bench, pair, rng, before: detection.detect_boosting(*pair, rng),
-        floor="same", needs=("eval",), rows=detection.ROWS,
+        about=detection.BOOSTING, find=_drawn(detection.detect_boosting), floor="same", needs=("eval",),
+        rows=detection.ROWS,
     ),
     "copies": Metric(about=copies.ABOUT, find=_copies, floor="own"),
     "learning": Metric(

@@ -159,7 +159,7 @@ def _scored(bank: Bank, cell: Cell, made: Made, train: ExactTable, holdout: Exac
     stream = named_streams(settings.seed, 1000 * cell.fold)
     scores = measure(make_bench(train, made.table, holdout, wanted, stream, floors=False), settings.metrics)
     values = {name: _plain(score.value) for name, score in scores.items()}
-    attacked, spared = _attacked(bank, cell, made)
+    attacked, spared = _attacked(settings, cell, made, train, holdout)
     return {
         "status": "ok", "reason": None, "stopped": None, "promise": made.promise, "notes": list(made.notes),
         "rows": made.table.rows, "seconds": made.seconds, "score_seconds": time.monotonic() - clock,
@@ -176,15 +176,28 @@ def _learned(scores: Mapping[str, Score]) -> dict[str, float]:
     return {} if learning is None or learning.value is None else learning.behind.main
 
 
-def _attacked(bank: Bank, cell: Cell, made: Made) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def _attacked(
+    settings: Settings, cell: Cell, made: Made, train: ExactTable, holdout: ExactTable
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The numbers of all attacks, as `attack.number`, and why some are missing."""
-    if not bank.settings.attacks:
-        return {}, {}
-    from sklar.pipeline.comparison.attacks import attack_numbers
+    from sklar.disclosed.attacks.registry import TABLE_ATTACKS
 
-    train, holdout = bank.tables(cell.fold)
     # The same targets for all systems of a fold.
-    return attack_numbers(bank.settings.attacks, train, made.table, holdout, substream(bank.settings.seed, cell.fold))
+    rng = substream(settings.seed, cell.fold)
+    found: dict[str, dict[str, Any]] = {}
+    missing: dict[str, str] = {}
+    for kind in settings.attacks:
+        try:
+            result = TABLE_ATTACKS[kind](train, made.table, rng, holdout=holdout)
+        except SklarError as error:
+            missing[kind] = str(error)
+            continue
+        for number in result.numbers:
+            found[f"{kind}.{number.name}"] = {
+                "value": float(number.attack.value), "title": f"{result.title}: {number.title}", "says": number.says,
+                "better": "lower" if number.worse == "higher" else "higher",
+            }  # fmt: skip
+    return found, missing
 
 
 def _without_value(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from typing import Any
 
 from sklar.arrays import usable_cores
 from sklar.errors import BudgetError, UsageError
-from sklar.pipeline.comparison.attacks import require_attacks
 from sklar.pipeline.comparison.folds import modelled_schema, read_whole, write_folds
 from sklar.pipeline.comparison.peers import Limits
 from sklar.pipeline.comparison.plan import (
@@ -27,6 +26,7 @@ from sklar.pipeline.comparison.plan import (
     read_epsilons,
     read_metrics,
     read_systems,
+    require_attacks,
     require_target,
     require_whole,
 )

@@ -207,3 +207,20 @@ def require_target(target: str | None, schema: Schema) -> None:
     """The target must be a modelled column."""
     if target is not None and target not in schema.modelled:
         raise UsageError(f"the target '{target}' is not a modelled column of the schema")
+
+
+def require_attacks(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Refuse attacks that do not exist, or that attack a method and not a table, before any work is done."""
+    if not kinds:
+        return ()
+    from sklar.disclosed.attacks.registry import TABLE_ATTACKS
+
+    if "attribute" in kinds:
+        raise UsageError(
+            "the attack 'attribute' needs a sensitive column, and a comparison has none; use `sklar attack`"
+        )
+    known = tuple(kind for kind in TABLE_ATTACKS if kind != "attribute")
+    unknown = [kind for kind in kinds if kind not in known]
+    if unknown:
+        raise UsageError(f"there is no attack on tables '{unknown[0]}'; those are: {', '.join(known)}")
+    return tuple(kind for kind in known if kind in kinds)
