@@ -34,11 +34,11 @@ def test_a_file_that_changes_between_passes(cached: bool, tmp_path: Path) -> Non
     reader = {"progress": changed, "cache_bytes": 0, **({"cache": tmp_path / "codes"} if cached else {})}
     asked = {"method": "independent", "epsilon": 1.0, "ledger": ledger, "new_ledger": True}
     if cached:  # the codes were kept: the file is read once, and nothing can come between
-        sklar.fit(path, SCHEMA, **asked, read=read)
+        sklar.fit(path, SCHEMA, **asked, read=reader)
         assert passes == 1 and os.listdir(tmp_path / "codes") == []
         return
     with pytest.raises(SourceError, match="changed"):
-        sklar.fit(path, SCHEMA, **asked, read=read)
+        sklar.fit(path, SCHEMA, **asked, read=reader)
     (unfinished,) = read_ledger(ledger).unfinished
     charged = len(unfinished.steps)
     assert charged == 1 and not unfinished.digests  # charged before it was read, and nothing was released

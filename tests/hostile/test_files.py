@@ -173,4 +173,4 @@ def test_odd_file_names(name: str, tmp_path: Path) -> None:
 ], ids=str)  # fmt: skip
 def test_senseless_reading(reader: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(GOOD)
-    refused(lambda: sklar.fit(tmp_path / "t.csv", SCHEMA, read=read, **QUICK))
+    refused(lambda: sklar.fit(tmp_path / "t.csv", SCHEMA, read=reader, **QUICK))
