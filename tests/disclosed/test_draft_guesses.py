@@ -142,13 +142,13 @@ def test_words_for_missing(word: str) -> None:
     number, label = one(["1.5", "2.5", word] * 30), one(["a", "b", word] * 30)
     assert isinstance(number, Real) and number.nullable
     assert isinstance(label, Category) and word in label.values
-    assert one(["a", "b", word] * 30, reader={"null_values": [word]}) == Category(
+    assert one(["a", "b", word] * 30, read={"null_values": [word]}) == Category(
         ["a", "b"], nullable=True, source=label.sources
     )
 
 
 def test_numbers_that_stand_for_null_are_left_out() -> None:
-    column = one([1.5, 2.5, 3.5, -99.0] * 20, reader={"null_values": ["-99"]})
+    column = one([1.5, 2.5, 3.5, -99.0] * 20, read={"null_values": ["-99"]})
     assert isinstance(column, Real) and column.lower >= 0 and column.nullable
 
 

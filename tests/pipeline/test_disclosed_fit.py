@@ -65,7 +65,7 @@ def test_parts_are_labelled(table: pa.Table, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["cache", "cache_bytes", "threads", "spark"])
 def test_ways_of_reading_for_counts_alone_are_refused(name: str, table: pa.Table) -> None:
     with pytest.raises(UsageError, match=f"no use of {name}"):
-        sklar.fit(table, people_schema(), method="plain-gaussian", no_guarantee=True, reader={name: 1})
+        sklar.fit(table, people_schema(), method="plain-gaussian", no_guarantee=True, read={name: 1})
 
 
 def test_never_by_mistake(table: pa.Table) -> None:

@@ -19,9 +19,9 @@ def command(json: Json = False) -> None:
     Example:
       sklar methods
     """
-    from sklar.pipeline.methods import disclosed_methods, private_methods
+    from sklar.pipeline.methods import baseline_methods, private_methods
 
-    private, disclosed = private_methods(), disclosed_methods()
+    private, disclosed = private_methods(), baseline_methods()
     if json:
         show.as_json([*private, *disclosed])
         return

@@ -87,8 +87,9 @@ def command(
     Example:
       sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
     """
+    from sklar.pipeline.evaluate import report_on
     from sklar.pipeline.request import FitRequest
-    from sklar.pipeline.synth import Output, report_on, synthesize
+    from sklar.pipeline.synth import Output, synthesize
     from sklar.schema.table import Schema
 
     require_data(file, sql)

@@ -65,9 +65,9 @@ def demo(
     from sklar.accounting.ledger import create_ledger
     from sklar.export.write import write_table
     from sklar.methods.registry import find_method
+    from sklar.pipeline.evaluate import report_on
     from sklar.pipeline.fit import fit
     from sklar.pipeline.sample import sample_to_file
-    from sklar.pipeline.synth import report_on
     from sklar.sample.draw import whole_number
 
     rows = whole_number(rows, "the number of rows")

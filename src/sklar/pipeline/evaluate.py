@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sklar.disclosed.metrics.bench import Settings
     from sklar.disclosed.metrics.overview import Overview
     from sklar.disclosed.metrics.score import Score
+    from sklar.pipeline.fitted import Model
 
 Progress = Callable[[str, float], None]
 
@@ -155,6 +156,30 @@ def evaluate(
     )  # fmt: skip
     tell("done", 1.0)
     return found
+
+
+def report_on(
+    data: Any,
+    output: str | PathLike[str],
+    model: Model,
+    path: str | PathLike[str],
+    *,
+    target: str | None = None,
+    read: ReadOptions | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the custodian's report on a synthetic table that was just made. Computed from real rows: not private."""
+    found = evaluate(
+        data,
+        output,
+        model.schema,
+        target,
+        claim=model.claim,
+        read=read,
+        read_synthetic=ReadOptions(),
+        progress=progress,
+    )
+    found.html(path)
 
 
 def write_report(evaluations: Sequence[Evaluation], path: str | PathLike[str]) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from sklar.disclosed.registry import DISCLOSED
 from sklar.methods.registry import DEFAULT_METHOD, METHODS
+
+
+def methods() -> list[dict[str, Any]]:
+    """Every method as plain data: those with a guarantee first."""
+    return [*private_methods(), *baseline_methods()]
 
 
 def private_methods() -> list[dict[str, Any]]:
@@ -24,10 +30,8 @@ def private_methods() -> list[dict[str, Any]]:
     ]
 
 
-def disclosed_methods() -> list[dict[str, Any]]:
+def baseline_methods() -> list[dict[str, Any]]:
     """The methods without a guarantee as plain data."""
-    from sklar.disclosed.registry import DISCLOSED
-
     return [
         {
             "name": method.name,

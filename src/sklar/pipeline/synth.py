@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 from sklar.pipeline.fit import fitting
 from sklar.pipeline.fitted import Model
@@ -13,7 +11,6 @@ from sklar.pipeline.request import FitRequest
 from sklar.pipeline.sample import sample_to_file
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
-from sklar.schema.reading import ReadOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,32 +48,6 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
         if output.model_path is not None:
             model.save(output.model_path)
         return model, sample_to_file(model, output.path, output.rows, seed=output.seed, safe=output.safe)
-
-
-def report_on(
-    data: Any,
-    output: str | PathLike[str],
-    model: Model,
-    path: str | PathLike[str],
-    *,
-    target: str | None = None,
-    read: ReadOptions | None = None,
-    progress: Callable[[str, float], None] | None = None,
-) -> None:
-    """Write the custodian's report on a synthetic table that was just made. Computed from real rows: not private."""
-    from sklar.pipeline.evaluate import evaluate
-
-    found = evaluate(
-        data,
-        output,
-        model.schema,
-        target,
-        claim=model.claim,
-        read=read,
-        read_synthetic=ReadOptions(),
-        progress=progress,
-    )
-    found.html(path)
 
 
 def _require_output(output: Output) -> None:
