@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ POINTS = [
 ]
 
 
-def plot(**options: str):  # type: ignore[no-untyped-def]
+def plot(**options: Any):  # type: ignore[no-untyped-def]
     return tradeoff(POINTS, utility="AUC", risk="privacy score", **options)
 
 
@@ -58,5 +59,7 @@ def test_files(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     with pytest.raises(UsageError, match=r"\.svg or \.png"):
         write_tradeoff(plot(), tmp_path / "p.pdf")
+    plot(path=tmp_path / "q.svg")
+    assert (tmp_path / "q.svg").read_bytes() == (tmp_path / "p.svg").read_bytes()
     with pytest.raises(UsageError, match="higher"):
         plot(better_risk="up")

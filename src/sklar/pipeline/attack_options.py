@@ -13,6 +13,10 @@ from sklar.errors import UsageError
 
 Check = tuple[Callable[[Any], bool], str]
 """Whether a value will do, and what is asked for, in words."""
+ON_METHODS = frozenset(
+    ["levels", "settings", "profile", "changes", "state", "workers", "random_targets", "features", "classifier"]
+)
+"""Options that only attacks on a method have."""
 
 
 def refuse_unknown_options(
@@ -23,7 +27,8 @@ def refuse_unknown_options(
     listed = [name for name in known if name not in fixed]
     for name, value in options.items():
         if name not in listed:
-            raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(listed)}.")
+            hint = " It belongs to attacks on a method: see attack_method." if name in ON_METHODS else ""
+            raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(listed)}.{hint}")
         if value is None and known[name] is None:
             continue
         require_option(name, value, on_method="profile" in known, kind=kind)

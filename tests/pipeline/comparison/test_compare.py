@@ -82,6 +82,9 @@ def test_every_hostile_peer_is_a_row_and_a_good_one_is_ranked(tmp_path: Path) ->
     assert frame[frame["system"] == "plain-gaussian"]["epsilon"].isna().all()
     ranks = {s.system: s.rank for s in found.standings(1.0, found.measures[0])}
     assert ranks["plain-gaussian"] is None and ranks["copy"] == 1 and ranks["crash"] is None
+    points = {p.name: p.risk[0] for p in found.tradeoffs["copies"].points}
+    assert points["copy, 1"] == points["vandal, 1"] == 1 > max(points["independent, 1"], points["plain-gaussian"])
+    assert (tmp_path / "out" / "tradeoff-copies.svg").read_text().count("<circle") == 4
     _check_folder(tmp_path / "out", found)
     began = time.process_time()
     again = sklar.compare(table(), SCHEMA, ["independent", "plain-gaussian"], [1.0], **settings)
