@@ -214,4 +214,6 @@ def _from_numpy(values: Any) -> Any:
         return pa.array(values, from_pandas=True)
     if kind == "m":
         return pa.nulls(len(values))
-    return object_array(list(values) if kind in "MV" else values.tolist())
+    if kind == "V":
+        raise SourceError("a column holds numpy records, which are neither numbers nor text; give each field a column")
+    return object_array(list(values) if kind == "M" else values.tolist())
