@@ -14,7 +14,7 @@ from typing import Any
 
 import sklar
 import sklar.private.door as door
-from sklar.pipeline.auditing.audit import audit_methods
+from sklar.lab.audit.audit import audit_methods
 
 QUICKER: dict[str, dict[str, Any]] = {
     "independent": {"repair": "clip"},

@@ -25,8 +25,7 @@ from typing import Any
 
 from benchmarks.yardstick import harness, to_schema
 from sklar.errors import PeerError
-from sklar.pipeline.comparison.peers import Limits, run_peer
-from sklar.pipeline.comparison.processes import adopt_orphans
+from sklar.lab.compare.peers import Limits, adopt_orphans, run_peer
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "compare_all.jsonl"

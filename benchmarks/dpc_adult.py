@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import sklar
-from sklar.disclosed.metrics.queries import BinaryTable, binary_table
+from sklar.lab.metrics.queries import BinaryTable, binary_table
 from sklar.rows import open_rows
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"

@@ -11,8 +11,7 @@ import numpy as np
 
 import sklar
 from benchmarks.dpc_adult import MANY, Adult, adult
-from sklar.accounting.textbook import advanced_composition_share, classic_gaussian_sigma
-from sklar.disclosed.metrics.queries import (
+from sklar.lab.metrics.queries import (
     BinaryTable,
     correlated,
     error_lines,
@@ -24,6 +23,7 @@ from sklar.disclosed.metrics.queries import (
     three_way_places,
     two_way_places,
 )
+from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 
 DELTA = 2.0**-30
 EPSILON = 0.99

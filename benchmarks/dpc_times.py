@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 from numba import njit
 
 import sklar
-import sklar.model.gaussian_decoding as decoding
-import sklar.model.gaussian_onehot_fit as onehot_fit
+import sklar.model.onehot.decoding as decoding
+import sklar.model.onehot.fit as onehot_fit
 import sklar.private.door as door
 import sklar.private.session as session
 from benchmarks.dpc_adult import MANY, adult
 from sklar.arrays import usable_cores
+from sklar.rows.codes.table import EncodedRows
 from sklar.rows.kernels.bits import popcount
-from sklar.rows.table import EncodedRows
 
 DELTA = 2.0**-30
 ROWS = 5_240_260

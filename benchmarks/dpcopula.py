@@ -23,8 +23,8 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
-from sklar.disclosed.metrics.queries import random_ranges, range_counts, relative_errors
-from sklar.methods.dpcopula import Options, plan, tau_noise
+from sklar.lab.metrics.queries import random_ranges, range_counts, relative_errors
+from sklar.methods.dpcopula.kendall import Options, plan, tau_noise
 from sklar.release.copula_features import TauVector
 
 UNIT = Unit(neighbours="replace")

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 import sklar
-from sklar.disclosed.metrics.grid import coarse_grid
-from sklar.disclosed.metrics.reading import read_table
-from sklar.disclosed.metrics.tvd import margin_distance
+from sklar.lab.metrics.tvd import margin_distance
+from sklar.lab.tables.grid import coarse_grid
+from sklar.lab.tables.reading import read_table
 
 
 def made_up(rows: int, columns: int, seed: int) -> tuple[pa.Table, sklar.Schema]:

@@ -15,7 +15,7 @@ import numpy as np
 import sklar
 from benchmarks.dpc_adult import adult
 from benchmarks.stopwatch import verdict
-from sklar.disclosed.metrics.queries import error_lines, one_way, two_way
+from sklar.lab.metrics.queries import error_lines, one_way, two_way
 
 DELTA = 2.0**-30
 GOAL_AVERAGE, GOAL_LARGEST = 15.0, 1_940.0

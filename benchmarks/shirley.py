@@ -24,11 +24,11 @@ import numpy as np
 
 import sklar
 from benchmarks.yardstick import harness, to_schema
-from sklar.disclosed.learning.features import examples
-from sklar.disclosed.learning.learners import learn
-from sklar.disclosed.learning.transfer import measured
-from sklar.disclosed.metrics.reading import read_table
-from sklar.disclosed.metrics.table import ExactTable
+from sklar.lab.learning.features import examples
+from sklar.lab.learning.learners import learn
+from sklar.lab.learning.transfer import measured
+from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import ExactTable
 
 TARGETS = {
     "adult": {"mcc2": "salary", "mccn": "relationship", "rmse": "age"},

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sklar.disclosed.vines.fit import fit_rvine
+from sklar.lab.vines.fit import fit_rvine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = (1, 5, 10, 15, 20, 25)
@@ -86,7 +86,7 @@ def utility(sets: int = 20) -> None:
 def _utility(name: str, sets: int) -> None:
     import pandas as pd
 
-    from sklar.pipeline.levels import candidate_levels
+    from sklar.lab.baselines.levels import candidate_levels
 
     train, test, sensitive, threshold = UTILITY[name]
     rows, unseen = pd.read_csv(DATA / train), pd.read_csv(DATA / test)
@@ -113,9 +113,9 @@ def _row_wise(rows: Any, fast: Any, options: dict[str, Any]) -> Any:
     """The model `fast` with the vine of pyvinecopulib's own fit to the same pseudo-observations, in the same order."""
     import dataclasses
 
-    from sklar.disclosed.metrics.reading import read_table
-    from sklar.disclosed.vines.columns import vine_columns
-    from sklar.pipeline.fitted import Model
+    from sklar.lab.baselines.columns import vine_columns
+    from sklar.lab.tables.reading import read_table
+    from sklar.pipeline.model import Model
 
     made = fast.table_model
     table = read_table(rows, _schema(rows), np.random.default_rng(0), role="real")
@@ -129,7 +129,7 @@ def _row_wise(rows: Any, fast: Any, options: dict[str, Any]) -> Any:
 
 
 def _median(model: Any, level: int, rows: int, unseen: Any, sets: int) -> tuple[float, float]:
-    from sklar.pipeline.levels import at_level
+    from sklar.lab.baselines.levels import at_level
 
     cut = at_level(model, level)
     found = [_scores(cut.sample(rows, seed=s).to_pandas(), unseen, s) for s in range(sets)]

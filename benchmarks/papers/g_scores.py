@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 import sklar
-from sklar.disclosed.metrics.g_epsilon import LEARNERS, GEpsilon, g_epsilon
-from sklar.disclosed.metrics.grid import coarse_grid
-from sklar.disclosed.metrics.phik import phik_matrix
-from sklar.disclosed.metrics.reading import read_table
-from sklar.disclosed.metrics.tvd import margin_distance
+from sklar.lab.metrics.g_epsilon import LEARNERS, GEpsilon, g_epsilon
+from sklar.lab.metrics.phik import phik_matrix
+from sklar.lab.metrics.tvd import margin_distance
+from sklar.lab.tables.grid import coarse_grid
+from sklar.lab.tables.reading import read_table
 
 
 def g_scores(

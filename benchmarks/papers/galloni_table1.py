@@ -12,7 +12,7 @@ import pandas as pd
 
 import sklar
 from benchmarks.papers.g_scores import g_scores
-from sklar.disclosed.metrics.g_epsilon import GEpsilon
+from sklar.lab.metrics.g_epsilon import GEpsilon
 
 ROWS = 4_000
 PAPER = {

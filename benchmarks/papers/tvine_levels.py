@@ -12,7 +12,7 @@ import pandas as pd
 
 import sklar
 from benchmarks.yardstick import BENCH
-from sklar.pipeline.levels import at_level
+from sklar.lab.baselines.levels import at_level
 
 DATA = BENCH.parent / "data"
 RESPONSE = "Y"

@@ -8,7 +8,7 @@ Its membership part (privacy gain) takes longest and is `python -m benchmarks.at
 from __future__ import annotations
 
 from benchmarks.papers.tvine_levels import arguments, attributes, forest_auc, heading, line, support2, utility
-from sklar.pipeline.levels import choose_level
+from sklar.lab.baselines.levels import choose_level
 
 
 def main() -> None:

@@ -13,17 +13,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sklar.accounting.ledger import Ledger
     from sklar.errors import SklarError
-    from sklar.pipeline.attack import Attack, attack
-    from sklar.pipeline.attack_method import attack_method
-    from sklar.pipeline.auditing.audit import Audit, audit
-    from sklar.pipeline.comparison.compare import compare
-    from sklar.pipeline.comparison.result import Compared
-    from sklar.pipeline.draft import draft_schema
-    from sklar.pipeline.evaluate import Evaluation, evaluate
-    from sklar.pipeline.fit import fit
-    from sklar.pipeline.fitted import Model, load
-    from sklar.pipeline.scatter import scatter
-    from sklar.pipeline.tradeoff import tradeoff, tradeoff_point
+    from sklar.lab.attacks.method import attack_method
+    from sklar.lab.attacks.release import Attack, attack
+    from sklar.lab.audit.audit import Audit, audit
+    from sklar.lab.compare.compare import compare
+    from sklar.lab.compare.result import Compared
+    from sklar.lab.drafting.draft import draft_schema
+    from sklar.lab.evaluate import Evaluation, evaluate
+    from sklar.lab.pictures import scatter, tradeoff, tradeoff_point
+    from sklar.pipeline.fit.run import fit
+    from sklar.pipeline.model import Model, load
     from sklar.schema import (
         AtMost,
         Boolean,
@@ -41,35 +40,35 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     "AtMost": "sklar.schema",
-    "Attack": "sklar.pipeline.attack",
-    "Audit": "sklar.pipeline.auditing.audit",
+    "Attack": "sklar.lab.attacks.release",
+    "Audit": "sklar.lab.audit.audit",
     "Boolean": "sklar.schema",
     "Category": "sklar.schema",
-    "Compared": "sklar.pipeline.comparison.result",
+    "Compared": "sklar.lab.compare.result",
     "Datetime": "sklar.schema",
-    "Evaluation": "sklar.pipeline.evaluate",
+    "Evaluation": "sklar.lab.evaluate",
     "Function": "sklar.schema",
     "Id": "sklar.schema",
     "Ignore": "sklar.schema",
     "Integer": "sklar.schema",
     "Ledger": "sklar.accounting.ledger",
-    "Model": "sklar.pipeline.fitted",
+    "Model": "sklar.pipeline.model",
     "Never": "sklar.schema",
     "Ordinal": "sklar.schema",
     "Real": "sklar.schema",
     "Schema": "sklar.schema",
     "SklarError": "sklar.errors",
-    "compare": "sklar.pipeline.comparison.compare",
-    "attack": "sklar.pipeline.attack",
-    "attack_method": "sklar.pipeline.attack_method",
-    "audit": "sklar.pipeline.auditing.audit",
-    "draft_schema": "sklar.pipeline.draft",
-    "evaluate": "sklar.pipeline.evaluate",
-    "fit": "sklar.pipeline.fit",
-    "load": "sklar.pipeline.fitted",
-    "scatter": "sklar.pipeline.scatter",
-    "tradeoff": "sklar.pipeline.tradeoff",
-    "tradeoff_point": "sklar.pipeline.tradeoff",
+    "compare": "sklar.lab.compare.compare",
+    "attack": "sklar.lab.attacks.release",
+    "attack_method": "sklar.lab.attacks.method",
+    "audit": "sklar.lab.audit.audit",
+    "draft_schema": "sklar.lab.drafting.draft",
+    "evaluate": "sklar.lab.evaluate",
+    "fit": "sklar.pipeline.fit.run",
+    "load": "sklar.pipeline.model",
+    "scatter": "sklar.lab.pictures",
+    "tradeoff": "sklar.lab.pictures",
+    "tradeoff_point": "sklar.lab.pictures",
 }
 
 __all__ = [

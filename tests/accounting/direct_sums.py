@@ -22,8 +22,8 @@ from scipy.special import gammaln
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, calibrate, plan_events
+from sklar.accounting.composition.exact import SMALLEST_DELTA, exact_epsilon, pair_of
 from sklar.accounting.events import CountEvent
-from sklar.accounting.exact import SMALLEST_DELTA, exact_epsilon, pair_of
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 

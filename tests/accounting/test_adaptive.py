@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sklar.accounting.adaptive import adaptive_allowance, amount_within, shift_cost, why_not_gaussian
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
+from sklar.accounting.composition.adaptive import adaptive_allowance, amount_within, shift_cost, why_not_gaussian
+from sklar.accounting.composition.gaussian import analytic_gaussian_delta
+from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
-from sklar.accounting.gaussian import analytic_gaussian_delta
 from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.ledger.totals import fit_total
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import epsilon_to_rho
 from sklar.errors import BudgetError, OverspendError
 
 UNIT = Unit(neighbours="add-remove", rows_per_person=1)

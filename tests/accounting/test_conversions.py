@@ -7,10 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from sklar.accounting.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
-from sklar.accounting.textbook import advanced_composition, advanced_composition_share, classic_gaussian_sigma
-from sklar.accounting.zcdp import choice_to_rho, epsilon_to_rho, pure_to_rho, rho_to_epsilon, rho_to_epsilon_standard
+from sklar.accounting.composition.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
+from sklar.accounting.composition.zcdp import (
+    choice_to_rho,
+    epsilon_to_rho,
+    pure_to_rho,
+    rho_to_epsilon,
+    rho_to_epsilon_standard,
+)
 from sklar.errors import BudgetError
+from sklar.methods.dpc.textbook import advanced_composition, advanced_composition_share, classic_gaussian_sigma
 
 DELTAS = [1e-300, 1e-15, 1e-9, 1e-5, 0.1, 0.9]
 

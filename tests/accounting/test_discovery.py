@@ -9,11 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sklar.accounting.discovery import discovery_delta, discovery_settings, noise_tail, smallest_above
+from sklar.accounting.composition.discovery import discovery_delta, discovery_settings, noise_tail, smallest_above
+from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import CountEvent, DiscoveryEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import rho_to_epsilon
 from sklar.errors import BudgetError
 
 REACH = 400

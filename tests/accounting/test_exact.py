@@ -7,16 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from sklar.accounting.amounts import overspends
-from sklar.accounting.budget import Budget
+from sklar.accounting.budget import Budget, overspends
 from sklar.accounting.calibrate import PlannedTables, calibrate, plan_events, plan_noise
-from sklar.accounting.compose import total_loss
+from sklar.accounting.composition.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
+from sklar.accounting.composition.total import total_loss
+from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import ChoiceEvent, CountEvent, Event, SumEvent
-from sklar.accounting.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
-from sklar.accounting.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Neighbours, Unit
-from sklar.accounting.zcdp import epsilon_to_rho
 from sklar.errors import BudgetError
 
 ONE = Unit(neighbours="add-remove")

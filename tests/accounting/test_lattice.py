@@ -10,14 +10,18 @@ import pytest
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, fine_noise, plan_events
-from sklar.accounting.compose import total_loss
+from sklar.accounting.composition.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.gaussian import (
+    analytic_gaussian_delta,
+    analytic_gaussian_epsilon,
+    analytic_gaussian_sigma,
+)
+from sklar.accounting.composition.lattice import COARSEST, DITHER, FINE, covers, squared_shift
+from sklar.accounting.composition.total import total_loss
+from sklar.accounting.composition.zcdp import epsilon_to_rho, rho_to_epsilon
 from sklar.accounting.events import CountEvent, Event, SumEvent
-from sklar.accounting.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
-from sklar.accounting.gaussian import analytic_gaussian_delta, analytic_gaussian_epsilon, analytic_gaussian_sigma
-from sklar.accounting.lattice import COARSEST, DITHER, FINE, covers, squared_shift
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import epsilon_to_rho, rho_to_epsilon
 
 SWAP = Unit(neighbours="replace")
 UPPER = {COARSEST: 2.0, 20.0: 1.12, 40.0: 1.06}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from sklar.accounting import tilted
-from sklar.accounting.exact import SMALLEST_DELTA
-from sklar.accounting.gaussian import analytic_gaussian_delta, log_gaussian_deltas
+from sklar.accounting.composition import tilted
+from sklar.accounting.composition.exact import SMALLEST_DELTA
+from sklar.accounting.composition.gaussian import analytic_gaussian_delta, log_gaussian_deltas
+from sklar.accounting.composition.tilted import TRANSFORM, grid_loss, tail_bound
 from sklar.accounting.noise import Noise
-from sklar.accounting.tilted import TRANSFORM, grid_loss, tail_bound
 from tests.accounting.direct_sums import ACCURACY, random_plan, share_used
 
 

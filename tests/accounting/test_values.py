@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.amounts import ROUNDING, exceeds, overspends
-from sklar.accounting.budget import Budget
+from sklar.accounting.budget import ROUNDING, Budget, exceeds, overspends
 from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Neighbours, Unit

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
 from sklar.errors import SchemaError, UsageError
 
 SECRET = "cell-of-a-person"

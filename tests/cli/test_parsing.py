@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sklar import __version__
 from sklar.cli.main import app
-from sklar.cli.options import read_options, reader_options
+from sklar.cli.terminal.options import read_options, reader_options
 
 COMMANDS = [
     ["demo"], ["schema", "check"], ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
@@ -84,7 +84,7 @@ def test_only_what_was_asked_goes_to_the_reader():
 
 
 def test_methods_as_json_have_names_and_options():
-    from sklar.disclosed.registry import DISCLOSED
+    from sklar.lab.baselines.registry import DISCLOSED
     from sklar.methods.registry import METHODS
 
     result = run("methods", "--json")

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 import sklar
-from sklar.model.table import TableModel
+from sklar.model.protocol import TableModel
 from sklar.private import discovery, door
 from sklar.private import noise as noise_module
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sklar.pipeline.fit as fit_module
+import sklar.pipeline.fit.run as fit_module
 import sklar.private.door as door_module
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, SumEvent
 from sklar.accounting.noise import Noise
-from sklar.pipeline.fitted import Model
+from sklar.pipeline.model import Model
 from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder
 from sklar.private.requests import request_digest

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import sklar.model
-from sklar.disclosed.registry import DISCLOSED
 from sklar.errors import UnsupportedConditionError
+from sklar.lab.baselines.registry import DISCLOSED
 from sklar.methods.registry import METHODS
 from sklar.model import conditioning
 from sklar.model.conditioning import cover, place_inside, simulate_given
-from sklar.model.gaussian_mixture import MixtureModel
-from sklar.model.gaussian_model import GaussianModel
-from sklar.model.margin import margin_from_dense
+from sklar.model.gaussian.cells import MixtureModel
+from sklar.model.gaussian.model import GaussianModel
+from sklar.model.margins.margin import margin_from_dense
 from tests.contracts.conditioned import (
     AGE,
     CASES,

@@ -14,7 +14,7 @@ import sklar.private.session as session_module
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.errors import DoorError, OverspendError
-from sklar.pipeline.fit import fit
+from sklar.pipeline.fit.run import fit
 from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder
 from sklar.release.values import NoisySums
@@ -163,7 +163,7 @@ def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
         door.count_recoded([lambda rows: rows], "rows please")
 
     method = independent.INDEPENDENT
-    monkeypatch.setattr("sklar.pipeline.fit.find_method", lambda name: _with_fit(method, sneaky))
+    monkeypatch.setattr("sklar.pipeline.fit.run.find_method", lambda name: _with_fit(method, sneaky))
     with pytest.raises(DoorError):
         fit(people(50), schema(), method="independent", epsilon=1.0)
     assert charged == []

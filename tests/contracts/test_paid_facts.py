@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 import sklar
-import sklar.methods.facts as facts_module
+import sklar.methods.facts.fit as facts_module
 import sklar.private.door as door_module
 import sklar.private.session as session_module
-from sklar.accounting.compose import total_loss
+from sklar.accounting.composition.total import total_loss
 from sklar.accounting.events import DiscoveryEvent
 from sklar.errors import OverspendError
-from sklar.pipeline.fit import fit
+from sklar.pipeline.fit.run import fit
 from sklar.release.values import NoisyLabels
 from tests.contracts.record_replay import Recording, compare, record
 
@@ -73,7 +73,7 @@ def settings(relation: str = "add-remove", **options: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for small tables, and quicker."""
-    monkeypatch.setattr("sklar.rows.label_counts.BUCKET_BYTES", 1 << 18)
+    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sklar.accounting.compose import total_loss
+from sklar.accounting.composition.total import total_loss
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from tests.contracts.record_replay import compare, record

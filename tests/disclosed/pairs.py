@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 import sklar
-from sklar.disclosed.metrics.reading import read_table
-from sklar.disclosed.metrics.table import ExactTable
+from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import ExactTable
 
 MIXED = sklar.Schema(
     {

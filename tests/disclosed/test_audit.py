@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sklar.disclosed.audit import ColumnAudit, audit_rules
+from sklar.lab.tables.checks import ColumnAudit, audit_rules
 from sklar.rows import open_rows
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 

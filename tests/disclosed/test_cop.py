@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.disclosed.cop import Options, exact_counted
-from sklar.disclosed.metrics.table import ExactTable
 from sklar.errors import UsageError
+from sklar.lab.baselines.cop import Options, exact_counted
+from sklar.lab.tables.table import ExactTable
 
 FACTS = sklar.Schema(
     {

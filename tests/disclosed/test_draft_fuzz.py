@@ -9,9 +9,9 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sklar.disclosed.drafting.draft import draft
-from sklar.disclosed.drafting.kinds import guess_stated
-from sklar.disclosed.drafting.profile import profile_of
+from sklar.lab.drafting.draft import draft
+from sklar.lab.drafting.kinds import guess_stated
+from sklar.lab.drafting.profile import profile_of
 from sklar.schema.sdv import StatedKind
 from sklar.schema.toml import schema_from_toml
 

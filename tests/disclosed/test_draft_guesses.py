@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sklar.disclosed.audit import ColumnAudit, audit_rules
-from sklar.disclosed.drafting.draft import draft
-from sklar.disclosed.drafting.drafted import Draft
+from sklar.lab.drafting.draft import Draft, draft
+from sklar.lab.tables.checks import ColumnAudit, audit_rules
 from sklar.schema import Boolean, Category, Datetime, Id, Integer, Labels, Ordinal, Real, Schema
 from tests.disclosed.tables import odd_columns, odd_table
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sklar.disclosed.attacks.membership import draw_games, privacy_score
-from sklar.disclosed.intervals import (
+from sklar.lab.attacks.membership import draw_games, privacy_score
+from sklar.lab.intervals import (
     Estimate,
     clopper_pearson,
     corrected_resampled_t,

@@ -11,16 +11,16 @@ import pytest
 
 import sklar
 import sklar.disclosed.metrics as folder
-from sklar.disclosed.learning import transfer
-from sklar.disclosed.metrics.bench import Settings, make_bench
-from sklar.disclosed.metrics.measure import measure
-from sklar.disclosed.metrics.registry import METRICS
-from sklar.disclosed.metrics.score import About
-from sklar.pipeline.comparison.cell import Bank, Made, _scored  # pyright: ignore[reportPrivateUsage]
-from sklar.pipeline.comparison.peers import Limits
-from sklar.pipeline.comparison.plan import Cell, System
-from sklar.pipeline.comparison.plan import Settings as Plan
-from sklar.pipeline.comparison.store import Store
+from sklar.lab.compare.cell import Bank, Made, _scored  # pyright: ignore[reportPrivateUsage]
+from sklar.lab.compare.peers import Limits
+from sklar.lab.compare.store import Store
+from sklar.lab.compare.systems import Cell, System
+from sklar.lab.compare.systems import Settings as Plan
+from sklar.lab.learning import transfer
+from sklar.lab.metrics.bench import Settings, make_bench
+from sklar.lab.metrics.measure import measure
+from sklar.lab.metrics.registry import METRICS
+from sklar.lab.metrics.score import About
 from sklar.sample.rng import named_streams
 from tests.disclosed.pairs import mixed, read
 from tests.pipeline.test_evaluate import SCHEMA, people
@@ -90,6 +90,6 @@ def test_what_each_metric_needs_is_true(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_readers_questions_name_metrics_that_exist() -> None:
-    from sklar.pipeline.evidence import QUESTIONS
+    from sklar.lab.verdict import QUESTIONS
 
     assert {name for names, _ in QUESTIONS.values() for name in names} <= set(METRICS)

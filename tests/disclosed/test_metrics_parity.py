@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import kendalltau, ks_2samp, spearmanr
 
 import sklar
-from sklar.disclosed.learning import measures
-from sklar.disclosed.metrics.grid import coarse_codes, coarse_grid
-from sklar.disclosed.metrics.kendall import kendall_matrix, kendall_tau
-from sklar.disclosed.metrics.ks import ks
-from sklar.disclosed.metrics.phik import phik_matrix
-from sklar.disclosed.metrics.spearman import spearman, spearman_matrix
-from sklar.disclosed.metrics.table import ordered_names
-from sklar.disclosed.metrics.tvd import margin_distance
+from sklar.lab.learning import measures
+from sklar.lab.metrics.kendall import kendall_matrix, kendall_tau
+from sklar.lab.metrics.ks import ks
+from sklar.lab.metrics.phik import phik_matrix
+from sklar.lab.metrics.spearman import spearman, spearman_matrix
+from sklar.lab.metrics.tvd import margin_distance
+from sklar.lab.tables.grid import coarse_codes, coarse_grid
+from sklar.lab.tables.table import ordered_names
 from tests.disclosed.pairs import MIXED, mixed_frame, read
 
 SEEDS = (1, 2, 3)

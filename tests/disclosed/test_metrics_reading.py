@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.disclosed.metrics.table import ordered_values
 from sklar.errors import SourceError
+from sklar.lab.tables.table import ordered_values
 from sklar.rows import open_rows
 from tests.disclosed.pairs import MIXED, mixed_frame, read
 

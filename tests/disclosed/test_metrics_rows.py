@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklar.disclosed.learning.transfer import transfer
-from sklar.disclosed.metrics.authenticity import authenticity
-from sklar.disclosed.metrics.copies import copies
-from sklar.disclosed.metrics.detection import detect_boosting, detect_linear
-from sklar.disclosed.metrics.embedding import embed, nearest
-from sklar.disclosed.metrics.support import support
+from sklar.lab.learning.transfer import transfer
+from sklar.lab.metrics.copies import copies
+from sklar.lab.metrics.detection import detect_boosting, detect_linear
+from sklar.lab.metrics.support import authenticity, embed, nearest, support
 from tests.disclosed.pairs import mixed, mixed_frame, read
 
 REAL, FRESH = mixed(600, 1), mixed(600, 2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import sklar
-from sklar.disclosed.metrics.grid import coarse_grid
-from sklar.disclosed.metrics.workload import error_curves, range_score
+from sklar.lab.metrics.queries import error_curves, range_score
+from sklar.lab.tables.grid import coarse_grid
 from tests.disclosed.pairs import MIXED, mixed, read
 
 GRID = coarse_grid(MIXED)

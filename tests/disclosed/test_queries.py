@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sklar.disclosed.metrics.queries import (
+from sklar.errors import UsageError
+from sklar.lab.metrics.queries import (
     BinaryTable,
     binary_table,
     correlated,
@@ -24,7 +25,6 @@ from sklar.disclosed.metrics.queries import (
     two_way,
     two_way_places,
 )
-from sklar.errors import UsageError
 
 SIZES = (2, 4, 3, 5)
 CODES = np.column_stack([np.random.default_rng(0).integers(0, s, 333) for s in SIZES])
@@ -38,8 +38,8 @@ def test_one_two_and_three_way_counts(monkeypatch):
     pairs = [(a, b) for a, b in itertools.combinations(range(d), 2) if owner[a] != owner[b]]
     slow = [int((bits[:, a] * bits[:, b]).sum()) for a, b in pairs]
     np.testing.assert_array_equal(two_way(TABLE), slow)
-    monkeypatch.setattr("sklar.disclosed.metrics.queries.BLOCK_ROWS", 50)
-    monkeypatch.setattr("sklar.disclosed.metrics.queries.BLOCK_BYTES", 200)
+    monkeypatch.setattr("sklar.lab.metrics.queries.BLOCK_ROWS", 50)
+    monkeypatch.setattr("sklar.lab.metrics.queries.BLOCK_BYTES", 200)
     np.testing.assert_array_equal(two_way(TABLE), slow)
     places = three_way_places(owner, 60, np.random.default_rng(1))
     assert len(places) == 60 == len(np.unique(places, axis=0))

@@ -12,16 +12,22 @@ import pytest
 import pyvinecopulib as pv
 
 import sklar
-from sklar.disclosed.metrics.reading import read_table
-from sklar.disclosed.metrics.table import ExactTable
-from sklar.disclosed.shirley.axis import correlation, mid_ranks, rank_axis
-from sklar.disclosed.shirley.encoders import encoded_levels, set_aside, weights_of_evidence
-from sklar.disclosed.shirley.histograms import FLOOR, noise, noisy_counts
-from sklar.disclosed.shirley.levels import levels_of, null_first
-from sklar.disclosed.shirley.options import Options
-from sklar.disclosed.shirley.ranks import copula_correlation, match_ranks
-from sklar.disclosed.shirley.steps import columns_of, pseudo_observations, steps_of
-from sklar.disclosed.vines.fit import fit_rvine
+from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside, weights_of_evidence
+from sklar.lab.baselines.shirley.options import Options
+from sklar.lab.baselines.shirley.ranks import copula_correlation, correlation, match_ranks, mid_ranks, rank_axis
+from sklar.lab.baselines.shirley.steps import (
+    FLOOR,
+    columns_of,
+    levels_of,
+    noise,
+    noisy_counts,
+    null_first,
+    pseudo_observations,
+    steps_of,
+)
+from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import ExactTable
+from sklar.lab.vines.fit import fit_rvine
 
 LABELS = ["a", "b", "c", "d"]
 SCHEMA = sklar.Schema(
@@ -47,7 +53,7 @@ def test_noise_has_the_published_scale(mechanism: str, variance: float | None):
     drawn = noise(200_000, 0.5, options, np.random.default_rng(0))
     if variance is None:
         sigma = drawn.std() / 2
-        from sklar.accounting.gaussian import analytic_gaussian_delta
+        from sklar.accounting.composition.gaussian import analytic_gaussian_delta
 
         assert analytic_gaussian_delta(float(sigma), 0.5) == pytest.approx(0.001, rel=0.1)
     else:
@@ -94,8 +100,8 @@ def test_weight_of_evidence_is_the_librarys():
 def test_weight_of_evidence_needs_no_library():
     """A fresh process: the rest of a small fit takes less time than loading the library."""
     code = (
-        "import sys, numpy as np; from sklar.disclosed.shirley.encoders import weights_of_evidence as w; "
-        "import sklar.model.shirley_model; print(w(np.array([0, 1, 1, 0]), np.array([0.0, 1, 1, 0]), 3)); "
+        "import sys, numpy as np; from sklar.lab.baselines.shirley.encoders import weights_of_evidence as w; "
+        "import sklar.model.rvine.shirley; print(w(np.array([0, 1, 1, 0]), np.array([0.0, 1, 1, 0]), 3)); "
         "print([m for m in ('category_encoders', 'sklearn', 'pandas', 'scipy.stats') if m in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

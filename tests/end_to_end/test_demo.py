@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sklar.cli.main import app
 from sklar.export.write import write_table
-from sklar.pipeline.people import people_schema, people_table
+from sklar.lab.people import people_schema, people_table
 from sklar.schema import Schema
 
 FILES = {"README.txt", "people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sklar.disclosed.attacks.profiles import ATTRIBUTE_PROFILES, SHADOW_PROFILES, AttributeProfile, ShadowProfile
+from sklar.lab.attacks.games import ATTRIBUTE_PROFILES, SHADOW_PROFILES, AttributeProfile, ShadowProfile
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
@@ -85,8 +85,8 @@ def _block(page: str, match: re.Match[str]) -> Block:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader of the pages has at hand: the demo's files, rows that were held out, a public table."""
     from sklar.export.write import write_table
-    from sklar.pipeline.demo import demo
-    from sklar.pipeline.people import people_schema, people_table
+    from sklar.lab.demo import demo
+    from sklar.lab.people import people_schema, people_table
 
     folder = tmp_path_factory.mktemp("tables")
     demo(folder / "sklar-demo", rows=400, method="independent", report=False)

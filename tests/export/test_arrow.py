@@ -8,7 +8,7 @@ import pyarrow as pa
 from sklar.export import arrow
 from sklar.export.arrow import arrow_schema, to_arrow
 from sklar.export.frames import to_pandas, to_polars
-from sklar.schema.ticks import from_ticks
+from sklar.schema.grid import from_ticks
 
 TYPES = {
     "key": pa.int64(),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sklar.export.arrow import to_arrow
-from sklar.export.csv import csv_header, csv_lines
+from sklar.export.write import csv_header, csv_lines
 from sklar.schema.columns import Labels
 
 
@@ -77,7 +77,7 @@ def test_formulas_are_disarmed_on_request_in_text_cells_only():
 
 
 def test_batches_do_not_change_the_text(schema, sampled, monkeypatch):
-    from sklar.export import csv as csv_module
+    from sklar.export import write as csv_module
 
     table = to_arrow(schema, sampled)
     whole = text_of(table, schema)

@@ -15,7 +15,7 @@ import pytest
 
 import sklar
 from sklar.errors import ModelFileError, UsageError
-from sklar.pipeline import modelfile
+from sklar.pipeline import model_file as modelfile
 from tests.hostile.checks import QUICK, SCHEMA, names_in, refused, run
 
 Members = dict[str, bytes]
@@ -136,13 +136,13 @@ FORGED: dict[str, tuple[str, bytes]] = {
     "deep fit": ("fit.json", b"[" * 100_000 + b"]" * 100_000),
     "deep release": ("releases.jsonl", b"[" * 100_000),
     "model null": ("model.json", b"null"),
-    "model of another kind": ("model.json", _call("sklar.model.margin:Margin", MARGIN)),
+    "model of another kind": ("model.json", _call("sklar.model.margins.margin:Margin", MARGIN)),
     "a system call": ("model.json", _call("os:system", '{"command": "touch trapped"}')),
     "a function of ours": ("model.json", _call("sklar.model.codec:decode", '{"tree": 1, "arrays": 2}')),
     "a class of another room": ("model.json", _call("sklar.schema.columns:Ignore")),
     "a dotted way out": ("model.json", _call("sklar.model.codec:importlib.import_module", '{"name": "this"}')),
     "unknown class": ("model.json", _call("sklar.model.nope:Nope")),
-    "wrong fields": ("model.json", _call("sklar.model.margin:Margin", '{"a": 1}')),
+    "wrong fields": ("model.json", _call("sklar.model.margins.margin:Margin", '{"a": 1}')),
     "no such array": ("model.json", b'{"array": 99}'),
     "array by name": ("model.json", b'{"array": "x"}'),
     "pickle": ("arrays/0.npy", _pickled()),

@@ -12,9 +12,8 @@ import pytest
 
 import sklar
 from sklar.accounting.ledger import read_ledger
-from sklar.export.csv import FORMULA
-from sklar.export.write import write_table
-from sklar.pipeline.sample import sample_to_file
+from sklar.export.write import FORMULA, write_table
+from sklar.pipeline.sampling.write import sample_to_file
 from sklar.rows import open_rows
 from tests.hostile.checks import QUICK, SCHEMA, Ended, assert_sane, full_disk, names_in, run
 

@@ -5,7 +5,7 @@ import pytest
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Unit
 from sklar.methods.registry import METHODS
-from sklar.methods.vine_options import Options
+from sklar.methods.vine.options import Options
 from sklar.schema.numbers import Integer
 from sklar.schema.table import Schema
 

@@ -15,13 +15,12 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
-from sklar.methods.dpcopula import KENDALL, Options, correlations, plan, tau_noise
-from sklar.methods.dpcopula_margins import public_bins
+from sklar.methods.dpcopula.kendall import KENDALL, Options, correlations, plan, tau_noise
+from sklar.methods.dpcopula.margins import public_bins
 from sklar.model.conditioning import simulate_given
-from sklar.model.efpa import counts_from_frequencies
-from sklar.model.gaussian_tau import corr_from_tau, rank_groups, tie_share
-from sklar.model.margin import Margin, margin_from_dense
-from sklar.model.privelet import counts_from_differences
+from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
+from sklar.model.margins.margin import Margin, margin_from_dense
+from sklar.model.margins.transforms import counts_from_differences, counts_from_frequencies
 from sklar.release.copula_features import TauVector
 
 CORR = np.array([[1.0, 0.7, -0.4], [0.7, 1.0, -0.2], [-0.4, -0.2, 1.0]])

@@ -8,15 +8,15 @@ import pytest
 from scipy.special import ndtr
 
 import sklar
-import sklar.methods.dpcopula_hybrid as hybrid
+import sklar.methods.dpcopula.hybrid as hybrid
 from sklar.accounting.noise import Noise
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.methods.dpcopula_hybrid import HYBRID, split_columns
-from sklar.methods.dpcopula_mle import MLE, normal_scores
+from sklar.methods.dpcopula.hybrid import HYBRID, split_columns
+from sklar.methods.dpcopula.mle import MLE, normal_scores
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
-from sklar.model.gaussian_tau import corr_of_table
-from sklar.model.margin import margin_from_dense
+from sklar.model.correlation.bivariate import corr_of_table
+from sklar.model.margins.margin import margin_from_dense
 from tests.contracts.record_replay import DivergedError, compare, record
 
 CORR = np.array([[1.0, 0.7], [0.7, 1.0]])

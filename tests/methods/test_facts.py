@@ -11,11 +11,9 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.errors import SchemaError
-from sklar.methods.facts import measuring_schema, settled
-from sklar.methods.facts_bounds import FALSE_ALARM, occupied_range, with_bounds
-from sklar.methods.facts_grid import search_cells
-from sklar.methods.facts_labels import with_labels
-from sklar.methods.facts_marks import bounds_to_pay, labels_to_pay, must_pay, require_payable
+from sklar.methods.facts.bounds import FALSE_ALARM, occupied_range, search_cells, with_bounds
+from sklar.methods.facts.fit import measuring_schema, settled, with_labels
+from sklar.methods.facts.marks import bounds_to_pay, labels_to_pay, must_pay, require_payable
 from sklar.schema import AtMost, Boolean, Category, Column, Datetime, Function, Integer, Never, Ordinal, Real, Schema
 
 BOTH = {"lower": "pay", "upper": "pay"}

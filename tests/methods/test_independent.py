@@ -9,8 +9,8 @@ from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.methods.independent import INDEPENDENT, Options
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
-from sklar.model.independent_model import IndependentModel
-from sklar.model.margin import Margin
+from sklar.model.independent import IndependentModel
+from sklar.model.margins.margin import Margin
 from sklar.schema.columns import Category
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema

@@ -12,9 +12,8 @@ from sklar.accounting.calibrate import plan_events
 from sklar.accounting.events import CountEvent
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
-from sklar.methods.margin_plan import MarginOptions, margin_noise, outline_margins, plan_margins
-from sklar.methods.margins import measure_margins
-from sklar.model.margin_digits import anchors
+from sklar.methods.margins import MarginOptions, margin_noise, measure_margins, outline_margins, plan_margins
+from sklar.model.margins.bins import anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema

@@ -7,8 +7,8 @@ import pytest
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.small import SmallOptions, fit_small
-from sklar.methods.small_shares import Shares, closing_shares, correlation_noise, ease, opening_shares
+from sklar.methods.few_rows.fit import SmallOptions, fit_small
+from sklar.methods.few_rows.shares import Shares, closing_shares, correlation_noise, ease, opening_shares
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisyCounts, NoisySums
 from sklar.schema.columns import Boolean, Category, Ordinal

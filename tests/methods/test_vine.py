@@ -10,10 +10,10 @@ import pytest
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
-from sklar.methods import vine
-from sklar.methods.vine_options import Options
+from sklar.methods.vine import fit as vine
+from sklar.methods.vine.options import Options
 from sklar.model.conditioning import simulate_given
-from sklar.model.vine_model import VineModel
+from sklar.model.vine.model import VineModel
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
 from sklar.schema.columns import Boolean, Category, Ordinal
@@ -82,7 +82,7 @@ class CodesDoor:
 
 @pytest.fixture(autouse=True)
 def fewer_particles(monkeypatch):
-    monkeypatch.setattr("sklar.methods.vine_calibrate.PARTICLES", 20_000)
+    monkeypatch.setattr("sklar.methods.vine.calibrate.PARTICLES", 20_000)
 
 
 MIXED = Schema(
@@ -342,7 +342,7 @@ def test_beyond_forty_columns_pairs_are_chosen_privately():
 
 
 def test_outline_tells_the_noise_in_advance(real):
-    from sklar.methods.vine_stages import outline_vine
+    from sklar.methods.vine.stages import outline_vine
 
     door, _ = fit(MIXED, real, 0.02)
     lines = {line.label: line for line in outline_vine(MIXED, Options(), door.allowance, door.unit, len(real))}

@@ -9,12 +9,12 @@ from scipy.special import ndtr
 from sklar import Boolean, Category, Integer, Schema
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.vine_axes import Axis, Measured
-from sklar.methods.vine_options import Options, depth_of, scored_columns
-from sklar.methods.vine_sums import Known, doubt, measure_correlations, sharpen, sums_share
-from sklar.model.grouping import group_cells
-from sklar.model.hints import gaussian_cells, read_correlation
-from sklar.model.scale import lay_out
+from sklar.methods.vine.axes import Axis, Measured
+from sklar.methods.vine.options import Options, depth_of, scored_columns
+from sklar.methods.vine.sums import Known, doubt, measure_correlations, sharpen, sums_share
+from sklar.model.axis import lay_out
+from sklar.model.pairs.grouping import group_cells
+from sklar.model.pairs.hints import gaussian_cells, read_correlation
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisySums
 

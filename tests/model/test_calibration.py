@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
-from sklar.model.calibration import (
+from sklar.model.axis import lay_out
+from sklar.model.kernels import solve_cell
+from sklar.model.vine.calibration import (
     Calibration,
     Partition,
     SoftTable,
@@ -18,8 +20,6 @@ from sklar.model.calibration import (
     prior_strength,
     weight_ceiling,
 )
-from sklar.model.calibration_kernels import solve_cell
-from sklar.model.scale import lay_out
 
 SCALES = (
     lay_out(np.arange(3), np.full(3, 1 / 3), 3, nominal=False),

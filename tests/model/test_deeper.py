@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sklar.model.deeper import PairTable, fit_correlation, grow, parabola_minimum
-from sklar.model.hints import gaussian_cells, score_hint
-from sklar.model.paircopula import GaussianPair, IndependentPair
-from sklar.model.vine import Edge, Vine
-from sklar.model.vine_sampling import simulate_vine
+from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.pairs.hints import gaussian_cells, score_hint
+from sklar.model.vine.deeper import PairTable, fit_correlation, grow, parabola_minimum
+from sklar.model.vine.sampling import simulate_vine
+from sklar.model.vine.vine import Edge, Vine
 
 GRID = np.linspace(0, 1, 9)
 ROWS = 40_000.0
@@ -61,9 +61,9 @@ def test_weighting_by_the_pair_density_gives_the_deeper_vine():
     """fit_correlation's forward model, at the true value, predicts the table of the deeper vine."""
     from scipy.special import ndtri
 
-    from sklar.model.paircopula import gaussian_density
-    from sklar.model.vine import sampling_order
-    from sklar.model.vine_sampling import draw_levels, transform
+    from sklar.model.pairs.copula import gaussian_density
+    from sklar.model.vine.sampling import draw_levels, transform
+    from sklar.model.vine.vine import sampling_order
 
     rng = np.random.default_rng(4)
     start = Vine(size=3, trees=(TREE,))

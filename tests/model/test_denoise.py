@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklar.model.denoise import denoise_pair, mutual_information, shrink_singular_values
+from sklar.model.pairs.families import denoise_pair, mutual_information, shrink_singular_values
 
 
 def test_pure_noise_is_removed():

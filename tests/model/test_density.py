@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.density import fit_density
-from sklar.model.density_likelihood import Observation, Support, Total
-from sklar.model.repair import clip_and_normalize
+from sklar.model.margins.density import fit_density
+from sklar.model.margins.likelihood import Observation, Support, Total
+from sklar.model.margins.transforms import clip_and_normalize
 
 X = (np.arange(32) + 0.5) / 32
 SMOOTH = {

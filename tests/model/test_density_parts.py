@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.density_levels import _evaluate, _Problem, _solve, fit_levels
-from sklar.model.density_likelihood import (
+from sklar.model.margins.laplace import Likelihood, find_mode
+from sklar.model.margins.likelihood import (
     Observation,
     Support,
     Total,
@@ -15,9 +15,9 @@ from sklar.model.density_likelihood import (
     seen_alone,
     with_sampling,
 )
-from sklar.model.density_mode import Likelihood, find_mode
-from sklar.model.density_prior import smooth
-from sklar.model.repair import clip_and_normalize, project_to_simplex
+from sklar.model.margins.prior import smooth
+from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
+from sklar.model.margins.unordered import _evaluate, _Problem, _solve, fit_levels
 
 
 def positions(k: int) -> np.ndarray:

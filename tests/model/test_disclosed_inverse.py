@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import pyvinecopulib as pv
 
-from sklar.model.disclosed_inverse import SEARCHED, inverse_rosenblatt, quantile_given_second
+from sklar.model.rvine.vine import SEARCHED, inverse_rosenblatt, quantile_given_second
 
 MEMBERS = [
     ("frank", (3.0,)), ("frank", (-20.0,)), ("bb1", (0.5, 1.5)), ("bb1", (3.0, 4.0)), ("bb6", (1.5, 1.5)),

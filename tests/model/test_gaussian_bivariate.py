@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
-from sklar.model.gaussian_bivariate import LARGEST_CORR, bivariate_normal_cdf, frechet_bounds, solve_latent_corr
+from sklar.model.correlation.bivariate import LARGEST_CORR, bivariate_normal_cdf, frechet_bounds, solve_latent_corr
 
 
 def test_it_agrees_with_a_slow_reference_on_random_cases():

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sklar.model.gaussian_decoding import Decoding, score_weights
-from sklar.model.gaussian_kernels import lead, pick
-from sklar.model.gaussian_offsets import fit_offsets
-from sklar.model.gaussian_onehot_fit import fit_onehot, latent_correlations, plain_correlations
-from sklar.model.gaussian_scores import lay_out_scores
-from sklar.model.margin import margin_from_dense
+from sklar.model.kernels import lead, pick
+from sklar.model.margins.margin import margin_from_dense
+from sklar.model.onehot.decoding import Decoding, fit_offsets, score_weights
+from sklar.model.onehot.fit import fit_onehot, latent_correlations, plain_correlations
+from sklar.model.onehot.model import lay_out_scores
 
 
 def test_kernels_agree_with_argmax():

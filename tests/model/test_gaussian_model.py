@@ -9,10 +9,10 @@ from scipy.special import ndtri
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
-from sklar.model.gaussian_bivariate import bivariate_normal_cdf
-from sklar.model.gaussian_latent import factor_of, latent_blocks
-from sklar.model.gaussian_model import GaussianModel
-from sklar.model.margin import Margin
+from sklar.model.correlation.bivariate import bivariate_normal_cdf
+from sklar.model.correlation.normals import factor_of, latent_blocks
+from sklar.model.gaussian.model import GaussianModel
+from sklar.model.margins.margin import Margin
 
 ROWS = 40_000
 CORR = np.array([[1.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 1.0]])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import sklar.model.gaussian_nearest as nearest
-from sklar.model.gaussian_nearest import FLOOR, alternating_projections, clipped_correlation, nearest_correlation
+import sklar.model.correlation.nearest as nearest
+from sklar.model.correlation.nearest import FLOOR, alternating_projections, clipped_correlation, nearest_correlation
 
 
 def symmetric(d, seed, scale=1.0):

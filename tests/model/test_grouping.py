@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklar.model.grouping import base_lookup, group_cells
-from sklar.model.scale import lay_out
+from sklar.model.axis import lay_out
+from sklar.model.pairs.grouping import base_lookup, group_cells
 
 
 def axis(mass, nominal=False, widths=None):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from sklar.model.families import ParametricPair, cell_masses, fit_family
-from sklar.model.hints import gaussian_cells, move_along, read_correlation, score_hint, value_scores
+from sklar.model.pairs.families import ParametricPair, cell_masses, fit_family
+from sklar.model.pairs.hints import gaussian_cells, move_along, read_correlation, score_hint, value_scores
 
 EDGES = np.array([0.0, 0.1, 0.3, 0.55, 0.8, 1.0]), np.linspace(0, 1, 8)
 ROWS = 20_000.0

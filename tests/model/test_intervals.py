@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sklar.errors import UsageError
-from sklar.model.calibration import Calibration, Partition, SoftTable
-from sklar.model.intervals import NOISE_ONLY, PROMISED, count_interval, released_interval
-from sklar.model.margin import Margin
-from sklar.model.paircopula import GaussianPair
-from sklar.model.scale import lay_out
-from sklar.model.vine import Edge, Vine
-from sklar.model.vine_model import VineFacts, VineModel
+from sklar.model.axis import lay_out
+from sklar.model.margins.margin import Margin
+from sklar.model.pairs.copula import GaussianPair
+from sklar.model.vine.calibration import Calibration, Partition, SoftTable
+from sklar.model.vine.intervals import NOISE_ONLY, PROMISED, count_interval, released_interval
+from sklar.model.vine.model import VineFacts, VineModel
+from sklar.model.vine.vine import Edge, Vine
 
 ROWS, SIGMA, STRENGTH = 5_000.0, 25.0, 400.0
 TRUTH = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(3, 4) * ROWS

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklar.errors import UsageError
-from sklar.model.margin import Margin, margin_from_dense, u_edges
+from sklar.model.margins.margin import Margin, margin_from_dense, u_edges
 
 
 @st.composite

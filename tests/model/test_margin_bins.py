@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.density_likelihood import Total
-from sklar.model.margin_bins import (
+from sklar.model.margins.bins import (
     MOST_ATOMS,
     MOST_FINE_BINS,
     cell_starts,
@@ -16,7 +15,8 @@ from sklar.model.margin_bins import (
     lay_out_column,
     significant_candidates,
 )
-from sklar.model.margin_fit import Histogram, fit_cells, observe, pool_total, spread
+from sklar.model.margins.fit import Histogram, fit_cells, observe, pool_total, spread
+from sklar.model.margins.likelihood import Total
 from sklar.schema.columns import Boolean, Category, Column, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 

@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklar.model.margin_bins import cell_starts, finer_lookup, first_lookup, lay_out_column, with_digits
-from sklar.model.margin_digits import anchors, digits_to_seek
-from sklar.model.margin_fit import Histogram, spread
-from sklar.sample.within import draw_reals
+from sklar.model.margins.bins import (
+    anchors,
+    cell_starts,
+    digits_to_seek,
+    finer_lookup,
+    first_lookup,
+    lay_out_column,
+    with_digits,
+)
+from sklar.model.margins.fit import Histogram, spread
+from sklar.sample.decode import draw_reals
 from sklar.schema.numbers import Integer, Real
 
 DAYS = Real(0, 180, nullable=True)

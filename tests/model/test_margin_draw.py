@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.margin import Margin, margin_from_dense
-from sklar.model.margin_draw import draw_codes
+from sklar.model.independent import draw_codes
+from sklar.model.margins.margin import Margin, margin_from_dense
 
 
 def drawn(margin: Margin, u: np.ndarray) -> list[int]:

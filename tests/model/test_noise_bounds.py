@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.model.noise_bounds import half_width
+from sklar.model.vine.intervals import half_width
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import pyvinecopulib as pv
 
-from sklar.model.checkerboard import Checkerboard, checkerboard, fit_margins, kendall_tau
-from sklar.model.families import FAMILIES, ParametricPair, cell_masses
-from sklar.model.paircopula import GaussianPair, IndependentPair, simulate_pair
+from sklar.model.pairs.checkerboard import Checkerboard, checkerboard, fit_margins, kendall_tau
+from sklar.model.pairs.copula import GaussianPair, IndependentPair, simulate_pair
+from sklar.model.pairs.families import FAMILIES, ParametricPair, cell_masses
 
 RNG = np.random.default_rng(4)
 U, V, P = RNG.uniform(0.02, 0.98, (3, 400))

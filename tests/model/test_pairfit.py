@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from sklar.model.families import ParametricPair, cell_masses, fit_family
-from sklar.model.grouping import Groups
-from sklar.model.pairfit import fit_pair, merge_edges
+from sklar.model.pairs.families import ParametricPair, cell_masses, fit_family, fit_pair, merge_edges
+from sklar.model.pairs.grouping import Groups
 
 GRID = np.linspace(0, 1, 13)
 ROWS = 30_000.0

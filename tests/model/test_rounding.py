@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklar.model.rounding import proposals, round_rows, systematic
+from sklar.model.vine.rounding import proposals, round_rows, systematic
 
 RNG = np.random.default_rng(0)
 

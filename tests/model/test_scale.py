@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.model.scale import cells_at, code_edges, codes_at, lay_out, uniforms_at
+from sklar.model.axis import cells_at, code_edges, codes_at, lay_out, uniforms_at
 
 
 @pytest.fixture(params=[False, True])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.small_axis import AXES, Axis
+from sklar.model.margins.prior import AXES, Axis
 
 
 @pytest.mark.parametrize("axis", AXES)

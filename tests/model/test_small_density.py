@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.density_likelihood import Total
-from sklar.model.small_axis import AXES
-from sklar.model.small_density import KINDS, Bins, average_models, fit_models, latent_edges, pooled_weights
+from sklar.model.margins.averaged import KINDS, Bins, average_models, fit_models, latent_edges, pooled_weights
+from sklar.model.margins.likelihood import Total
+from sklar.model.margins.prior import AXES
 
 CODES = 2048
 AXIS = np.linspace(0, 1, CODES + 1)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.margin import margin_from_dense
-from sklar.model.small_fit import Moment, Moments, fit_normals
-from sklar.model.small_latent import value_latent
-from sklar.model.small_normals import class_normals
-from sklar.model.small_shrink import symmetric
-from sklar.model.small_target import class_basis, no_basis, target_classes
-from sklar.model.small_world import make_world, on_sphere, simulate_scores
+from sklar.model.latent.indirect import Moment, Moments, fit_normals, make_world, on_sphere, simulate_scores
+from sklar.model.latent.normals import class_normals, symmetric
+from sklar.model.latent.scores import value_latent
+from sklar.model.latent.target import class_basis, no_basis, target_classes
+from sklar.model.margins.margin import margin_from_dense
 
 SHARE = np.array([0.35, 0.65])
 UPPER = np.triu_indices(4, 1)

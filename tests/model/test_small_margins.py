@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.density_likelihood import Total
-from sklar.model.small_cells import first_cells
-from sklar.model.small_margins import (
+from sklar.model.margins.few_rows import (
     Histogram,
     coarse_margin,
     level_margin,
@@ -17,6 +15,8 @@ from sklar.model.small_margins import (
     smooth_margins,
     split_first,
 )
+from sklar.model.margins.first_cells import first_cells
+from sklar.model.margins.likelihood import Total
 from sklar.schema.columns import Category
 from sklar.schema.numbers import Integer, Real
 

@@ -8,11 +8,11 @@ import pytest
 from sklar.errors import UnsupportedConditionError
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
-from sklar.model.margin import margin_from_dense
-from sklar.model.small_latent import marked_columns, null_latent, value_latent
-from sklar.model.small_model import SmallModel
-from sklar.model.small_normals import class_normals
-from sklar.model.small_target import class_basis, target_classes
+from sklar.model.latent.model import SmallModel
+from sklar.model.latent.normals import class_normals
+from sklar.model.latent.scores import marked_columns, null_latent, value_latent
+from sklar.model.latent.target import class_basis, target_classes
+from sklar.model.margins.margin import margin_from_dense
 
 
 def margin(p, name):

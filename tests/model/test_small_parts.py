@@ -6,12 +6,24 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sklar.model.margin import Margin, margin_from_dense
-from sklar.model.small_latent import SCORE_LIMIT, null_latent, place_scores, score_lookup, value_latent
-from sklar.model.small_nominal import order_levels, shrunken_effects
-from sklar.model.small_normals import class_normals
-from sklar.model.small_shrink import nearby_correlation, shrink_factors, shrink_normal, shrink_spike_slab, symmetric
-from sklar.model.small_target import class_basis, contrast_lookups, contrast_vectors, target_classes
+from sklar.model.latent.normals import (
+    class_normals,
+    nearby_correlation,
+    shrink_factors,
+    shrink_normal,
+    shrink_spike_slab,
+    symmetric,
+)
+from sklar.model.latent.scores import SCORE_LIMIT, null_latent, place_scores, score_lookup, value_latent
+from sklar.model.latent.target import (
+    class_basis,
+    contrast_lookups,
+    contrast_vectors,
+    order_levels,
+    shrunken_effects,
+    target_classes,
+)
+from sklar.model.margins.margin import Margin, margin_from_dense
 
 
 def margin(p, name="x"):

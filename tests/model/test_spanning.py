@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sklar.model.spanning import maximum_spanning_tree
+from sklar.model.vine.vine import maximum_spanning_tree
 
 
 def is_tree(nodes, edges):

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sklar.model.calibration import Partition, SoftTable, empty_calibration
-from sklar.model.scale import lay_out
-from sklar.model.spreading import group_cuts, spread_evenly
+from sklar.model.axis import lay_out
+from sklar.model.vine.calibration import Partition, SoftTable, empty_calibration
+from sklar.model.vine.rounding import group_cuts, spread_evenly
 
 CUTS = np.array([0.0, 0.2, 0.25, 1.0])
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import pyvinecopulib as pv
 
-from sklar.model.paircopula import GaussianPair, IndependentPair
-from sklar.model.vine import Edge, Vine, candidates, sampling_order
-from sklar.model.vine_sampling import draw_levels, simulate_vine, transform
+from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.vine.sampling import draw_levels, simulate_vine, transform
+from sklar.model.vine.vine import Edge, Vine, candidates, sampling_order
 
 
 def edge(first, second, given=(), corr=0.0):
@@ -18,7 +18,7 @@ def random_vine(size, depth, rng, corr=0.5):
     """A random regular vine: a random recursive tree, then random spanning trees of the candidates."""
     tree = tuple(edge(int(rng.integers(0, j)), j, (), rng.uniform(-corr, corr)) for j in range(1, size))
     trees = [tree]
-    from sklar.model.spanning import maximum_spanning_tree
+    from sklar.model.vine.vine import maximum_spanning_tree
 
     while len(trees) < min(depth, size - 1):
         allowed = list(candidates(trees[-1]))
@@ -104,7 +104,7 @@ def test_conditional_uniforms_are_uniform_and_independent_of_the_condition():
 def test_blocks_do_not_change_the_result(monkeypatch):
     vine = random_vine(5, 3, np.random.default_rng(9))
     whole = simulate_vine(vine, 1_000, np.random.default_rng(10), stratified=True)
-    monkeypatch.setattr("sklar.model.vine_sampling.BLOCK", 77)
+    monkeypatch.setattr("sklar.model.vine.sampling.BLOCK", 77)
     assert np.allclose(simulate_vine(vine, 1_000, np.random.default_rng(10), stratified=True), whole)
 
 

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from sklar.errors import UnsupportedConditionError
-from sklar.model.calibration import (
+from sklar.model.axis import lay_out
+from sklar.model.codec import decode, encode
+from sklar.model.conditioning import kish_size, simulate_given
+from sklar.model.margins.margin import Margin
+from sklar.model.pairs.copula import GaussianPair
+from sklar.model.vine.calibration import (
     Calibration,
     Partition,
     SoftTable,
@@ -14,14 +19,9 @@ from sklar.model.calibration import (
     cell_matrix,
     empty_calibration,
 )
-from sklar.model.codec import decode, encode
-from sklar.model.conditioning import kish_size, simulate_given
-from sklar.model.margin import Margin
-from sklar.model.paircopula import GaussianPair
-from sklar.model.scale import lay_out
-from sklar.model.vine import Edge, Vine
-from sklar.model.vine_model import VineFacts, VineModel
-from sklar.model.vine_sampling import simulate_vine
+from sklar.model.vine.model import VineFacts, VineModel
+from sklar.model.vine.sampling import simulate_vine
+from sklar.model.vine.vine import Edge, Vine
 
 SIZES = (5, 7, 12, 3)
 
@@ -90,8 +90,8 @@ LARGE = MODEL.simulate(400_000, np.random.default_rng(1))
 
 
 def test_independent_rows_follow_the_weighted_vine():
-    from sklar.model.calibration import log_weights
-    from sklar.model.scale import codes_at
+    from sklar.model.axis import codes_at
+    from sklar.model.vine.calibration import log_weights
 
     particles = simulate_vine(MODEL.vine, 400_000, np.random.default_rng(2))
     weights = np.exp(log_weights(MODEL.calibration, MODEL.scales, particles))
@@ -129,7 +129,7 @@ def test_rounded_rows_are_nearer_to_the_model():
 
 
 def test_large_rounded_samples_come_in_pieces(monkeypatch):
-    monkeypatch.setattr("sklar.model.vine_model.ROWS_AT_A_TIME", 6_000)
+    monkeypatch.setattr("sklar.model.vine.model.ROWS_AT_A_TIME", 6_000)
     rows = MODEL.simulate_rounded(20_001, np.random.default_rng(6))
     assert rows.shape == (20_001, 4)
     assert pair_distance(rows, LARGE) < 0.02
@@ -217,8 +217,8 @@ def test_independent_rows_vary_as_independent_rows_do():
 
 
 def test_independent_rows_follow_vine_times_cut_weights():
-    from sklar.model.calibration import log_weights
-    from sklar.model.scale import codes_at
+    from sklar.model.axis import codes_at
+    from sklar.model.vine.calibration import log_weights
 
     model = make_model()
     rng = np.random.default_rng(22)
@@ -233,8 +233,8 @@ def test_independent_rows_follow_vine_times_cut_weights():
 
 
 def test_triples_of_the_pool_are_what_its_particles_say():
-    from sklar.model.calibration import part_codes
-    from sklar.model.rounding_triples import pair_axes, triple_cells
+    from sklar.model.vine.calibration import part_codes
+    from sklar.model.vine.rounding import pair_axes, triple_cells
 
     model = make_model()
     particles = simulate_vine(model.vine, 500, np.random.default_rng(23))
@@ -258,7 +258,7 @@ def test_rounded_rows_cover_each_margin_cell_evenly():
     [(1, 100, 80_000), (1, 12_000, 96_000), (1, 1_000_000, 200_000), (2_000, 100, 30_000), (30_000, 10_000, 20_000)],
 )
 def test_pools_are_large_enough_for_few_rows_and_small_enough_for_many_tables(tables, rows, size):
-    from sklar.model.pool import pool_size
+    from sklar.model.vine.pool import pool_size
 
     table = SoftTable(parts=(0,), observed=np.ones(1), variance=1.0, dual=np.zeros(1))
     draft = Calibration(partitions=(), tables=(table,) * tables, level=0.0, effective=1.0, ceiling=1.0)
@@ -274,8 +274,8 @@ def in_margin_cells(rows):
 
 def test_large_samples_from_several_pools_follow_the_same_law(monkeypatch):
     model = make_model()
-    monkeypatch.setattr("sklar.model.vine_model.LARGE_SAMPLE", 1_000)
-    monkeypatch.setattr("sklar.model.vine_model.ROWS_AT_A_TIME", 4_000)
+    monkeypatch.setattr("sklar.model.vine.model.LARGE_SAMPLE", 1_000)
+    monkeypatch.setattr("sklar.model.vine.model.ROWS_AT_A_TIME", 4_000)
     many, few = (
         in_margin_cells(model.simulate_rounded(20_000, np.random.default_rng(24))),
         in_margin_cells(model.simulate(100_000, np.random.default_rng(25))),

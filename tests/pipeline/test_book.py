@@ -11,7 +11,7 @@ import pytest
 import sklar
 from sklar.accounting.ledger import create_ledger, read_ledger
 from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError
-from sklar.pipeline.pay import pay
+from sklar.pipeline.fit.pay import pay
 from tests.hostile.checks import QUICK, SCHEMA, run
 
 ROWS = "x,c\n" + "1,a\n2,b\n" * 40

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import sklar
 from sklar.cli.main import app
-from sklar.disclosed.registry import DISCLOSED
 from sklar.errors import UsageError
-from sklar.pipeline.people import people_schema, people_table
+from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.people import people_schema, people_table
 
 LABEL = "NO DP GUARANTEE"
 

@@ -13,7 +13,7 @@ import pytest
 
 import sklar
 from sklar.errors import SklarError, SourceError, UsageError
-from sklar.pipeline.evaluate import write_report
+from sklar.lab.evaluate import write_report
 
 SCHEMA = sklar.Schema(
     {

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import sklar
-import sklar.pipeline.fit as fit_module
+import sklar.pipeline.fit.run as fit_module
 from sklar.accounting.ledger import create_ledger, open_ledger, read_ledger
 from sklar.errors import BudgetError, OverspendError, SchemaError, SourceError, UnconfirmedFactError, UsageError
-from sklar.pipeline.pay import pay
+from sklar.pipeline.fit.pay import pay
 
 BOTH = {"lower": "pay", "upper": "pay"}
 SCHEMA = sklar.Schema(
@@ -48,7 +48,7 @@ def people(rows: int = 10_000) -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for small tables, and quicker."""
-    monkeypatch.setattr("sklar.rows.label_counts.BUCKET_BYTES", 1 << 18)
+    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
 
 
 @pytest.fixture

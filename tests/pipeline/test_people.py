@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.pipeline.people import DIAGNOSES, people_schema, people_table, people_values
-from sklar.sample.rule_checks import rules_hold
+from sklar.lab.people import DIAGNOSES, people_schema, people_table, people_values
+from sklar.sample.rules import rules_hold
 
 ROWS = 20_000
 

@@ -12,7 +12,7 @@ import pytest
 import sklar
 from sklar.accounting.ledger import read_ledger
 from sklar.errors import SchemaError
-from sklar.pipeline.pay import pay
+from sklar.pipeline.fit.pay import pay
 from sklar.schema.toml import schema_from_toml, schema_to_toml
 
 BOTH = {"lower": "pay", "upper": "pay"}

@@ -8,7 +8,7 @@ import pytest
 
 import sklar
 from sklar.errors import WeakPromiseWarning
-from sklar.pipeline.pay import pay
+from sklar.pipeline.fit.pay import pay
 from tests.hostile.checks import QUICK, SCHEMA
 
 ROWS = {"x": [1, 2] * 500, "c": ["a", "b"] * 500}
@@ -32,7 +32,7 @@ def test_an_epsilon_above_ten() -> None:
 
 
 def test_it_comes_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sklar.pipeline.fit.open_book", None)
+    monkeypatch.setattr("sklar.pipeline.fit.run.open_book", None)
     with pytest.warns(WeakPromiseWarning), pytest.raises(TypeError):
         sklar.fit(ROWS, SCHEMA, **{**QUICK, "epsilon": 12.0})
 

@@ -20,7 +20,7 @@ import pytest
 import sklar
 from sklar.errors import OutputError, UsageError
 from sklar.export import parts as parts_module
-from sklar.sample.stream import BLOCK_ROWS
+from sklar.sample.draw import BLOCK_ROWS
 
 ROWS = 2 * BLOCK_ROWS + 1000
 

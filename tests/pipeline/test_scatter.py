@@ -9,7 +9,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.pipeline.pictures import draw_model
+from sklar.lab.pictures import draw_model
 from tests.pipeline.test_evaluate import SCHEMA, people
 
 

@@ -17,13 +17,13 @@ from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, DoorError, OverspendError
+from sklar.lab.audit.requests import ReplayDoor
 from sklar.private.discovery import noisy_labels
 from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder
 from sklar.private.requests import check_discoveries
-from sklar.release.record import Recorded, read_line, record_line
-from sklar.release.replay import ReplayDoor
 from sklar.release.requests import Discovery
+from sklar.release.values import Recorded, read_line, record_line
 from sklar.rows import open_rows
 
 SCHEMA = sklar.Schema({"city": sklar.Category(["?"]), "age": sklar.Integer(0, 9)})
@@ -64,7 +64,7 @@ def door(rows: int = 1000, allowance: Allowance | None = None) -> PrivateDoor:
 
 
 def request(opened: PrivateDoor, share: float = 1.0) -> Discovery:
-    from sklar.accounting.discovery import discovery_settings
+    from sklar.accounting.composition.discovery import discovery_settings
 
     noise = opened.allowance.part(share).noise(UNIT)
     threshold, floor = discovery_settings(noise, UNIT, opened.allowance.delta)

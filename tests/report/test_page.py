@@ -14,15 +14,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sklar.disclosed.learning.transfer import Learned, Transfer
-from sklar.disclosed.metrics.correlation import Correlations
-from sklar.disclosed.metrics.g_epsilon import GEpsilon
-from sklar.disclosed.metrics.overview import MarginPicture, Overview, PairPicture
-from sklar.disclosed.metrics.score import About, Part, Score, not_applicable
-from sklar.disclosed.metrics.support import Support
-from sklar.disclosed.metrics.workload import ErrorCurves
-from sklar.report.canvas import image_address
-from sklar.report.colors import diverge, shade
+from sklar.lab.learning.transfer import Learned, Transfer
+from sklar.lab.metrics.correlation import Correlations
+from sklar.lab.metrics.g_epsilon import GEpsilon
+from sklar.lab.metrics.queries import ErrorCurves
+from sklar.lab.metrics.score import About, Part, Score, not_applicable
+from sklar.lab.metrics.support import Support
+from sklar.lab.overview import MarginPicture, Overview, PairPicture
+from sklar.report.charts.canvas import image_address
+from sklar.report.charts.colors import diverge, shade
 from sklar.report.page import render
 
 EVIL = "<script>alert(1)</script>\"'&"

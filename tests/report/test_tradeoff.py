@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from sklar.disclosed.attacks.result import Number
-from sklar.disclosed.intervals import Estimate
 from sklar.errors import UsageError
-from sklar.pipeline.tradeoff import tradeoff, tradeoff_point, write_tradeoff
-from sklar.report.canvas import to_svg
-from sklar.report.tradeoff import tradeoff_chart
+from sklar.lab.attacks.result import Number
+from sklar.lab.intervals import Estimate
+from sklar.lab.pictures import tradeoff, tradeoff_point, write_tradeoff
+from sklar.report.charts.canvas import to_svg
+from sklar.report.charts.tradeoff import tradeoff_chart
 
 POINTS = [
     tradeoff_point("vine <1>", (0.8, 0.7, 0.9), (0.55, 0.5, 0.6), group="vine"),

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from sklar.errors import UsageError
-from sklar.report.canvas import Box, Label, Path, to_svg, write_picture
-from sklar.report.vine_layout import lay_out_forest
-from sklar.report.vine_picture import DEEPER_PAIRS, draw_vine, thickness
+from sklar.report.charts.canvas import Box, Label, Path, to_svg, write_picture
+from sklar.report.charts.trees import DEEPER_PAIRS, draw_vine, lay_out_forest, thickness
 
 
 def random_tree(size, rng):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sklar.errors import TableTooLargeError, UsageError
 from sklar.rows import exact_counts, exact_ones, open_rows
-from sklar.rows.table import EncodedRows
+from sklar.rows.codes.table import EncodedRows
 from sklar.schema import Boolean, Category, Id, Integer, Schema
 
 SIZES = {"bit": 2, "flag": 2, "few": 5, "many": 300, "huge": 70_000, "mid": 90}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sklar.rows.encode import encoder_of
 from sklar.schema import Datetime
-from sklar.schema.ticks import EPOCH, RESOLUTIONS
+from sklar.schema.grid import EPOCH, RESOLUTIONS
 
 COLUMNS = (
     Datetime("1990-01-01", "2030-12-31"),

@@ -363,7 +363,9 @@ def test_zero_rows(frame: pd.DataFrame, schema: Schema) -> None:
 
 
 def test_registries_list_every_source() -> None:
-    from sklar.rows.sources import arrow, folder, frames, ipc, parquet, source, sql, text
+    from sklar.rows.sources import arrow, folder, frames, source, sql, text
+    from sklar.rows.sources import columnar as ipc
+    from sklar.rows.sources import columnar as parquet
 
     kinds = {k for m in (arrow, folder, frames, ipc, parquet, sql, text) for k in vars(m).values()
              if isinstance(k, type) and issubclass(k, source.Source) and k.__module__ == m.__name__}  # fmt: skip

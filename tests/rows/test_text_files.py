@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sklar.errors import SklarError, SourceError
 from sklar.rows import open_rows
-from sklar.rows.sources.header import header_end
+from sklar.rows.sources.text import header_end
 from sklar.schema import Category, Integer, Schema
 
 from .conftest import assert_silent, codes_of

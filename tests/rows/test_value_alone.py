@@ -23,9 +23,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 
+import sklar.rows.counting.labels as label_counts
 import sklar.rows.encode.arrays as arrays_module
 import sklar.rows.encode.text as text_module
-import sklar.rows.label_counts as label_counts
 from sklar.rows import exact_counts, exact_label_counts, open_rows
 from sklar.rows.encode import encoder_of
 from sklar.rows.sources import open_source

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sklar.model.conditioning import Proposals
-from sklar.model.independent_model import IndependentModel
-from sklar.model.margin import margin_from_dense
+from sklar.model.independent import IndependentModel
+from sklar.model.margins.margin import margin_from_dense
 from sklar.schema import Schema
 
 

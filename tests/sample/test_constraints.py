@@ -5,7 +5,7 @@ import pytest
 
 from sklar.errors import UnsupportedConditionError
 from sklar.sample.draw import sample_table
-from sklar.sample.rule_checks import rules_hold
+from sklar.sample.rules import rules_hold
 from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer, Never, Real, Schema
 
 

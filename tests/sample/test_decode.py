@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklar.sample.decode import decode, decode_column, with_keys
+from sklar.sample.decode import Points, Window, decode, decode_column, with_keys
 from sklar.sample.rng import generator
-from sklar.sample.within import Points, Window
 from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
 
 BIG = Integer(-(2**63), 2**63 - 2, nullable=True)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.sample import stream as stream_module
-from sklar.sample.draw import sample_table, sample_with_worth
-from sklar.sample.stream import stream_tables
+from sklar.sample import draw as stream_module
+from sklar.sample.draw import sample_table, sample_with_worth, stream_tables
 from sklar.sample.values import concatenate, row_count
 from sklar.schema import AtMost, Id, Integer, Real, Schema
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema import Category, Datetime, Integer, Real, Schema
 from sklar.schema.columns import Column
-from sklar.schema.toml import schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
-from sklar.schema.toml_text import document_text
+from sklar.schema.toml import document_text, schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
 from tests.schema.schemas import columns, schemas, texts
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sklar.accounting.amounts import ROUNDING, checked_count, checked_delta, checked_positive
+from sklar.accounting.budget import ROUNDING, checked_count, checked_delta, checked_positive
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -26,7 +26,7 @@ class Allowance:
         measure: "rho" or "epsilon".
         amount: How much of it.
         delta: What discoveries of labels may spend besides; it adds up too, and is cut along. Only with rho.
-        dither: If above 0, amounts are half squared shifts as `sklar.accounting.adaptive` adds them up, for which noise
+        dither: If above 0, amounts are half squared shifts as `composition.adaptive` adds them up, for which noise
             counts only as far as its variance exceeds the square of this, in units of its lattice. Only with rho.
     """
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.amounts import checked_count, checked_positive
-from sklar.accounting.budget import Budget
+from sklar.accounting.budget import Budget, checked_count, checked_positive
+from sklar.accounting.composition.exact import exact_delta, pair_of, why_not_exact
+from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
+from sklar.accounting.composition.lattice import FINE
+from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
-from sklar.accounting.exact import exact_delta, pair_of, why_not_exact
-from sklar.accounting.gaussian import analytic_gaussian_sigma
-from sklar.accounting.lattice import FINE
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import epsilon_to_rho
 from sklar.errors import BudgetError
 
 _TRIES = 6

@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sklar.accounting.amounts import checked_count, checked_positive
-from sklar.accounting.discovery import discovery_delta
+from sklar.accounting.budget import checked_count, checked_positive
+from sklar.accounting.composition.discovery import discovery_delta
+from sklar.accounting.composition.zcdp import choice_to_rho
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import choice_to_rho
 from sklar.errors import BudgetError
 
 

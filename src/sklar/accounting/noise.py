@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sklar.accounting.amounts import checked_positive
+from sklar.accounting.budget import checked_positive
 from sklar.errors import BudgetError
 
 NoiseKind = Literal["gaussian", "laplace"]

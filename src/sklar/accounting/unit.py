@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sklar.accounting.amounts import checked_count
+from sklar.accounting.budget import checked_count
 from sklar.errors import BudgetError
 
 Neighbours = Literal["add-remove", "replace"]

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.findings import Report, hand_over, require_reportable
-from sklar.cli.guard import guarded
-from sklar.cli.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
-from sklar.cli.progress import step_bar
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
+from sklar.cli.terminal.progress import step_bar
+from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
-    from sklar.pipeline.attack import Attack
+    from sklar.lab.attacks.release import Attack
 
 NAME = "attack"
 TAKEN = {
@@ -61,7 +61,7 @@ def command(
       sklar attack membership people.csv synthetic.csv -s people.toml --holdout held.csv
       sklar attack all people.csv synthetic.csv -s people.toml --holdout held.csv --report a.custodian.html
     """
-    from sklar.pipeline.attack import attack, write_attack_report
+    from sklar.lab.attacks.release import attack, write_attack_report
 
     require_reportable(report)
     given = {"sensitive": sensitive, "targets": targets, "iterations": iterations, "distance": distance}

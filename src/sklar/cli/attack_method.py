@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.attack import tell
-from sklar.cli.findings import Report, hand_over, require_reportable
-from sklar.cli.guard import guarded
-from sklar.cli.options import (
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
     Delimiter,
     Encoding,
     Json,
@@ -19,7 +18,8 @@ from sklar.cli.options import (
     read_options,
     reader_options,
 )
-from sklar.cli.progress import step_bar
+from sklar.cli.terminal.progress import step_bar
+from sklar.cli.terminal.show import Report, hand_over, require_reportable
 
 NAME = "attack-method"
 
@@ -66,8 +66,8 @@ def command(
       sklar attack-method shadow vine people.csv -s people.toml -e 1 --sensitive income --profile quick
       sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,5
     """
-    from sklar.pipeline.attack import write_attack_report
-    from sklar.pipeline.attack_method import attack_method, default_state
+    from sklar.lab.attacks.method import attack_method, default_state
+    from sklar.lab.attacks.release import write_attack_report
 
     require_reportable(report)
     fixed = {**({} if epsilon is None else {"epsilon": epsilon}), **read_options(method_option, also=("target",))}

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import REFUSED, guarded
-from sklar.cli.options import Json, MethodOptions, NeighboursName, read_options
-from sklar.cli.progress import step_bar
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.options import Json, MethodOptions, NeighboursName, read_options
+from sklar.cli.terminal.progress import step_bar
 
 NAME = "audit"
 
@@ -38,7 +38,7 @@ def command(
     Example:
       sklar audit independent -e 1 --runs 2000
     """
-    from sklar.pipeline.auditing.audit import audit
+    from sklar.lab.audit.audit import audit
 
     relation: Any = neighbours
     with step_bar("auditing") as progress:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import (
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
     DataFile,
     Delimiter,
     Delta,
@@ -22,10 +22,10 @@ from sklar.cli.options import (
     reader_options,
     require_data,
 )
-from sklar.cli.progress import step_bar
+from sklar.cli.terminal.progress import step_bar
 
 if TYPE_CHECKING:
-    from sklar.pipeline.comparison.result import Compared
+    from sklar.lab.compare.result import Compared
 
 NAME = "compare"
 
@@ -80,7 +80,7 @@ def command(
       sklar compare public.csv -s people.toml -m vine,independent -e 0.5,1,3 --target income -o comparison
       sklar compare public.csv -s people.toml -e 1 --peer mst='benchmarks/peers/dpmm/run mst' -o comparison
     """
-    from sklar.pipeline.comparison.compare import REPORT, compare
+    from sklar.lab.compare.compare import REPORT, compare
 
     require_data(file, sql)
     budgets = numbers(epsilons)
@@ -141,7 +141,7 @@ def _words(text: str | None) -> list[str] | None:
 
 
 def _tell(found: Compared) -> None:
-    from sklar.pipeline.comparison.ranks import RULE
+    from sklar.lab.compare.ranks import RULE
 
     show.line(found.notice)
     show.paragraph(found.advice)

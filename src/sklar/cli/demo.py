@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import Json, MethodName
-from sklar.cli.progress import step_bar
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json, MethodName
+from sklar.cli.terminal.progress import step_bar
 
 NAME = "demo"
 
@@ -34,7 +34,7 @@ def command(
       sklar demo
       sklar demo my-folder -e 0.5 --method independent
     """
-    from sklar.pipeline.demo import demo
+    from sklar.lab.demo import demo
 
     with step_bar("evaluating") as steps:
         made = demo(directory, epsilon=epsilon, rows=rows, method=method, report=report, progress=steps)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.findings import Report, hand_over, require_reportable
-from sklar.cli.guard import guarded
-from sklar.cli.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
-from sklar.cli.progress import step_bar
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
+from sklar.cli.terminal.progress import step_bar
+from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
-    from sklar.pipeline.evaluate import Evaluation, Progress
+    from sklar.lab.evaluate import Evaluation, Progress
 
 NAME = "evaluate"
 
@@ -69,8 +69,8 @@ def command(
     Example:
       sklar evaluate people.csv synthetic.csv -s people.toml --target income --report people.custodian.html
     """
-    from sklar.pipeline.evaluate import evaluate, write_report
-    from sklar.pipeline.fitted import load
+    from sklar.lab.evaluate import evaluate, write_report
+    from sklar.pipeline.model import load
 
     require_reportable(report)
     _require_scatter(scatter, columns, synthetic)
@@ -88,7 +88,7 @@ def command(
             for at, (name, path) in enumerate(zip(names, synthetic, strict=True))
         ]  # fmt: skip
     if scatter is not None:
-        from sklar.pipeline.scatter import scatter as draw
+        from sklar.lab.pictures import scatter as draw
 
         draw(synthetic[0], schema, scatter, real=real, columns=columns and columns.split(","), seed=seed, read=read)
     hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
@@ -100,7 +100,7 @@ def _share(progress: Progress | None, at: int, count: int) -> Progress | None:
 
 def _require_scatter(scatter: str | None, columns: str | None, synthetic: Sequence[str]) -> None:
     """One grid shows one synthetic table."""
-    from sklar.pipeline.scatter import require_scatter
+    from sklar.lab.pictures import require_scatter
 
     if scatter is None and columns is not None:
         raise UsageError("--columns are those of a scatter grid: add --scatter FILE, or leave them out.")

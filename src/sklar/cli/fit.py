@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import (
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
     CacheFolder,
     DataFile,
     Delimiter,
@@ -34,10 +34,10 @@ from sklar.cli.options import (
     reader_options,
     require_data,
 )
-from sklar.cli.progress import pass_bar
+from sklar.cli.terminal.progress import pass_bar
 
 if TYPE_CHECKING:
-    from sklar.pipeline.fitted import Model
+    from sklar.pipeline.model import Model
 
 NAME = "fit"
 
@@ -76,8 +76,8 @@ def command(
       sklar fit people.csv -s people.toml -e 1 -o people.sklar
     """
     from sklar.export.atomic import require_writable
-    from sklar.pipeline.fit import fitting
-    from sklar.pipeline.request import FitRequest
+    from sklar.pipeline.fit.request import FitRequest
+    from sklar.pipeline.fit.run import fitting
     from sklar.schema.table import Schema
 
     require_data(file, sql)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import Json
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json
 
 NAME = "inspect"
 
@@ -35,12 +35,12 @@ def command(
       sklar inspect people.sklar --plot vine.svg
       sklar inspect tvine.sklar --plot levels.png --picture levels
     """
-    from sklar.pipeline.fitted import load
+    from sklar.pipeline.model import load
 
     fitted = load(model)
     facts = fitted.inspect()
     if plot is not None:
-        from sklar.pipeline.pictures import draw_model
+        from sklar.lab.pictures import draw_model
 
         draw_model(fitted, plot, picture)
     if json:

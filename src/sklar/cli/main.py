@@ -23,10 +23,10 @@ from sklar.cli import (
     methods,
     plan,
     sample,
-    schema,
     synth,
 )
-from sklar.cli.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
+from sklar.cli.schema import check as schema
+from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 
 app = typer.Typer(
     name="sklar",

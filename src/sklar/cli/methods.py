@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import Json
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json
 
 NAME = "methods"
 
@@ -19,7 +19,7 @@ def command(json: Json = False) -> None:
     Example:
       sklar methods
     """
-    from sklar.pipeline.methods import baseline_methods, private_methods
+    from sklar.lab.methods import baseline_methods, private_methods
 
     private, disclosed = private_methods(), baseline_methods()
     if json:

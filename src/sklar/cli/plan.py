@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import (
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
     Delta,
     Epsilon,
     Json,

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import STANDARD_OUTPUT, Json, SafeCsv, Seed, refuse_json_with_data
-from sklar.cli.progress import row_bar
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import STANDARD_OUTPUT, Json, SafeCsv, Seed, refuse_json_with_data
+from sklar.cli.terminal.progress import row_bar
 
 NAME = "sample"
 
@@ -57,8 +57,8 @@ def command(
     A folder of parts that was cut short goes on where it ended when the same command is given again.
     """
     from sklar.export.parts import is_parts_output
-    from sklar.pipeline.fitted import load
-    from sklar.pipeline.sample import sample_to_file
+    from sklar.pipeline.model import load
+    from sklar.pipeline.sampling.write import sample_to_file
     from sklar.sample.given_text import parse_given
 
     refuse_json_with_data(output, json)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sklar.cli import show
-from sklar.cli.guard import guarded
-from sklar.cli.options import (
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     CacheFolder,
     DataFile,
@@ -38,7 +38,7 @@ from sklar.cli.options import (
     refuse_json_with_data,
     require_data,
 )
-from sklar.cli.progress import pass_bar, step_bar
+from sklar.cli.terminal.progress import pass_bar, step_bar
 
 if TYPE_CHECKING:
     from sklar.accounting.claim import Claim
@@ -87,8 +87,8 @@ def command(
     Example:
       sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
     """
-    from sklar.pipeline.evaluate import report_on
-    from sklar.pipeline.request import FitRequest
+    from sklar.lab.evaluate import report_on
+    from sklar.pipeline.fit.request import FitRequest
     from sklar.pipeline.synth import Output, synthesize
     from sklar.schema.table import Schema
 
@@ -116,7 +116,7 @@ def command(
 
 def require_reportable(report: str | None, output: str) -> None:
     """A report needs a name of its own kind, and a synthetic table that can be read again."""
-    from sklar.pipeline.custodian import require_report
+    from sklar.lab.custodian import require_report
 
     if report is None:
         return

@@ -11,10 +11,9 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
-from sklar.methods.margin_plan import MarginOptions, Repair, outline_margins, plan_margins
-from sklar.methods.margins import measure_margins
+from sklar.methods.margins import MarginOptions, Repair, measure_margins, outline_margins, plan_margins
 from sklar.methods.method import Method, Outline
-from sklar.model.independent_model import IndependentModel
+from sklar.model.independent import IndependentModel
 from sklar.release.door import Door
 from sklar.schema.table import Schema
 

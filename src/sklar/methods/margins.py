@@ -11,27 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.noise import Noise
-from sklar.methods.margin_plan import (
-    COARSE,
-    DIGITS,
-    FINER,
-    VALUES,
-    WHOLE,
-    MarginOptions,
-    Step,
-    line_label,
-    margin_noise,
-    steps_of,
-)
-from sklar.model.density_likelihood import Total
-from sklar.model.margin import Margin
-from sklar.model.margin_bins import (
+from sklar.accounting.calibrate import PlannedTables, plan_noise
+from sklar.accounting.noise import Noise, NoiseKind
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.method import Outline
+from sklar.model.margins.bins import (
+    MOST_FINE_BINS,
     Layout,
     cell_starts,
     finer_lookup,
@@ -41,9 +33,12 @@ from sklar.model.margin_bins import (
     significant_candidates,
     with_digits,
 )
-from sklar.model.margin_fit import Histogram, fit_cells, pool_total, repaired, spread
+from sklar.model.margins.fit import Histogram, fit_cells, pool_total, repaired, spread
+from sklar.model.margins.likelihood import Total
+from sklar.model.margins.margin import Margin
 from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
+from sklar.schema.table import Schema
 
 Ints = NDArray[np.int64]
 _Request = tuple[int, Ints, Noise]
@@ -199,3 +194,116 @@ def _margin(column: _Column, total: Total, options: MarginOptions) -> Margin:
 
 def _pool(columns: Sequence[_Column], before: Total) -> Total:
     return pool_total([seen for column in columns for seen in column.seen], before)
+
+
+Repair = Literal["density", "simplex", "clip"]
+Step = Literal["margins", "coarse margins", "single values", "digits", "finer margins"]
+WHOLE: Step = "margins"
+COARSE: Step = "coarse margins"
+VALUES: Step = "single values"
+DIGITS: Step = "digits"
+FINER: Step = "finer margins"
+
+FINER_SHARE = 0.3
+"""Part of a numeric column's share that goes to its second, finer histogram."""
+VALUES_SHARE = 0.1
+"""Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
+DIGITS_SHARE = 0.02
+"""Part of the whole that goes to the digits of reals that declare none, if there are any."""
+CELLS_POWER = 1.0 / 3.0
+"""A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
+MOST_WEIGHTED_CELLS = 1024
+_PARTS: dict[Step, float] = {WHOLE: 1.0, COARSE: 1.0 - FINER_SHARE, FINER: FINER_SHARE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginOptions:
+    """How margins are measured and fitted.
+
+    Attributes:
+        repair: "density" (smooth density from two histograms) or, from one histogram, "simplex" or "clip".
+        noise: None for what the allowance buys, or "laplace" for discrete Laplace noise under a rho allowance.
+    """
+
+    repair: Repair = "density"
+    noise: NoiseKind | None = None
+
+
+def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[PlannedTables, ...]:
+    """Every table that `measure_margins` will count, with weights that sum to one."""
+    layouts = [lay_out_column(schema[name]) for name in schema.modelled]
+    steps: list[tuple[Step, Layout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
+    sought: dict[Step, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, DIGITS)}
+    aside: dict[Step, float] = {
+        VALUES: min(VALUES_SHARE, 0.5 * sought[VALUES] / len(layouts)),
+        DIGITS: DIGITS_SHARE if sought[DIGITS] else 0.0,
+    }
+    unit = (1.0 - sum(aside.values())) / sum(_column_weight(layout) for layout in layouts)
+    tables: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    for step, layout in steps:
+        label = line_label(step, layout)
+        weight = aside[step] / sought[step] if step in aside else unit * _column_weight(layout) * _PARTS[step]
+        tables[label] = tables.get(label, 0) + 1
+        weights[label] = weights.get(label, 0.0) + weight
+    return tuple(PlannedTables(label=label, tables=n, weight=weights[label]) for label, n in tables.items())
+
+
+def steps_of(layout: Layout, options: MarginOptions | None) -> tuple[Step, ...]:
+    """The histograms measured of a column."""
+    if not layout.refined or (options is not None and options.repair != "density"):
+        return (WHOLE,)
+    if layout.searched:
+        return (COARSE, VALUES, FINER)
+    return (COARSE, FINER) if layout.digits is None else (COARSE, DIGITS, FINER)
+
+
+def line_label(step: Step, layout: Layout) -> str:
+    """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
+    return step if step in (VALUES, DIGITS) else f"{step} of about {_rounded_bins(layout)} cells"
+
+
+def _rounded_bins(layout: Layout) -> int:
+    """Number of bins of the first histogram to the nearest power of two, so that plans have few different scales."""
+    bins = min(int(first_lookup(layout).max()) + 1, MOST_WEIGHTED_CELLS)
+    return 2 ** max(round(math.log2(bins)), 1)
+
+
+def _column_weight(layout: Layout) -> float:
+    return float(_rounded_bins(layout)) ** CELLS_POWER
+
+
+def outline_margins(
+    schema: Schema, allowance: Allowance, unit: Unit, options: MarginOptions | None = None
+) -> tuple[Outline, ...]:
+    """What `measure_margins` will measure, for people: tables, cells of the largest of them, noise."""
+    options = options or MarginOptions()
+    noise = margin_noise(schema, allowance, unit, options)
+    cells: dict[str, list[int]] = {label: [] for label in noise}
+    for layout in (lay_out_column(schema[name]) for name in schema.modelled):
+        for step in steps_of(layout, options):
+            cells[line_label(step, layout)].append(_cells(step, layout))
+    return tuple(Outline(label=x, tables=len(cells[x]), cells=max(cells[x]), noise=noise[x]) for x in noise)
+
+
+def _cells(step: Step, layout: Layout) -> int:
+    if step == VALUES:
+        return layout.size
+    if step == DIGITS and layout.digits is not None:
+        return int(layout.digits.lookup.max()) + 1
+    return min(MOST_FINE_BINS, layout.size) if step == FINER else int(first_lookup(layout).max()) + 1
+
+
+def margin_noise(schema: Schema, allowance: Allowance, unit: Unit, options: MarginOptions) -> dict[str, Noise]:
+    """The noise of each line of the plan, by label."""
+    plan = plan_margins(schema, options)
+    if options.noise == "gaussian" and allowance.measure == "epsilon":
+        raise UsageError("Gaussian noise needs delta above 0; with delta = 0 use Laplace noise.")
+    if options.noise == "laplace" and allowance.measure == "rho":
+        return {line.label: _laplace(allowance.part(line.weight), unit, line.tables) for line in plan}
+    return dict(zip((line.label for line in plan), plan_noise(allowance, unit, plan), strict=True))
+
+
+def _laplace(allowance: Allowance, unit: Unit, tables: int) -> Noise:
+    """Discrete Laplace noise within a rho: (l1/b) tanh(m/(2b)) <= l1 m / (2 b^2) = rho / tables, m the largest move."""
+    return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2.0 * allowance.spendable.amount)))

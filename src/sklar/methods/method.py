@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from sklar.accounting.adaptive import adaptive_allowance
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import Plan, PlannedLine, calibrate
+from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
 from sklar.errors import UsageError
-from sklar.model.table import TableModel
+from sklar.model.protocol import TableModel
 from sklar.release.door import Door
 from sklar.schema.table import Schema
 

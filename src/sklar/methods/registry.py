@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sklar.errors import UsageError
-from sklar.methods.dpc import DPC_GAUSS, DPC_LAPLACE
-from sklar.methods.dpcopula import KENDALL
-from sklar.methods.dpcopula_hybrid import HYBRID
-from sklar.methods.dpcopula_mle import MLE
+from sklar.methods.dpc.fit import DPC_GAUSS, DPC_LAPLACE
+from sklar.methods.dpcopula.hybrid import HYBRID
+from sklar.methods.dpcopula.kendall import KENDALL
+from sklar.methods.dpcopula.mle import MLE
 from sklar.methods.independent import INDEPENDENT
 from sklar.methods.method import Method
-from sklar.methods.vine import VINE
+from sklar.methods.vine.fit import VINE
 
 METHODS: dict[str, Method] = {
     "vine": VINE,

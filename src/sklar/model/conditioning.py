@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.errors import UnsupportedConditionError
-from sklar.model.margin import Margin
-from sklar.model.rounding import systematic
+from sklar.model.margins.margin import Margin
+from sklar.model.vine.rounding import systematic
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

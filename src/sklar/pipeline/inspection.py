@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from sklar.errors import UsageError
-from sklar.model.margin import Margin
-from sklar.pipeline.modelfile import Stored
-from sklar.release.record import Recorded
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release
+from sklar.model.margins.margin import Margin
+from sklar.pipeline.model_file import Stored
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, Release
 from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.grid import from_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
-from sklar.schema.ticks import from_ticks
 
 
 def inspect_model(stored: Stored) -> dict[str, Any]:
@@ -44,8 +43,8 @@ def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
     Raises:
         UsageError: The model has no vine, or the file's name has another ending.
     """
-    from sklar.report.canvas import write_picture
-    from sklar.report.vine_picture import draw_vine
+    from sklar.report.charts.canvas import write_picture
+    from sklar.report.charts.trees import draw_vine
 
     structure = facts.get("structure") or {}
     if not structure.get("trees"):

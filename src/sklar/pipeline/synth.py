@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 
-from sklar.pipeline.fit import fitting
-from sklar.pipeline.fitted import Model
-from sklar.pipeline.request import FitRequest
-from sklar.pipeline.sample import sample_to_file
+from sklar.pipeline.fit.request import FitRequest
+from sklar.pipeline.fit.run import fitting
+from sklar.pipeline.model import Model
+from sklar.pipeline.sampling.write import sample_to_file
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
 

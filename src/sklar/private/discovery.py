@@ -1,10 +1,10 @@
 """Labels that nobody listed: noise on the count of each, and only those above the threshold are shown.
 
-Sensitivity: a row has at most one label, which depends on the row alone (`rows.label_counts`). So the counts of labels
+Sensitivity: a row has at most one label, which depends on the row alone (`counting.labels`). So the counts of labels
 are a table over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than rows_per_person. Two
 things differ from an ordinary table: labels with fewer than `floor` rows are left out, and only noisy counts from
 `threshold` on are shown. That a label which is in one neighbour's list and not in the other's stays hidden, except with
-the charged delta, is proved in `sklar.accounting.discovery`.
+the charged delta, is proved in `sklar.accounting.composition.discovery`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from sklar.release.features import Feature, TauVector
 from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
-from sklar.rows.plan import plan_counts
+from sklar.rows.counting.tables import plan_counts
 from sklar.schema.table import Schema
 
 TableSpec = tuple[tuple[str, ...], tuple[npt.NDArray[np.int32], ...] | None]

@@ -13,8 +13,7 @@ from pathlib import Path
 from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount
 from sklar.errors import LedgerError
-from sklar.release.record import Recorded, line_digest, read_line, record_line
-from sklar.release.values import Release
+from sklar.release.values import Recorded, Release, line_digest, read_line, record_line
 
 
 class Recorder:

@@ -64,7 +64,7 @@ def tail_sensitivity(unit: Unit) -> float:
     they move.
 
     `ROOM` is for rounding. The transform is off by at most 7 u log2(m) of the norm of a histogram of m bins, u = 2^-53
-    (see `sklar.accounting.tilted`), which is at most the number of rows: for fewer than 2^33 rows and 2^24 bins by
+    (see `composition.tilted`), which is at most the number of rows: for fewer than 2^33 rows and 2^24 bins by
     1.7 x 10^-4, and so are the norms of its tails. Sums of squares are taken in pairs, off by 30 u of themselves, so
     norms by 15 u, which is 1.5 x 10^-5; the penalty adds less. Two neighbours make less than 4 x 10^-4.
     """

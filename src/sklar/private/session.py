@@ -16,7 +16,7 @@ from sklar.accounting.unit import Unit
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
-from sklar.release.record import Recorded
+from sklar.release.values import Recorded
 from sklar.rows import Rows, open_rows
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema

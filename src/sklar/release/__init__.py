@@ -1,1 +1,5 @@
-"""The only values that may cross the wall around the rows, what may be asked for, and the Door protocol."""
+"""The vocabulary of the wall: what may be asked at the Door, and the only values that may cross it.
+
+Plain frozen data, no behaviour and no callables. Start with `door`, the protocol with its six verbs; `requests` and
+`features` are what is asked, `values` what comes back, always with its noise.
+"""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.noise import Noise
+from sklar.errors import ModelFileError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,3 +77,81 @@ def pair_cells(sizes: tuple[int, ...]) -> npt.NDArray[np.int64]:
 
 
 Release = NoisyCounts | NoisyPairs | NoisySums | NoisyChoice | NoisyLabels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One step as recorded: what was asked (as a digest) and what was released."""
+
+    step: int
+    label: str
+    request: str
+    releases: tuple[Release, ...]
+
+
+def record_line(recorded: Recorded) -> str:
+    """One step's releases as a line of JSON."""
+    releases = [_entry(release) for release in recorded.releases]
+    entry = {"step": recorded.step, "label": recorded.label, "request": recorded.request, "releases": releases}
+    return json.dumps(entry, separators=(",", ":"), sort_keys=True)
+
+
+def line_digest(line: str) -> str:
+    """SHA-256 of a recorded line."""
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def read_line(line: str) -> Recorded:
+    """What a recorded line says."""
+    try:
+        entry = json.loads(line)
+        releases = tuple(_release(e) for e in entry["releases"])
+        return Recorded(step=int(entry["step"]), label=entry["label"], request=entry["request"], releases=releases)
+    except (ValueError, KeyError, TypeError, zlib.error):
+        raise ModelFileError("a recorded release cannot be read: the file is damaged or of another version") from None
+
+
+def _entry(release: Release) -> dict[str, Any]:
+    if isinstance(release, NoisyCounts):
+        return {"type": "counts", "columns": release.columns, "noise": _noise(release.noise), **_array(release.counts)}
+    if isinstance(release, NoisyPairs):
+        extra = {"columns": release.columns, "sizes": release.sizes}
+        return {"type": "pairs", "noise": _noise(release.noise), **extra, **_array(release.counts)}
+    if isinstance(release, NoisySums):
+        extra = {"noise": _noise(release.noise), "resolution": release.resolution}
+        return {"type": "sums", **extra, **_array(release.values)}
+    if isinstance(release, NoisyLabels):
+        extra = {"column": release.column, "labels": release.labels, "threshold": release.threshold}
+        return {"type": "labels", "noise": _noise(release.noise), **extra, **_array(release.counts)}
+    return {"type": "choice", "indices": release.indices}
+
+
+def _release(entry: dict[str, Any]) -> Release:
+    if entry["type"] == "choice":
+        return NoisyChoice(indices=tuple(int(i) for i in entry["indices"]))
+    noise = Noise(**entry["noise"])
+    if entry["type"] == "sums":
+        return NoisySums(values=_numbers(entry, "<f8"), noise=noise, resolution=float(entry["resolution"]))
+    if entry["type"] == "pairs":
+        columns, sizes = tuple(entry["columns"]), tuple(int(size) for size in entry["sizes"])
+        return NoisyPairs(columns=columns, sizes=sizes, counts=_numbers(entry, "<i8"), noise=noise)
+    if entry["type"] == "labels":
+        labels, counts = tuple(str(label) for label in entry["labels"]), _numbers(entry, "<i8")
+        threshold = int(entry["threshold"])
+        return NoisyLabels(column=entry["column"], labels=labels, counts=counts, noise=noise, threshold=threshold)
+    return NoisyCounts(columns=tuple(entry["columns"]), counts=_numbers(entry, "<i8"), noise=noise)
+
+
+def _noise(noise: Noise) -> dict[str, Any]:
+    return {"kind": noise.kind, "scale": noise.scale}
+
+
+def _array(values: np.ndarray) -> dict[str, Any]:
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    return {"shape": list(values.shape), "data": base64.b64encode(zlib.compress(little.tobytes(), 6)).decode()}
+
+
+def _numbers(entry: dict[str, Any], dtype: str) -> np.ndarray:
+    raw = zlib.decompress(base64.b64decode(entry["data"]))
+    values = np.frombuffer(raw, dtype=dtype).reshape(entry["shape"])
+    return values.astype(np.dtype(dtype).newbyteorder("="))

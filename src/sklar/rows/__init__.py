@@ -1,15 +1,18 @@
-"""The only code that reads private rows: sources, encoding, exact counting. For `private` and `disclosed` alone."""
+"""*** The only code that reads private rows. *** Sources, encoding, exact counting, for `private` and `lab` alone.
 
-from sklar.rows.batch import CodeBatch
-from sklar.rows.binary import exact_ones
-from sklar.rows.count import exact_counts
-from sklar.rows.job import Counts, GroupJob, Job, Rows
-from sklar.rows.label_counts import exact_label_counts
+Nothing here adds noise, so nothing here may be shown: errors name columns and public facts, never a cell or a count. A
+code is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
+`codes` (rows as codes), `counting` (codes to counts); `kernels` are compiled loops, `spark` the same on a cluster.
+"""
+
+from sklar.rows.codes.batch import CodeBatch
+from sklar.rows.codes.job import CodedPart, Counts, GroupJob, Job, Rows
+from sklar.rows.codes.table import EncodedRows
+from sklar.rows.counting.binary import exact_ones
+from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
+from sklar.rows.counting.labels import exact_label_counts
+from sklar.rows.counting.tables import TableSpec
 from sklar.rows.open import open_rows
-from sklar.rows.pairs import exact_pair_counts, require_pair_room
-from sklar.rows.part import CodedPart
-from sklar.rows.plan import TableSpec
-from sklar.rows.table import EncodedRows
 
 __all__ = [
     "CodeBatch",

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from sklar.errors import SourceError
-from sklar.rows.job import Rows
-from sklar.rows.keeping import KeptCodes
+from sklar.rows.codes.job import Rows
+from sklar.rows.codes.kept import KeptCodes, private_folder
+from sklar.rows.codes.table import EncodedRows
 from sklar.rows.sources import open_source
-from sklar.rows.spill import private_folder
-from sklar.rows.table import EncodedRows
 from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions
 

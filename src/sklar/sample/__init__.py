@@ -1,1 +1,5 @@
-"""Seeded samplers: base codes drawn from a model become plain numpy values that obey the public rules of the schema."""
+"""Seeded samplers: from a model's uniforms to base codes to plain numpy values that obey the public rules.
+
+Privacy noise never comes from here, and seeds never go near it. Start with `draw`, one block of a sample; `conditions`
+says what was asked for, `decode` goes from codes to values, `rules` make public rules hold, `rng` makes generators.
+"""

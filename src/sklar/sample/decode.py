@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.sample.values import Mask, SampledTable, Values
-from sklar.sample.within import Points, Restriction, Window, draw_integers, draw_points, draw_reals
 from sklar.schema.columns import Column, Id, Ignore, Labels
+from sklar.schema.grid import Grid, into_span, multiples, nearest
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -85,3 +86,106 @@ def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
         data = data.copy()
         data[null] = 0
     return data
+
+
+Cells = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+EXACT = 2.0**53
+"""From here on float64 has no digits after the point left to round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Only the values from `low` to `high`, both included."""
+
+    low: int | float
+    high: int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """Only these values, ascending."""
+
+    values: tuple[int, ...] | tuple[float, ...]
+
+
+Restriction = Window | Points
+
+
+def covered(grid: Grid, limit: Restriction) -> Floats:
+    """How much of each cell a range or list of points covers, in the units of `grid.widths`."""
+    if isinstance(limit, Points):
+        values = np.array(limit.values, dtype=grid.starts.dtype)
+        first = np.searchsorted(values, grid.starts, side="left")
+        one = 1.0 if grid.integer else np.spacing(np.abs(grid.starts))  # a point is one unit wide, as an atom is
+        return np.diff(first, append=len(values)) * one
+    inside = np.array([limit.low, limit.high], dtype=grid.starts.dtype)
+    whole, (low, high) = grid.widths, grid.code(inside)
+    part = np.where((np.arange(grid.cells) > low) & (np.arange(grid.cells) < high), whole, 0.0)
+    if low == high:
+        part[low] = _length(inside[0], limit.high, grid.integer)
+        return part
+    part[low] = _length(inside[0], grid.starts[low + 1].item(), grid.integer) - grid.integer
+    part[high] = _length(grid.starts[high].item(), limit.high, grid.integer)
+    return part
+
+
+def _length(first: int | float, last: int | float, integer: bool) -> float:
+    """Number of integers from first to last, or length of the interval (one unit in the last place at least)."""
+    return (
+        float(int(last) - int(first) + 1) if integer else max(float(last) - float(first), float(np.spacing(abs(first))))
+    )
+
+
+def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Integers:
+    """Integers uniform on those of each row's cell; exact over all of 64 bits."""
+    first = grid.starts
+    last = np.append(first[1:], np.int64(grid.stop)) - 1
+    if window is not None:
+        first, last = np.maximum(first, np.int64(window.low)), np.minimum(last, np.int64(window.high))
+    # Unsigned arithmetic wraps round, so a cell may span more than 2^63 integers.
+    span = last.astype(np.uint64) - first.astype(np.uint64)
+    if not span.any():
+        return first[cells]
+    offset = rng.integers(0, span[cells], endpoint=True, dtype=np.uint64)
+    return (first.astype(np.uint64)[cells] + offset).astype(np.int64)
+
+
+def draw_points(grid: Grid, cells: Cells, points: Points, rng: np.random.Generator) -> npt.NDArray[np.generic]:
+    """Each row's value is one of the listed points in its cell, all equally likely."""
+    values = np.array(points.values, dtype=grid.starts.dtype)
+    first = np.searchsorted(values, grid.starts, side="left")
+    stop = np.append(first[1:], len(values))
+    pick = first[cells] + (rng.random(len(cells)) * (stop - first)[cells]).astype(np.int64)
+    return values[np.minimum(pick, len(values) - 1)]
+
+
+def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random.Generator) -> Floats:
+    """Reals uniform inside each row's cell, on the column's decimals if it has any.
+
+    With decimals, all multiples of 10^-decimals in the cell are equally likely; a cell without any gives the one inside
+    the bounds that is nearest to its middle. Declared atoms come out exactly as declared.
+    """
+    low, high = (column.lower, column.upper) if window is None else (float(window.low), float(window.high))
+    first = np.maximum(column.grid.starts, low)
+    stop = np.minimum(np.append(column.grid.starts[1:], column.grid.stop), np.nextafter(high, np.inf))
+    u = rng.random(len(cells))
+    drawn = (stop - first).take(cells)
+    drawn *= u
+    drawn += first.take(cells)  # never below it, as u is not negative
+    np.minimum(drawn, np.nextafter(stop, -np.inf).take(cells), out=drawn)
+    if column.decimals is None:
+        return drawn
+    rounded = into_span(_on_decimals(u, cells, first, stop, column.decimals), low, high, column.decimals)
+    declared = np.isin(column.grid.starts, column.atoms)[cells]
+    keep = declared | (np.abs(drawn) * 10.0**column.decimals >= EXACT)
+    return np.where(keep, drawn, rounded)
+
+
+def _on_decimals(u: Floats, cells: Cells, first: Floats, stop: Floats, decimals: int) -> Floats:
+    start, count = multiples(first, stop, decimals)
+    steps = np.minimum(np.floor(u * count[cells]), count[cells] - 1)
+    on_grid = (start[cells] + steps) / 10.0**decimals
+    return np.where(count[cells] > 0, on_grid, nearest(first, stop, decimals)[cells]) + 0.0  # no -0.0

@@ -1,10 +1,14 @@
-"""Public facts about the columns of a table: kind, domain, bounds, grid, missing values. Never read from rows."""
+"""Public facts about a table: kinds, domains, grids, provenance, rules between columns. Never read from rows.
+
+Nothing here may import any other room. Start with `columns` and `numbers` (the kinds of columns), then `table` (the
+schema itself) and `rules`; `toml` and `sdv` are its forms on disk.
+"""
 
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
-from sklar.schema.constraints import AtMost, Constraint, Function, Never
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
+from sklar.schema.rules import AtMost, Constraint, Function, Never
 from sklar.schema.table import Schema
 
 __all__ = [

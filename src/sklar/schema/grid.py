@@ -7,6 +7,7 @@ that holds exactly one value: one unit wide for integers, one unit in the last p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,76 @@ def _round_values(lower: int, upper: int) -> list[int]:
     while (upper - lower) // step > ROUND_ATOMS:
         step *= 5 if str(step)[0] == "1" and (upper - lower) // (step * 5) <= ROUND_ATOMS else 10
     return list(range(-(-lower // step) * step, upper + 1, step))
+
+
+RESOLUTIONS: dict[str, int] = {
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1_000,
+    "microsecond": 1,
+}
+"""Microseconds in one tick."""
+
+EPOCH = datetime(1970, 1, 1)
+
+
+def parse_time(text: str) -> datetime:
+    """Read an ISO 8601 date or date and time without a zone; ValueError otherwise."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        raise ValueError("time zones are not supported in bounds; give UTC without a zone")
+    return moment
+
+
+def to_ticks(text: str, resolution: str) -> int:
+    """Ticks of an ISO date or time, rounded down to the resolution."""
+    return (parse_time(text) - EPOCH) // timedelta(microseconds=1) // RESOLUTIONS[resolution]
+
+
+def from_ticks(tick: int, resolution: str) -> datetime:
+    """The moment at which a tick starts."""
+    return EPOCH + timedelta(microseconds=tick * RESOLUTIONS[resolution])
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def multiples(first: Floats, stop: Floats, decimals: int) -> tuple[Floats, Floats]:
+    """First multiple of 10^-decimals in each [first, stop), in units of it, and how many there are.
+
+    The product with 10^decimals is rounded, so both ends are checked against the value that k / 10^decimals gives.
+    """
+    scale = 10.0**decimals
+    with np.errstate(over="ignore", invalid="ignore"):
+        start, end = np.ceil(first * scale), np.ceil(stop * scale)
+        start = np.where((start - 1) / scale >= first, start - 1, start)
+        start = np.where(start / scale < first, start + 1, start)
+        end = np.where((end - 1) / scale >= stop, end - 1, end)
+        end = np.where(end / scale < stop, end + 1, end)
+        return start, np.nan_to_num(np.maximum(end - start, 0))
+
+
+def decimal_span(low: float, high: float, decimals: int) -> tuple[float, float]:
+    """First and last multiple of 10^-decimals in [low, high], in units of it; first > last if there is none."""
+    first, count = multiples(np.array([low]), np.array([np.nextafter(high, np.inf)]), decimals)
+    return float(first[0]), float(first[0] + count[0] - 1)
+
+
+def into_span(values: Floats, low: float, high: float, decimals: int) -> Floats:
+    """Values moved to the nearest multiple of 10^-decimals inside [low, high], or into it if it holds none."""
+    first, last = decimal_span(low, high, decimals)
+    if not first <= last:
+        return np.clip(values, low, high)
+    return np.clip(values, first / 10.0**decimals, last / 10.0**decimals)
+
+
+def held(grid: Grid, decimals: int) -> npt.NDArray[np.bool_]:
+    """Which cells hold a multiple of 10^-decimals."""
+    return multiples(grid.starts, np.append(grid.starts[1:], grid.stop), decimals)[1] > 0
+
+
+def nearest(first: Floats, stop: Floats, decimals: int) -> Floats:
+    """The number of so many decimals that a cell [first, stop) without any stands for: the nearest to its middle."""
+    return np.round(first + (stop - first) / 2.0, decimals)

@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
-from sklar.schema.grid import MAX_CELLS, Grid, integer_grid, real_grid
-from sklar.schema.ticks import RESOLUTIONS, parse_time, to_ticks
+from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, integer_grid, parse_time, real_grid, to_ticks
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from os import PathLike
 
 from sklar.errors import SchemaError, UnconfirmedFactError
 from sklar.schema.columns import Column, is_unicode
-from sklar.schema.constraints import Constraint
 from sklar.schema.prices import Price, price_faults
-from sklar.schema.rules import constraint_faults
+from sklar.schema.rules import Constraint, constraint_faults
 
 MAX_COLUMNS = 20_000
 PRIVATE_MARKS = ("from-rows",)

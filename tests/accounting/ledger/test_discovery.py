@@ -9,8 +9,9 @@ import pytest
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
-from sklar.accounting.compose import total_loss
-from sklar.accounting.discovery import discovery_settings
+from sklar.accounting.composition.discovery import discovery_settings
+from sklar.accounting.composition.total import total_loss
+from sklar.accounting.composition.zcdp import epsilon_to_rho, rho_to_epsilon
 from sklar.accounting.events import DiscoveryEvent
 from sklar.accounting.ledger import (
     FitAccount,
@@ -23,7 +24,6 @@ from sklar.accounting.ledger import (
     open_ledger,
 )
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import epsilon_to_rho, rho_to_epsilon
 from sklar.errors import BudgetError, OverspendError
 
 UNIT = Unit(neighbours="add-remove")

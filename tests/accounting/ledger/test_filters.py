@@ -12,13 +12,13 @@ import pytest
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, plan_events
+from sklar.accounting.composition.zcdp import epsilon_to_rho, pure_to_rho, rho_to_epsilon
 from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
 from sklar.accounting.ledger import Ledger, create_ledger, fit_total, ledger_totals, memory_ledger, read_ledger
-from sklar.accounting.ledger.entries import event_from_json, event_to_json
 from sklar.accounting.ledger.filters import left_of_cap
+from sklar.accounting.ledger.records import event_from_json, event_to_json
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.accounting.zcdp import epsilon_to_rho, pure_to_rho, rho_to_epsilon
 from sklar.errors import BudgetError, LedgerError, OverspendError
 
 ONE = Unit(neighbours="add-remove")

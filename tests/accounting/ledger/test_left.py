@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import sklar
-from sklar.accounting.adaptive import adaptive_allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, plan_events
+from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.ledger import Ledger, memory_ledger, read_ledger
 from sklar.accounting.ledger.left import describe_left, rounded_down
 from sklar.accounting.unit import Unit

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.disclosed.attacks.distances import (
+from sklar.lab.attacks.distances import (
     diameter,
     hamming_histograms,
     nearest_points,
@@ -15,9 +15,9 @@ from sklar.disclosed.attacks.distances import (
     points,
     within_radii,
 )
-from sklar.disclosed.metrics.grid import coarse_codes, coarse_grid
-from sklar.disclosed.metrics.reading import read_table
-from sklar.disclosed.metrics.table import ExactTable, ordered_values
+from sklar.lab.tables.grid import coarse_codes, coarse_grid
+from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import ExactTable, ordered_values
 from tests.disclosed.attacks.people import SCHEMA, people
 
 

@@ -13,13 +13,18 @@ import pyarrow as pa
 import pytest
 
 import sklar
-from sklar.disclosed.attacks.classifiers import judge
-from sklar.disclosed.attacks.parts import load_part, open_state, run_parts, save_part
-from sklar.disclosed.attacks.profiles import ATTRIBUTE_PROFILES, SHADOW_PROFILES
-from sklar.disclosed.attacks.set_features import closest_features, feature_maker, table_features
-from sklar.disclosed.attacks.threshold import find_threshold, judge_by_threshold
-from sklar.disclosed.metrics.reading import read_table
 from sklar.errors import UsageError
+from sklar.lab.attacks.classifiers import (
+    closest_features,
+    feature_maker,
+    find_threshold,
+    judge,
+    judge_by_threshold,
+    table_features,
+)
+from sklar.lab.attacks.games import ATTRIBUTE_PROFILES, SHADOW_PROFILES
+from sklar.lab.attacks.parts import load_part, open_state, run_parts, save_part
+from sklar.lab.tables.reading import read_table
 from tests.disclosed.attacks.people import SCHEMA, copies, people
 
 REAL = people(260, 0)

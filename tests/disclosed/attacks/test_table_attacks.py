@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.disclosed.attacks.membership import ETA, privacy_score
-from sklar.disclosed.attacks.registry import TABLE_ATTACKS
-from sklar.disclosed.attacks.regression import regress, standardized
 from sklar.errors import UsageError
+from sklar.lab.attacks.membership import ETA, privacy_score
+from sklar.lab.attacks.regression import regress, standardized
+from sklar.lab.attacks.release import TABLE_ATTACKS
 from tests.disclosed.attacks.people import SCHEMA, copies, people, shuffled
 
 REAL, HOLDOUT, FRESH = people(600, 0), people(600, 1), people(1500, 2)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.disclosed.vines.assemble import flip
-from sklar.disclosed.vines.conditioning import given_first, given_second
-from sklar.disclosed.vines.fit import FAMILY_SETS, fit_rvine
-from sklar.disclosed.vines.kernel_pair import or_kernel
-from sklar.disclosed.vines.members import KINDS, bicop, cell_edges, from_free, log_masses, to_free
-from sklar.disclosed.vines.nodes import Node, cells_as_points, counts_of, rows_as_points
-from sklar.disclosed.vines.pairs import FittedPair, fit_pair, point_loglik, turn_counts
+from sklar.lab.vines.fit import FAMILY_SETS, fit_rvine, flip
+from sklar.lab.vines.members import KINDS, bicop, cell_edges, from_free, log_masses, to_free
+from sklar.lab.vines.nodes import Node, cells_as_points, counts_of, rows_as_points
+from sklar.lab.vines.pairs import FittedPair, fit_pair, or_kernel, point_loglik, turn_counts
+from sklar.lab.vines.trees import given_first, given_second
 
 FAMILIES = FAMILY_SETS["parametric"]
 SAMPLES = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.disclosed.vines.fit import fit_rvine
 from sklar.errors import UsageError
+from sklar.lab.vines.fit import fit_rvine
 from sklar.model.codec import decode, encode
-from sklar.model.disclosed_vine import DisclosedVine
+from sklar.model.rvine.vine import DisclosedVine
 
 
 def normal_ranks(rows: int, corr: np.ndarray, seed: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.pipeline.pictures import plot_levels, plot_pairs
+from sklar.lab.pictures import plot_levels, plot_pairs
 
 
 @pytest.mark.parametrize("split", [True, False])

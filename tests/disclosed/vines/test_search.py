@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sklar.disclosed.vines.search import lowest
+from sklar.lab.vines.nelder_mead import lowest
 
 
 @pytest.mark.parametrize("goal", [(0.3, -1.2), (2.0, 0.5, -0.7)])

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sklar
-from sklar.disclosed.vines.split import groups_of
 from sklar.errors import UsageError
-from sklar.pipeline.levels import at_level, levels
+from sklar.lab.baselines.levels import at_level, levels
+from sklar.lab.baselines.tvine import groups_of
 
 OPTIONS: dict[str, Any] = {
     "method": "tvine", "target": "y", "sensitive": ["a"], "families": "gaussian", "no_guarantee": True,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from sklar.disclosed.vines.fit import fit_rvine
-from sklar.model.disclosed_vine import FAMILIES, DisclosedVine
+from sklar.lab.vines.fit import fit_rvine
+from sklar.model.rvine.vine import FAMILIES, DisclosedVine
 
 D = 6
 """Covariates; column D is the response, and columns stand in vine order: D is the first root, then D - 1, ..."""

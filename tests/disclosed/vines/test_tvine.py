@@ -11,8 +11,8 @@ import pytest
 
 import sklar
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.pipeline.levels import at_level, candidate_levels, choose_level, levels, sweep
-from sklar.pipeline.pictures import draw_model
+from sklar.lab.baselines.levels import at_level, candidate_levels, choose_level, levels, sweep
+from sklar.lab.pictures import draw_model
 
 QUICK: dict[str, Any] = {"families": "one-parameter", "threads": 1}
 TVINE: dict[str, Any] = {"method": "tvine", "target": "ill", "sensitive": ["income"], "threshold": 0.4, **QUICK}

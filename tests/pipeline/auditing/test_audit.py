@@ -13,12 +13,12 @@ import pytest
 import sklar
 import sklar.private.door as door_module
 from sklar.accounting.noise import Noise
-from sklar.disclosed.intervals import hedges_difference
 from sklar.errors import UsageError
+from sklar.lab.audit.audit import audit_pairs, audit_schema
+from sklar.lab.audit.bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power
+from sklar.lab.audit.statistic import noise_moments
+from sklar.lab.intervals import hedges_difference
 from sklar.methods.registry import METHODS
-from sklar.pipeline.auditing.bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power
-from sklar.pipeline.auditing.statistic import noise_moments
-from sklar.pipeline.auditing.tables import audit_pairs, audit_schema
 
 SURE = 1 - 1e-6
 """All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from sklar.errors import PeerError, UsageError
-from sklar.pipeline.comparison.peers import LOG_BYTES, Limits, run_peer, words_of
-from sklar.pipeline.comparison.plan import read_peer
-from sklar.pipeline.comparison.processes import members
+from sklar.lab.compare.peers import LOG_BYTES, Limits, members, run_peer, words_of
+from sklar.lab.compare.systems import read_peer
 
 TOLD = {"train": "T", "schema": "S", "epsilon": "1", "delta": "0", "rows": "5"}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sklar.accounting.ledger.book import Book
 from sklar.accounting.ledger.chain import GENESIS, LONGEST_LINE, damage, is_torn, seal, unseal
-from sklar.accounting.ledger.journal import Decide
 from sklar.accounting.ledger.locks import exclusive
 from sklar.errors import LedgerError
 
@@ -213,3 +212,48 @@ def _lines(handle: int, start: int, path: Path) -> Iterator[bytes]:
 def _unusable(path: Path, error: OSError | ValueError) -> LedgerError:
     why = error.strerror if isinstance(error, OSError) else "the path is not valid"
     return LedgerError(f"the ledger {path} cannot be used: {why}. Nothing was charged.")
+
+
+Decide = Callable[[Book], dict[str, Any]]
+"""Given the state of the ledger, the entry to append, or an error that refuses it."""
+
+
+class Journal(Protocol):
+    """An append-only list of entries, shared by all who use it at the same time."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None."""
+        ...
+
+    def append(self, decide: Decide) -> dict[str, Any]:
+        """Bring the state up to date, ask for the next entry and write it; no other entry comes in between."""
+        ...
+
+    def look(self) -> Book:
+        """The state, up to date."""
+        ...
+
+
+class MemoryJournal:
+    """Entries in memory, for fits on data without a ledger file."""
+
+    path: Path | None = None
+
+    def __init__(self, header: dict[str, Any]):
+        self._lock = threading.Lock()
+        self._book = Book()
+        self._head = GENESIS
+        self.append(lambda _: header)
+
+    def append(self, decide: Decide) -> dict[str, Any]:
+        """Add the entry that `decide` makes of the present state."""
+        with self._lock:
+            entry = decide(self._book)
+            _, self._head = seal(entry, self._head)
+            self._book.add(entry)
+            return entry
+
+    def look(self) -> Book:
+        """The state."""
+        return self._book

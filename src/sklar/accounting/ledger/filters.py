@@ -8,9 +8,9 @@ and the whole is A-zCDP, respectively A-DP (Rogers, Roth, Ullman, Vadhan 2016 fo
 Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for Renyi DP and zCDP under full adaptivity). A fit with a plan must
 keep to it: each charged table takes one planned table of the same noise, and each charged vector of sums takes one
 planned vector of at least its length against its noise, on a lattice no coarser than planned. Then, whatever the order,
-exact composition of the plan covers it (see `sklar.accounting.exact`), and the allowance may exceed the zCDP amount of
+exact composition of the plan covers it (see `composition.exact`), and the allowance may exceed the zCDP amount of
 its budget. A fit of Gaussian releases alone needs no plan for that: squared shifts add up in any order
-(`sklar.accounting.adaptive`), and anything but counts and sums with Gaussian noise is refused.
+(`composition.adaptive`), and anything but counts and sums with Gaussian noise is refused.
 
 **Between fits.** A reservation is what a fit may still do, so fits that run at the same time, or whose parameters
 depend on each other's outputs, are covered together if the sum of their *reservations* passes a filter against the cap.
@@ -54,17 +54,16 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import Literal
 
-from sklar.accounting.adaptive import amount_within, why_not_gaussian
 from sklar.accounting.allowance import Allowance, Measure
-from sklar.accounting.amounts import ROUNDING, exceeds, overspends
-from sklar.accounting.budget import Budget
-from sklar.accounting.compose import Accountant
+from sklar.accounting.budget import ROUNDING, Budget, exceeds, overspends
+from sklar.accounting.composition.adaptive import amount_within, why_not_gaussian
+from sklar.accounting.composition.exact import exact_delta, pair_of, why_not_exact
+from sklar.accounting.composition.lattice import covers
+from sklar.accounting.composition.total import Accountant
+from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
-from sklar.accounting.exact import exact_delta, pair_of, why_not_exact
-from sklar.accounting.lattice import covers
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
 from sklar.accounting.noise import Noise
-from sklar.accounting.zcdp import epsilon_to_rho
 from sklar.errors import LedgerError, OverspendError
 
 Regime = Literal["pure", "full", "zcdp"]

@@ -11,13 +11,12 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context
 
-from sklar.accounting.amounts import ROUNDING, SMALLEST_EPSILON, checked_delta
-from sklar.accounting.budget import Budget
-from sklar.accounting.exact import SMALLEST_DELTA
-from sklar.accounting.gaussian import analytic_gaussian_epsilon
+from sklar.accounting.budget import ROUNDING, SMALLEST_EPSILON, Budget, checked_delta
+from sklar.accounting.composition.exact import SMALLEST_DELTA
+from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
+from sklar.accounting.composition.zcdp import pure_to_rho, rho_to_epsilon
 from sklar.accounting.ledger.filters import left_of_cap
 from sklar.accounting.ledger.records import FitRecord, Header
-from sklar.accounting.zcdp import pure_to_rho, rho_to_epsilon
 
 COMMON_DELTA = 1e-9
 """Delta of a fit that names none."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from sklar.accounting.amounts import checked_delta
-from sklar.accounting.compose import Accountant, Total
+from sklar.accounting.budget import checked_delta
+from sklar.accounting.composition.exact import Pair, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.total import Accountant, Total
+from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import PlannedEvent
-from sklar.accounting.exact import Pair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.ledger.filters import set_aside
 from sklar.accounting.ledger.records import FitRecord, Header
-from sklar.accounting.zcdp import rho_to_epsilon
 from sklar.errors import BudgetError
 
 REPORTING_DELTA = 1e-9

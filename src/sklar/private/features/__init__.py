@@ -1,4 +1,8 @@
-"""The closed list of features the Door can sum, each with its exact sum and its proved sensitivity."""
+"""The closed list of vectors of sums that the Door can ask for, each with its exact sum and its proved sensitivity.
+
+A feature is one file: what is summed, how far one person moves it under both neighbour relations, and why. Nothing is
+released here. Start with `sphere`, the simplest bound; `tau` is Kendall's, `blocks` and `coefficients` are averages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""From Arrow arrays to base codes, one file a family of kinds; the value rules live here and never raise."""
+"""From values to base codes, one file a family of kinds; the value rules live here and never raise.
+
+A code depends on its value alone: never on its neighbours, on an inferred type or on a dialect. Start with `labels` or
+`numbers`; `arrays` undoes the layouts in which values come, `text` is the one form of text.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,9 @@ import numpy.typing as npt
 
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.boolean import boolean_encoder
-from sklar.rows.encode.integer import integer_encoder
 from sklar.rows.encode.labels import labels_encoder
 from sklar.rows.encode.moment import moment_encoder
-from sklar.rows.encode.real import real_encoder
+from sklar.rows.encode.numbers import integer_encoder, real_encoder
 from sklar.schema import Column
 
 ENCODERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {

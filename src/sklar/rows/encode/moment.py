@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.encode.arrays import Codes, Encoder
-from sklar.rows.encode.integer import unit_range
-from sklar.rows.encode.real import missing_code
+from sklar.rows.encode.numbers import missing_code, unit_range
 from sklar.rows.encode.spelling import valid_of
 from sklar.rows.encode.text import Text, strings_of, text_of
 from sklar.schema import Datetime
-from sklar.schema.ticks import EPOCH, RESOLUTIONS
+from sklar.schema.grid import EPOCH, RESOLUTIONS
 
 UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY_NANOS = 86_400_000_000_000

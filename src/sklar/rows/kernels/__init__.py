@@ -1,1 +1,5 @@
-"""Compiled loops over arrays, imported only when rows are read. They know nothing of sources, schemas or Arrow."""
+"""Compiled loops over rows: splitting text, reading numbers and moments, finding cells, counting.
+
+Plain arrays in and out; imported when first used, since numba is slow to load. Start with `cells` (numbers to cells)
+and `tallies` (codes to counts).
+"""

@@ -1,4 +1,8 @@
-"""Where rows come from: one file a kind of source, chosen by what is handed over and by the ending of a path."""
+"""Where rows come from: one file a kind of source, chosen by what is handed over and by the ending of a path.
+
+Types are never guessed from values, and no library's error text, which may quote a cell, is passed on. Start with
+`source`, what all of them share; `text` reads CSV, `columnar` Parquet and Arrow files, `frames` data frames.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,10 @@ from typing import Any
 from sklar.errors import SourceError
 from sklar.rows.shield import shielded
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
+from sklar.rows.sources.columnar import IpcFile, ParquetFile
 from sklar.rows.sources.files import suffix_of
 from sklar.rows.sources.folder import Folder
 from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame, PolarsFrame
-from sklar.rows.sources.ipc import IpcFile
-from sklar.rows.sources.parquet import ParquetFile
 from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.sources.sql import SqlQuery
 from sklar.rows.sources.text import TextFile

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sklar.errors import SourceError
 from sklar.rows.encode.text import Text
-from sklar.rows.sources.bytes import Utf8Bytes, wrong_encoding
+from sklar.rows.shield import shielded
 from sklar.rows.sources.files import FileStamp, suffix_of
-from sklar.rows.sources.header import header_end, read_header
-from sklar.rows.sources.source import ColumnBatch, Source, SourceOptions
+from sklar.rows.sources.source import ColumnBatch, Progress, Source, SourceOptions
+from sklar.schema import Schema
 
 BLOCK_BYTES = 4 << 20
 LARGEST_BLOCK = 128 << 20
@@ -112,3 +118,181 @@ def _decoded(line: bytes, encoding: str) -> str:
     except UnicodeDecodeError:
         pass
     raise SourceError(wrong_encoding(encoding))
+
+
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def encoding_name(encoding: str) -> str:
+    """The codec's own name; ASCII is a part of UTF-8."""
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)
+    except (LookupError, ValueError):
+        raise SourceError("encoding is not the name of a known text encoding, as utf-8, latin-1 or utf-16") from None
+    return "utf-8" if name in ("ascii", "utf-8-sig") else name
+
+
+class Utf8Bytes(io.RawIOBase):
+    """A readable stream of UTF-8 bytes of one text file.
+
+    Args:
+        stamp: The file; its compression is told by its ending.
+        encoding: As stated; by default what the byte-order mark says, else UTF-8.
+        progress: Told the fraction of the file that was read.
+    """
+
+    def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
+        super().__init__()
+        self._file = shielded(f"cannot read {stamp.path}", Path(stamp.path).open, "rb")
+        self._stream = shielded(f"cannot read {stamp.path}", _decompressed, self._file, stamp.path)
+        self._damaged = f"cannot read {stamp.path}: it is damaged or cut short"
+        self._size, self._progress = stamp.size, progress
+        self._waiting = shielded(self._damaged, self._stream.read, 4)
+        marked = next(((mark, name) for mark, name in MARKS if self._waiting.startswith(mark)), None)
+        self.encoding = encoding_name(encoding) if encoding else (marked[1] if marked else "utf-8")
+        if marked and self.encoding == "utf-8":
+            self._waiting = self._waiting.removeprefix(marked[0])
+        self._decoder = codecs.getincrementaldecoder(self.encoding)()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At least one byte unless the file has ended; with a size, about that many source bytes at once."""
+        while True:
+            chunk = self._waiting or shielded(self._damaged, self._stream.read, size if size > 0 else -1)
+            self._waiting = b""
+            last = not chunk
+            text = self._checked(chunk, last) if self.encoding == "utf-8" else self._transcoded(chunk, last)
+            if b"\0" in text:
+                raise SourceError(
+                    "the file contains NUL bytes, which no text has; if it is UTF-16, state encoding='utf-16'"
+                )
+            if text or last:
+                self._tell()
+                return text
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def _checked(self, chunk: bytes, last: bool) -> bytes:
+        """UTF-8 as it is, after a look whether it is; ASCII, the usual case, needs no decoding."""
+        if last or not chunk.isascii() or self._decoder.getstate()[0]:
+            shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last)
+        return chunk
+
+    def _transcoded(self, chunk: bytes, last: bool) -> bytes:
+        return shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last).encode(
+            "utf-8", "surrogatepass"
+        )
+
+    def _tell(self) -> None:
+        if self._progress and self._size:
+            self._progress(min(1.0, self._file.tell() / self._size))
+
+
+def wrong_encoding(encoding: str) -> str:
+    """What to say about text that cannot be decoded."""
+    return f"the file is not {encoding} text; state its encoding, as encoding='latin-1'"
+
+
+def _decompressed(file: Any, path: str) -> Any:
+    name = path.lower()
+    if name.endswith(".gz"):
+        import gzip
+
+        return gzip.GzipFile(fileobj=file)
+    if name.endswith(".bz2"):
+        import bz2
+
+        return bz2.BZ2File(file)
+    if name.endswith((".zst", ".lz4")):
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(file, "zstd" if name.endswith(".zst") else "lz4")
+    return file
+
+
+DELIMITERS = (",", "\t", ";", "|")
+_MARKS = re.compile(rb'"+|[\r\n]')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """Names in order and the delimiter between them."""
+
+    names: tuple[str, ...]
+    delimiter: str
+
+
+def header_end(text: bytes) -> int | None:
+    """Number of bytes up to and with the end of the first line that is not blank; None if the text ends before.
+
+    A line break inside quotes belongs to a name. As in cells, quotes open at the start of a name only.
+    """
+    start = len(text) - len(text.lstrip(b"\r\n"))
+    if text.find(b"\n", start) < 0 and text.find(b"\r", start) < 0:
+        return None
+    quoted = False
+    for mark in _MARKS.finditer(text, start):
+        at, byte = mark.start(), mark.group()
+        if byte[0] == 34:
+            if len(byte) % 2:  # a pair of quotes leaves everything as it is
+                quoted = not quoted and (at == start or not _in_a_word(text[at - 1]))
+        elif not quoted and byte == b"\n":
+            return at + 1
+        elif not quoted and at + 1 < len(text):
+            return at + 1 + (text[at + 1] == 10)
+    return None
+
+
+def _in_a_word(byte: int) -> bool:
+    """Whether a quote after this byte is a sign inside a name, as in 5" pipe."""
+    return byte > 127 or chr(byte).isalnum()
+
+
+def read_header(line: str, schema: Schema | None, delimiter: str | None) -> Header:
+    """Split the header line; without a stated delimiter, the one that shows most names (of the schema)."""
+    line = line.strip("\r\n")
+    if not line.strip():
+        raise SourceError("the file is empty: it needs a header line with the names of the columns")
+    if delimiter is not None:
+        return _checked(Header(names=_split(line, delimiter, schema), delimiter=delimiter), schema)
+    headers = [Header(names=_split(line, mark, schema), delimiter=mark) for mark in DELIMITERS]
+    if schema is None:
+        return _checked(max(headers, key=lambda header: len(header.names)), None)
+    wanted = set(schema.modelled)
+    return _checked(max(headers, key=lambda header: len(wanted.intersection(header.names))), schema)
+
+
+def _split(line: str, delimiter: str, schema: Schema | None) -> tuple[str, ...]:
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        fields = line.split(delimiter)
+    known = schema or ()  # a name of the schema may have blanks around it
+    return tuple(field if field in known else field.strip() for field in fields)
+
+
+def _checked(header: Header, schema: Schema | None) -> Header:
+    """Names found in the file are shown only if the schema has them too: in a file without header they are cells."""
+    if schema is not None and not set(header.names) & set(schema.names):
+        return header  # Said better when the columns are asked for: there seems to be no header at all.
+    blank = [place for place, name in enumerate(header.names, 1) if not name]
+    if blank:
+        raise SourceError(f"the header of the file has no name for column number {blank[0]}; name it or drop it")
+    first: dict[str, int] = {}
+    for place, name in enumerate(header.names, 1):
+        if name in first:
+            shown = f" ('{name}')" if schema is not None and name in schema else ""
+            raise SourceError(f"columns number {first[name]} and {place} of the file have the same name{shown}")
+        first[name] = place
+    return header

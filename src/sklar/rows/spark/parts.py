@@ -16,8 +16,8 @@ from typing import Any
 from sklar.errors import SourceError
 from sklar.rows.shield import shielded
 from sklar.rows.sources import FILES, open_source
+from sklar.rows.sources.columnar import ParquetFile
 from sklar.rows.sources.files import FileStamp, suffix_of
-from sklar.rows.sources.parquet import ParquetFile
 from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 READERS = 8

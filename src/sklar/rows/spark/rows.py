@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from sklar.errors import SourceError
-from sklar.rows.grouping import group_count
-from sklar.rows.job import Counts, GroupJob, Job
+from sklar.rows.codes.job import Counts, GroupJob, Job
+from sklar.rows.counting.equal_codes import group_count
 from sklar.rows.sources.source import SourceOptions
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import connect, require_pyspark, require_version
-from sklar.rows.spark.faults import on_cluster
+from sklar.rows.spark.faults import on_cluster, watched
 from sklar.rows.spark.origin import Origin, frame_origin, path_origin
-from sklar.rows.spark.watch import watched
 from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions
 

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sklar.rows.batch import CodeBatch
-from sklar.rows.blob import batch_of, blob_of
-from sklar.rows.grouping import groups_of
-from sklar.rows.job import Counts, GroupJob, Job
-from sklar.rows.part import CodedPart
+from sklar.rows.codes.batch import CodeBatch, batch_of, blob_of
+from sklar.rows.codes.job import CodedPart, Counts, GroupJob, Job
+from sklar.rows.codes.table import EncodedRows
+from sklar.rows.counting.equal_codes import groups_of
 from sklar.rows.sources.source import Source, SourceOptions
 from sklar.rows.spark.faults import guarded_task
 from sklar.rows.spark.parts import Part, read_part
-from sklar.rows.table import EncodedRows
 from sklar.schema import Schema
 
 CHUNK_CELLS = 1 << 17

@@ -1,0 +1,96 @@
+"""Finding labels that nobody listed: the threshold that hides a lone person's label, its delta, and the proof.
+
+A row has one label or none. Let c(x) be the number of rows with label x, k the most rows of one person, Z fresh noise.
+
+    For every label x with c(x) >= floor: if c(x) + Z >= threshold, show x and c(x) + Z. All other labels stay hidden.
+
+**Claim.** With delta = k P(Z >= threshold - (floor - 1 + k)) this is delta-approximate rho-zCDP and, with Laplace
+noise, (epsilon, delta)-DP, rho and epsilon being the cost of one table of counts with the same noise (see `events`).
+
+**Proof.** Let c, c' be the counts in neighbouring tables D, D'. The vector c - c' is at most (l1, l2) long, as for any
+table, and no entry exceeds k, under both relations. Call X the labels with c >= floor > c', Y those with
+c' >= floor > c, and B those with both at least floor.
+
+1. A label of X loses at least one of the at most k rows that leave D, so X has at most k labels; and c <= floor - 1 + k
+   for each. So with probability at least 1 - delta over the noise no label of X is shown on D: the event E. In the same
+   way no label of Y is shown on D' except with probability delta: the event E'. Labels of Y are never shown on D, nor
+   those of X on D'. All other labels outside B are below the floor in both tables.
+2. Noise is independent over labels, so given E, respectively E', the outputs are the same function (cut at the
+   threshold) of the noisy counts of B, which move by at most (l1, l2). Their Renyi divergences of order a are at most
+   a rho, and with Laplace noise the divergence of order infinity is at most epsilon, in both directions.
+
+This is delta-approximate zCDP as Bun, Steinke (2016) define it. For Laplace noise and any set S of outputs
+
+    P(M(D) in S) <= (1 - delta) P(M(D) in S | E) + delta <= (1 - delta) e^epsilon P(M(D') in S | E') + delta,
+
+which is at most e^epsilon P(M(D') in S) + delta since P(E') >= 1 - delta. QED.
+
+The floor lets rare labels be forgotten while counting, which bounds memory. It adds `floor - 1` to the threshold and is
+about a tenth of it. Approximate zCDP composes by adding rhos and deltas, adaptively (Bun, Steinke 2016, section 8), and
+(delta, rho) gives (epsilon(rho, delta'), delta + delta')-DP for every delta': the end of the proof does it again, with
+P(M(D) in S | E) <= e^epsilon P(M(D') in S | E') + delta' in place of the bound for Laplace noise.
+
+Thresholds of this kind: Korolova, Kenthapadi, Mishra, Ntoulas (2009), "Releasing search queries and clicks privately".
+"""
+
+from __future__ import annotations
+
+import math
+
+from sklar.accounting.budget import ROUNDING, checked_delta
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import BudgetError
+
+FLOOR_SHARE = 0.1
+"""The floor as a share of the threshold it would have without one."""
+LARGEST_THRESHOLD = 2**62
+
+
+def noise_tail(noise: Noise, at_least: int) -> float:
+    """An upper bound on P(Z >= t) for a whole number t of at least 1.
+
+    Laplace: q^t / (1 + q) with q = exp(-1/scale), exact. Gaussian: P(N(0, scale^2) >= t - 1), which bounds the discrete
+    one (Canonne, Kamath, Steinke 2020, Proposition 25).
+    """
+    if at_least < 1:
+        return 1.0
+    if noise.kind == "laplace":
+        return math.exp(-at_least / noise.scale) / (1 + math.exp(-1 / noise.scale))
+    return 0.5 * math.erfc((at_least - 1) / (noise.scale * math.sqrt(2)))
+
+
+def discovery_delta(noise: Noise, unit: Unit, threshold: int, floor: int) -> float:
+    """Probability with which a label that one person alone brought, or brought above the floor, is shown."""
+    above = threshold - (floor - 1 + unit.rows_per_person)
+    if above < 1:
+        raise BudgetError(
+            f"a threshold of {threshold} hides nobody: it must exceed {floor - 1 + unit.rows_per_person}, the most "
+            "rows a label may have that one person brought above the floor."
+        )
+    return min(1.0, unit.rows_per_person * noise_tail(noise, above))
+
+
+def discovery_settings(noise: Noise, unit: Unit, delta: float) -> tuple[int, int]:
+    """(threshold, floor) that spend at most `delta`, with the smallest threshold for this floor."""
+    if checked_delta(delta) == 0:
+        raise BudgetError(
+            "finding labels that nobody listed needs a delta above 0: however large the threshold, a label of one "
+            "person could pass it. List the labels in the schema, or allow a delta."
+        )
+    base = unit.rows_per_person + smallest_above(noise, delta * (1 - ROUNDING / 2) / unit.rows_per_person)
+    floor = 1 + int(FLOOR_SHARE * base)
+    return base + floor - 1, floor
+
+
+def smallest_above(noise: Noise, probability: float) -> int:
+    """The smallest t >= 1 for which noise alone reaches t with at most this probability, by `noise_tail`."""
+    low, high = 0, 1
+    while noise_tail(noise, high) > probability:
+        low, high = high, 2 * high
+        if high > LARGEST_THRESHOLD:
+            raise BudgetError("the threshold for this noise is beyond 64-bit integers; use a larger budget.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if noise_tail(noise, middle) > probability else (low, middle)
+    return high

@@ -1,0 +1,66 @@
+"""The total privacy loss of a collection of events: the smallest of the bounds that apply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from sklar.accounting.budget import checked_delta, summed
+from sklar.accounting.composition.adaptive import shift_cost, why_not_gaussian
+from sklar.accounting.composition.exact import SMALLEST_DELTA, Pair, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.zcdp import rho_to_epsilon
+from sklar.accounting.events import Event
+from sklar.errors import BudgetError
+
+Accountant = Literal["pure", "zcdp", "exact", "gaussian"]
+"""How amounts keep a promise; "gaussian" is exact too, for Gaussian releases in any order (see `adaptive`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """A bound on a total privacy loss.
+
+    Attributes:
+        epsilon: The bound.
+        delta: The delta it holds at, that of discoveries included; 0 for pure sums without discoveries.
+        rho: The same events in zCDP.
+        accountant: Which bound it is: "pure" (sum of epsilons), "zcdp" (sum of rhos, converted), "gaussian" (sum of
+            squared shifts) or "exact".
+    """
+
+    epsilon: float
+    delta: float
+    rho: float
+    accountant: Accountant
+
+
+def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total:
+    """The smallest bound on epsilon at `delta` for these events together.
+
+    Pure epsilons, rhos and squared shifts of Gaussian noise add up under full adaptivity: later events may depend on
+    earlier outputs in every way. Exact composition needs all noise scales and numbers of tables to be set before the
+    first output; `planned` says so. The deltas of discoveries add up, and are part of `delta`; the rest of it is what
+    rho is converted at.
+
+    Args:
+        events: All events, in any order.
+        delta: 0 asks for the pure sum.
+        planned: Whether all parameters were set in advance.
+    """
+    events, delta = tuple(events), checked_delta(delta)
+    rho, found = (summed(getattr(event, measure) for event in events) for measure in ("rho", "delta"))
+    bounds = [Total(epsilon=summed(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
+    if delta > found:
+        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
+        if planned and why_not_exact(events, delta) is None:
+            epsilon = exact_epsilon(pair_of(events), delta)
+            bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
+        elif delta >= SMALLEST_DELTA and why_not_gaussian(events) is None:
+            epsilon = exact_epsilon(Pair(shift=math.sqrt(2 * shift_cost(events))), delta)
+            bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="gaussian"))
+    best = min(bounds, key=lambda bound: bound.epsilon)
+    if math.isinf(best.epsilon):
+        raise BudgetError(f"Gaussian noise has no pure epsilon: ask for its total at a delta above {found:g}.")
+    return best

@@ -1,0 +1,87 @@
+"""sklar schema check; the group of commands about schemas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sklar.cli.schema import draft as schema_draft
+from sklar.cli.schema import pay as schema_pay
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Delimiter, Encoding, Json, NullValues, RowsAreRows, Sql, reader_options
+
+if TYPE_CHECKING:
+    from sklar.lab.tables.checks import SchemaCheck
+
+app = typer.Typer(help="Draft, check and pay for the facts about a table.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def group() -> None:
+    """Draft, check and pay for the facts about a table."""
+
+
+app.command(schema_draft.NAME)(schema_draft.command)
+app.command(schema_pay.NAME)(schema_pay.command)
+
+
+@app.command("check")
+@guarded
+def check(
+    schema: Annotated[str, typer.Argument(metavar="TOML", help="The schema.")],
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Data that should have its columns.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+    sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Also show EXACT counts of private rows: how often each value rule fires.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check a schema, and that a file has its columns.
+
+    Nothing is spent. No value of the file is looked at, unless --audit asks for exact counts of private rows that are
+    clipped, become `other`, cannot be read or are missing: these are for your eyes only.
+
+    \b
+    Example:
+      sklar schema check people.toml people.csv
+    """
+    from sklar.lab.tables.checks import audit_schema, check_schema
+    from sklar.schema.table import Schema
+
+    if audit and file is None and sql is None:
+        raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
+    facts = Schema.read(schema)
+    read = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
+    found = check_schema(facts, file, read)
+    counts = audit_schema(file, facts, read) if audit else None
+    if json:
+        show.as_json(found.to_dict() | ({"audit": counts.to_dict()} if counts else {}))
+        return
+    _tell(schema, file, found)
+    if counts:
+        _tell_counts(counts)
+
+
+def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in found.columns.items())
+    show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.constraints} constraints; no faults.")
+    if found.file_columns is not None:
+        show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
+    if found.unconfirmed:
+        facts = ", ".join(found.unconfirmed)
+        show.line(
+            f'A private fit refuses these facts until they are confirmed (source = "assumed") or paid for: {facts}.'
+        )
+
+
+def _tell_counts(counts: Any) -> None:
+    show.line()
+    show.line(counts.notice)
+    rows = [[c.column, c.kind, c.inside, c.below, c.above, c.other, c.unreadable, c.missing] for c in counts.columns]
+    show.table(["column", "kind", "inside", "below", "above", "other", "unreadable", "missing"], rows)

@@ -1,0 +1,84 @@
+"""sklar schema draft."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
+    STANDARD_OUTPUT,
+    Delimiter,
+    Encoding,
+    Json,
+    NullValues,
+    RowsAreRows,
+    Sql,
+    reader_options,
+    refuse_json_with_data,
+)
+from sklar.cli.terminal.progress import pass_bar
+
+NAME = "draft"
+
+
+@guarded
+def command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - for here.")],
+    sdv: Annotated[
+        str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata whose kinds of columns to keep to.")
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+    sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
+    json: Json = False,
+) -> None:
+    """Guess a first schema from the rows, with a to-do list.
+
+    The guesses, kinds included, are read off the private rows without noise. Each is marked from-rows, and a private
+    fit refuses it until you have confirmed it or, for bounds and values, pay for it.
+
+    \b
+    Example:
+      sklar schema draft people.csv -o people.toml
+    """
+    from sklar.lab.drafting.draft import draft_schema
+
+    refuse_json_with_data(output, json)
+    _refuse_overwriting(output, force)
+    with pass_bar("reading rows") as progress:
+        read = reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows)
+        draft = draft_schema(file, sdv=sdv, rows=rows, read=read)
+    if output == STANDARD_OUTPUT:
+        show.line(draft.toml())
+        show.note(draft.todo)
+        return
+    draft.write(output)
+    if json:
+        show.as_json(_as_data(output, draft))
+        return
+    show.line(draft.todo)
+    show.line()
+    show.line(
+        f"The draft is in {output}, with these notes beside the columns. It is private until you have checked it."
+    )
+
+
+def _refuse_overwriting(output: str, force: bool) -> None:
+    """A draft must not silently replace a schema that someone has checked."""
+    import os
+
+    if output != STANDARD_OUTPUT and os.path.exists(output) and not force:
+        raise typer.BadParameter(f"{output} is there already; --force overwrites it", param_hint="-o")
+
+
+def _as_data(output: str, draft: Any) -> dict[str, Any]:
+    columns = {name: {"kind": column.kind, "notes": draft.notes[name]} for name, column in draft.items()}
+    return {"output": output, "remarks": draft.remarks, "columns": columns}

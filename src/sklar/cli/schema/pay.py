@@ -1,0 +1,88 @@
+"""sklar schema pay."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import (
+    DataFile,
+    Delimiter,
+    Encoding,
+    Epsilon,
+    Json,
+    LedgerFile,
+    NewLedger,
+    NullValues,
+    Rho,
+    RowsAreRows,
+    RowsPerPerson,
+    Sql,
+    reader_options,
+)
+from sklar.cli.terminal.progress import pass_bar
+
+NAME = "pay"
+
+
+@guarded
+def command(
+    schema: Annotated[str, typer.Argument(metavar="TOML", help='A schema with facts of source "pay".')],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The schema with measured facts.")],
+    file: DataFile = None,
+    epsilon: Epsilon = None,
+    delta: Annotated[
+        float, typer.Option("--delta", help="Added to exp(epsilon) times any probability; labels need one above 0.")
+    ] = 1e-10,
+    rho: Rho = None,
+    keep_listed: Annotated[
+        bool, typer.Option("--keep-listed", help="What is stated is public: keep labels, search within bounds.")
+    ] = False,
+    ledger: LedgerFile = None,
+    new_ledger: NewLedger = False,
+    neighbours: Annotated[
+        str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
+    ] = None,
+    rows_per_person: RowsPerPerson = 1,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null_value: NullValues = None,
+    sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
+    json: Json = False,
+) -> None:
+    """Measure bounds and labels under differential privacy.
+
+    Every bound and list of values of source "pay" is measured, paid for from the budget and marked "measured". What the
+    schema states for them is not used, since it may have been read off the rows. The price is written into the schema,
+    and a fit with it adds the price to what it claims.
+
+    \b
+    Example:
+      sklar schema pay people.toml people.csv -e 0.2 -o paid.toml
+    """
+    from sklar.export.atomic import require_writable
+    from sklar.pipeline.fit.pay import pay
+    from sklar.schema.table import Schema
+
+    facts = Schema.read(schema)
+    require_writable(output)  # before budget is spent
+    relation: Any = neighbours
+    with pass_bar("reading rows") as progress:
+        paid = pay(
+            file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
+            new_ledger=new_ledger,
+            read=reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows),
+        )  # fmt: skip
+    paid.schema.write(output)
+    if json:
+        show.as_json({"output": output, **paid.to_dict()})
+        return
+    for note in paid.notes:
+        show.line(note)
+    spent = f"epsilon {show.number(paid.epsilon)} at delta {show.number(paid.delta)}"
+    show.line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
+    show.line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")

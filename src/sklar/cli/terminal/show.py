@@ -1,0 +1,152 @@
+"""What commands print: plain lines and tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Protocol, TypeVar, cast
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.errors import OutputError
+
+PIPE_WIDTH = 10_000
+
+
+def line(text: str = "") -> None:
+    """One line on standard output."""
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {(error.strerror or 'it failed').lower()}.") from None
+
+
+def note(text: str) -> None:
+    """One line on standard error, next to data on standard output."""
+    typer.echo(text, err=True)
+
+
+def as_json(value: Any) -> None:
+    """Plain data as JSON on standard output."""
+    line(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def paragraph(text: str) -> None:
+    """Text wrapped to the width of the terminal; one long line when there is none."""
+    if not sys.stdout.isatty():
+        line(text)
+        return
+    import textwrap
+
+    line(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table without lines: folded to the terminal, or as wide as its content when piped."""
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    listed = [[_cell(value) for value in row] for row in rows]
+    for i, heading in enumerate(headings):
+        numeric = bool(listed) and all(_looks_numeric(row[i]) for row in listed)
+        grid.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in listed:
+        grid.add_row(*row)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    text = io.StringIO()
+    Console(file=text, markup=False, highlight=False, emoji=False, width=width).print(grid)
+    for row in text.getvalue().splitlines():
+        line(row.rstrip())
+
+
+def number(value: float | None) -> str:
+    """A number with a few digits."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def interval(found: Any) -> str:
+    """A number with its interval, or a dash."""
+    if found is None:
+        return "-"
+    value = f"{found.value:.3f}"
+    return value if found.low == found.high else f"{value} ({found.low:.3f} to {found.high:.3f})"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _looks_numeric(text: str) -> bool:
+    return text == "-" or text.replace(",", "").replace(".", "").replace("-", "").replace("e+", "").isdigit()
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity: it becomes the text "inf"."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in cast("Iterable[Any]", value)]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    item = getattr(value, "item", None)
+    return _plain(item()) if callable(item) else str(value)
+
+
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", help="HTML report; its name ends in .custodian.html.")
+]
+
+
+class Finding(Protocol):
+    """An evaluation or an attack."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        ...
+
+
+T = TypeVar("T", bound=Finding)
+
+
+def require_reportable(report: str | None) -> None:
+    """Refuse a place for the report before any work is done."""
+    from sklar.lab.custodian import require_report
+
+    if report is not None:
+        require_report(report)
+
+
+def hand_over(
+    found: Sequence[T],
+    *,
+    tell: Callable[[T], None],
+    report: str | None,
+    write: Callable[[Sequence[T], str], None],
+    json: bool,
+) -> None:
+    """Write the report if it was asked for, and tell the rest; JSON stands alone: an object, or a list of several."""
+    from sklar.lab.custodian import NOTICE
+
+    if report is not None:
+        write(found, report)
+    if json:
+        plain = [one.to_dict() for one in found]
+        show.as_json(plain if len(plain) > 1 else plain[0])
+        return
+    show.line(NOTICE)
+    for one in found:
+        tell(one)
+    if report is not None:
+        show.line(f"Written, for its owner only: {report}")

@@ -1,1 +1,0 @@
-"""A first version of a schema, guessed from real rows without noise; every fact it takes from them is marked so."""

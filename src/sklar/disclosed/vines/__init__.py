@@ -1,1 +1,0 @@
-"""Vine copulas fitted to rows without noise: the engine and the systems built on it."""

@@ -1,0 +1,177 @@
+"""Attribute inference from fits on reference samples: what the method, not one table, says about a sensitive column.
+
+In each game the method is fitted on a reference sample of the real rows and draws synthetic tables; on each, the
+sensitive column is regressed on all others (see `regression`). MAB is the mean absolute coefficient over all tables of
+all games, WCAB the greatest, MR2 the mean adjusted R2, each per level from the same fits. MSE: the squared error of
+guesses about target rows, beside that of an attacker with bootstraps of the real table. Reference: Griesbauer et al.
+(2025), definition 2.2 and appendix H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import UsageError
+from sklar.lab.attacks.attribute import guess_errors
+from sklar.lab.attacks.games import AttributeProfile, Generator, Target
+from sklar.lab.attacks.parts import Arrays
+from sklar.lab.attacks.regression import Layout, predictors, regress, standardized
+from sklar.lab.attacks.regression import filled as _filled
+from sklar.lab.attacks.result import AttackResult, Number
+from sklar.lab.attacks.shadow import level_name
+from sklar.lab.intervals import Estimate, exactly, student_mean
+from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import ExactTable, ordered_values
+
+Floats = npt.NDArray[np.float64]
+BLIND_TABLES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttributeGame:
+    """Everything a game needs; it is sent to other processes. See `ShadowGame`."""
+
+    real: ExactTable
+    raw: Any
+    generator: Generator
+    sensitive: tuple[str, ...]
+    targets: tuple[Target, ...]
+    layout: Layout
+    profile: AttributeProfile
+    seed: int
+    stream: Callable[[int, int], np.random.Generator]
+
+
+def require_reference(rows: int, profile: AttributeProfile) -> None:
+    """Refuse a table too small for the profile."""
+    if rows < profile.reference:
+        raise UsageError(
+            f"the attack needs at least {profile.reference:,} real rows; there are {rows:,}. Use the profile "
+            "'quick', or a smaller reference."
+        )
+
+
+def attribute_parts(game: AttributeGame) -> list[str]:
+    """One part a game."""
+    return [f"{iteration:03d}-fit" for iteration in range(game.profile.iterations)]
+
+
+def play_attribute(game: AttributeGame, part: str) -> Arrays:
+    """One fit, and the regressions on its tables, for all levels and sensitive columns."""
+    profile, rng = game.profile, game.stream(game.seed, 1 + int(part[:3]))
+    order = rng.permutation(game.real.rows)
+    reference, rest = order[: profile.reference], order[profile.reference :]
+    fitted = game.generator.fit(game.raw.take(reference), int(rng.integers(2**31)))
+    out: dict[str, npt.NDArray[Any]] = {}
+    for level in game.generator.levels:
+        drawn = fitted.generate(level, profile.tables * profile.size, int(rng.integers(2**31)))
+        table = read_table(drawn, game.real.schema, rng, role="synthetic")
+        for name in game.sensitive:
+            out.update(_measured(game, table, name, f"{level}|{name}", rng))
+    for name in game.sensitive:
+        # Bootstraps of the real reference, and of real rows that the fit did not see.
+        for role, rows in (("real", reference), ("control", rest if len(rest) >= profile.size // 4 else order)):
+            boots = game.real.take(rng.choice(rows, profile.tables * profile.size))
+            out.update(_measured(game, boots, name, f"{role}||{name}", rng))
+    return out
+
+
+def _measured(game: AttributeGame, table: ExactTable, name: str, key: str, rng: np.random.Generator) -> Arrays:
+    """Coefficients and adjusted R2 of each table, squared errors of its guesses, and coefficients without a link."""
+    size, tables = game.profile.size, game.profile.tables
+    x, y = predictors(table, game.layout, name), _filled(ordered_values(table, name))
+    slices = [slice(i * size, (i + 1) * size) for i in range(tables)]
+    chunks = [(standardized(x[s]), standardized(y[s])) for s in slices]
+    fits = [regress(*chunk) for chunk in chunks]
+    blind = [regress(a, rng.permutation(b)) for a, b in chunks[:BLIND_TABLES]]
+    people = game.real.take(np.array([target.row for target in game.targets], dtype=np.int64))
+    parts = [table.take(np.arange(s.start, s.stop)) for s in slices]
+    errors = guess_errors(parts, people, game.real, game.layout, name) if game.targets else np.empty((0, 0))
+    return {
+        f"{key}|coefficients": np.array([fit.coefficients for fit in fits]),
+        f"{key}|r2": np.array([fit.adjusted for fit in fits]),
+        f"{key}|blind": np.array([fit.coefficients for fit in blind]),
+        f"{key}|blind_r2": np.array([fit.adjusted for fit in blind]),
+        f"{key}|errors": errors,
+    }
+
+
+def attribute_result(game: AttributeGame, parts: Mapping[str, Arrays]) -> AttackResult:
+    """Numbers for every level and sensitive column."""
+    games = [parts[part] for part in attribute_parts(game)]
+    numbers: list[Number] = []
+    details: dict[str, Any] = {"features": {name: list(game.layout.features(name)) for name in game.sensitive}}
+    for name in game.sensitive:
+        real, control = _estimates(games, f"real||{name}"), _estimates(games, f"control||{name}")
+        details[name] = {"real": {key: x.to_dict() for key, x in real.items()}, "levels": {}}
+        for level in game.generator.levels:
+            found = _estimates(games, f"{level}|{name}")
+            blind = _estimates(games, f"{level}|{name}", "blind", "blind_r2")
+            numbers += [_number(key, name, level, found, blind, control) for key in TITLES if key in found]
+            details[name]["levels"][level or "only"] = _details(game, games, f"{level}|{name}")
+    return AttackResult(
+        kind="attribute",
+        title="Attribute inference from fits",
+        numbers=tuple(numbers),
+        settings={**asdict(game.profile), "sensitive": list(game.sensitive), "levels": list(game.generator.levels)},
+        details=details,
+    )
+
+
+TITLES = {
+    "mab": ("mean absolute coefficient (MAB)", "How much the other columns say about it; the intercept is left out."),
+    "wcab": ("greatest absolute coefficient (WCAB)", "Of all tables; the interval is the range over games."),
+    "mr2": ("mean adjusted R2 (MR2)", "Share of its variance that the other columns explain."),
+    "mse": ("mean squared error of guesses (MSE)", "About the targets, in units of its variance."),
+}
+
+
+def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: str = "r2") -> dict[str, Estimate]:
+    """The measures over all games, each game counting once in the intervals."""
+    sizes = [np.abs(game[f"{key}|{what}"]) for game in games]
+    tops = [float(size.max()) for size in sizes]
+    out = {
+        "mab": student_mean([float(size.mean()) for size in sizes]),
+        "wcab": Estimate(value=max(tops), low=min(tops), high=max(tops)),
+        "mr2": student_mean([float(game[f"{key}|{r2}"].mean()) for game in games]),
+    }
+    errors = [game[f"{key}|errors"] for game in games]
+    if what == "coefficients" and errors[0].size:
+        out["mse"] = student_mean([float(error.mean()) for error in errors])
+    return out
+
+
+def _number(
+    key: str, name: str, level: str, found: Mapping[str, Estimate], blind: Mapping[str, Estimate],
+    control: Mapping[str, Estimate],
+) -> Number:  # fmt: skip
+    title, says = TITLES[key]
+    return Number(
+        name=level_name(f"{name}.{key}", level),
+        title=f"{title} of '{name}'{f', level {level}' if level else ''}",
+        says=says,
+        attack=found[key],
+        baseline=exactly(1.0) if key == "mse" else blind[key],
+        control=control.get(key),
+        worse="lower" if key == "mse" else "higher",
+    )
+
+
+def _details(game: AttributeGame, games: list[Arrays], key: str) -> dict[str, Any]:
+    """MAB and WCAB game by game for box plots, mean coefficients, and errors by target."""
+    sizes = [np.abs(g[f"{key}|coefficients"]) for g in games]
+    errors = np.mean([g[f"{key}|errors"].mean(axis=0) for g in games], axis=0) if game.targets else []
+    return {
+        "mab_by_game": [float(size.mean()) for size in sizes],
+        "wcab_by_game": [float(size.max()) for size in sizes],
+        "mean_coefficients": np.mean([g[f"{key}|coefficients"].mean(axis=0) for g in games], axis=0).tolist(),
+        "mse_by_target": [
+            {"target": target.row, "group": target.group, "about": target.about, "mse": float(error)}
+            for target, error in zip(game.targets, errors, strict=True)
+        ],
+    }

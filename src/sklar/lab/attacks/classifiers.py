@@ -1,0 +1,217 @@
+"""Classifiers of whole tables: does a synthetic table come from a model that saw the target?"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import MissingExtraError, UsageError
+from sklar.lab.attacks.distances import points
+from sklar.lab.attacks.regression import Layout, layout_of
+from sklar.lab.learning.learners import one_thread
+from sklar.lab.tables.grid import CoarseGrid, coarse_grid
+from sklar.lab.tables.table import ExactTable, ordered_values
+
+Matrix = npt.NDArray[Any]
+TREES = 60
+ROUNDING = 1e-6
+"""Features are kept in single precision: a smaller spread, in units of their mean, is none."""
+
+
+def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = TREES) -> list[float]:
+    """Train on labelled tables, and tell for each group of tests the share that is said to have seen the target."""
+    values = train.astype(np.float64)
+    center, spread = values.mean(axis=0), values.std(axis=0)
+    varying = spread > ROUNDING * np.abs(center)
+    if not varying.any():
+        return [0.5 for _ in tests]
+    center, spread = center[varying], spread[varying]
+    model = CLASSIFIERS[name](seed)
+    if name == "forest":
+        model.set_params(n_estimators=trees)
+    with one_thread():
+        model.fit((values[:, varying] - center) / spread, labels)
+        # Far beyond what training saw, distances only drown the rest. One call for all: a call costs more than rows do.
+        scaled = np.clip((np.concatenate(tests)[:, varying] - center) / spread, -50.0, 50.0)
+        said = model.predict(scaled)
+    ends = np.cumsum([len(test) for test in tests])[:-1]
+    return [float(group.mean()) for group in np.split(said, ends)]
+
+
+def require_classifier(name: str) -> None:
+    """Refuse unknown names, and tell the extra to install when scikit-learn is absent."""
+    if name not in CLASSIFIERS:
+        raise UsageError(f"there is no classifier '{name}'; known are {', '.join(CLASSIFIERS)}.")
+    try:
+        importlib.import_module("sklearn")
+    except ImportError:
+        raise MissingExtraError("shadow models need scikit-learn: pip install 'sklar[eval]'.") from None
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=TREES, min_samples_leaf=4, random_state=seed, n_jobs=1)
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=500, C=0.1, random_state=seed)
+
+
+def _neighbors(seed: int) -> Any:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return KNeighborsClassifier(n_neighbors=5)
+
+
+def _support_vectors(seed: int) -> Any:
+    from sklearn.svm import SVC
+
+    return SVC(random_state=seed)
+
+
+CLASSIFIERS: dict[str, Callable[[int], Any]] = {
+    "forest": _forest,
+    "logistic": _logistic,
+    "neighbors": _neighbors,
+    "svc": _support_vectors,
+}
+
+
+# A whole synthetic table as a vector of features.
+#
+# Moments, histograms, correlations and all of them together, as in Stadler et al. (2022); and besides, what these do
+# not
+# have, the distance from a target to its closest synthetic row.
+
+
+CELLS = 25
+LABELS = 8
+Floats = npt.NDArray[np.float64]
+TABLE_SETS = ("naive", "histogram", "correlation")
+SETS = (*TABLE_SETS, "ensemble", "closest")
+"""Moments; shares of cells; correlations; all of these together; the row closest to a target."""
+CLOSEST = "closest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FeatureMaker:
+    """How tables become vectors; public facts and the most frequent labels, the same for all tables."""
+
+    grid: CoarseGrid
+    layout: Layout
+    ordered: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def feature_maker(real: ExactTable) -> FeatureMaker:
+    """Features for tables like this one."""
+    return FeatureMaker(
+        grid=coarse_grid(real.schema, CELLS),
+        layout=layout_of(real),
+        ordered=tuple(name for name in real.names if real.schema[name].ordered),
+        labels=tuple(name for name in real.names if not real.schema[name].ordered),
+    )
+
+
+def table_features(table: ExactTable, tables: int, maker: FeatureMaker) -> dict[str, Floats]:
+    """Features of each of so many tables of equal size that lie one after the other in one table."""
+    size = table.rows // tables
+    values = [_filled(ordered_values(table, name)[: size * tables].reshape(tables, size)) for name in maker.ordered]
+    codes = {name: table.codes[name][: size * tables].reshape(tables, size) for name in table.names}
+    shares = {name: _shares(maker.grid.lookups[name][codes[name]], maker.grid.sizes[name]) for name in table.names}
+    naive = [f for x in values for f in (x.mean(axis=1), np.median(x, axis=1), x.var(axis=1))]
+    for name in maker.labels:
+        naive += [(shares[name] > 0).sum(axis=1), shares[name].argmax(axis=1), shares[name].max(axis=1)]
+    return {
+        "naive": np.stack([np.asarray(x, dtype=np.float64) for x in naive], axis=1),
+        "histogram": np.concatenate([shares[name] for name in table.names], axis=1),
+        "correlation": _correlations(values, codes, maker),
+    }
+
+
+def closest_features(table: ExactTable, tables: int, real: ExactTable, targets: npt.NDArray[np.int64]) -> Floats:
+    """For each table and target, the log of the distance to the closest row: shape (tables, targets)."""
+    size = table.rows // tables
+    rows, people = points(real, [table, real.take(targets)])
+    labels = [name for name in real.names if not real.schema[name].ordered]
+    codes, own = ([t.codes[name] for name in labels] for t in (table, real.take(targets)))
+    out = np.empty((tables, len(targets)))
+    for at in range(len(targets)):
+        gaps = ((rows.numbers - people.numbers[at]) ** 2).sum(axis=1)
+        for mine, theirs in zip(own, codes, strict=True):
+            gaps = gaps + (theirs != mine[at])
+        out[:, at] = np.log(np.sqrt(gaps[: size * tables].reshape(tables, size).min(axis=1)) + 1e-6)
+    return out
+
+
+def _filled(values: Floats) -> Floats:
+    """Null becomes the mean of the known values of its table."""
+    null = np.isnan(values)
+    if not null.any():
+        return values
+    known = np.maximum((~null).sum(axis=1, keepdims=True), 1)
+    return np.where(null, np.where(null, 0.0, values).sum(axis=1, keepdims=True) / known, values)
+
+
+def _shares(cells: npt.NDArray[np.int64], size: int) -> Floats:
+    tables, rows = cells.shape
+    flat = (cells + np.arange(tables)[:, None] * size).ravel()
+    return np.bincount(flat, minlength=tables * size).reshape(tables, size) / rows
+
+
+def _correlations(values: list[Floats], codes: dict[str, npt.NDArray[np.int64]], maker: FeatureMaker) -> Floats:
+    marks = [(codes[name] == code).astype(float) for name in maker.labels for code in maker.layout.shown[name][:LABELS]]
+    columns = [*values, *marks]
+    if len(columns) < 2:
+        return np.zeros((len(next(iter(codes.values()))), 0))
+    cube = np.stack(columns, axis=2)
+    cube = cube - cube.mean(axis=1, keepdims=True)
+    spread = np.sqrt((cube**2).sum(axis=1, keepdims=True))
+    cube = np.divide(cube, spread, out=np.zeros_like(cube), where=spread > 1e-12)
+    products = np.matmul(cube.transpose(0, 2, 1), cube)
+    first, second = np.triu_indices(len(columns), 1)
+    return products[:, first, second]
+
+
+Values = npt.NDArray[Any]
+
+
+def judge_by_threshold(without: Values, with_it: Values, tests: Sequence[Values]) -> list[float]:
+    """The share of each group of tests that lies below a threshold learned from tables without and with the target."""
+    limit = find_threshold(np.ravel(without), np.ravel(with_it))
+    return [float((np.ravel(test) <= limit).mean()) for test in tests]
+
+
+def find_threshold(without: Values, with_it: Values) -> float:
+    """A value below which tables with the target lie more often than tables without it.
+
+    The advantage of a threshold is the difference of the two shares below it. Of all thresholds whose advantage is
+    within one standard error of the greatest, the one in the widest gap between values is taken: with few shadow
+    models the greatest advantage owes much to chance. Below all values if nothing is gained.
+    """
+    values = np.unique(np.concatenate([without, with_it]))
+    hits = np.searchsorted(np.sort(with_it), values, "right") / len(with_it)
+    alarms = np.searchsorted(np.sort(without), values, "right") / len(without)
+    gains = (hits - alarms)[:-1]  # above the last value, all tables look alike
+    if not len(gains) or gains.max() <= 0:
+        return -math.inf
+    best = int(np.argmax(gains))
+    error = math.sqrt(_variance(hits[best], len(with_it)) + _variance(alarms[best], len(without)))
+    close = gains >= max(float(gains[best]) - error, float(gains[best]) / 2)
+    chosen = int(np.argmax(np.where(close, np.diff(values), -1.0)))
+    return float(values[chosen] + values[chosen + 1]) / 2
+
+
+def _variance(share: float, trials: int) -> float:
+    """Of a share, drawn towards one half by two trials: a share of 0 or 1 in few trials is not certain."""
+    drawn = (share * trials + 1) / (trials + 2)
+    return drawn * (1 - drawn) / trials

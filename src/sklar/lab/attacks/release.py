@@ -1,0 +1,253 @@
+"""Attack a synthetic table as an adversary would (disclosed): every number with its interval, a baseline, a control."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from sklar.errors import UsageError
+from sklar.lab.attacks.attribute import infer_attributes
+from sklar.lab.attacks.copies import find_copies
+from sklar.lab.attacks.membership import monte_carlo
+from sklar.lab.attacks.result import LABEL, AttackResult
+from sklar.lab.attacks.singling_out import link, single_out
+from sklar.lab.custodian import NOTICE, write_page
+from sklar.sample.rng import substreams
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+if TYPE_CHECKING:
+    from sklar.lab.tables.table import ExactTable
+    from sklar.report.charts.tradeoff import Tradeoff
+
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attack(AttackResult):
+    """What one attack found. Computed from real rows without noise: not private.
+
+    Attributes:
+        rows: Rows of the tables, by role.
+        schema: Public facts about the columns.
+        name: The release or method that was attacked.
+    """
+
+    rows: Mapping[str, int]
+    schema: Schema
+    name: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {"notice": NOTICE, "name": self.name, "rows": dict(self.rows), **AttackResult.to_dict(self)}
+
+    def html(self, path: str | PathLike[str]) -> None:
+        """Write the report, readable by the owner only; the name must end in .custodian.html."""
+        write_attack_report([self], path)
+
+
+def attack(
+    kind: str,
+    real: Any,
+    synthetic: Any,
+    schema: Schema | str | PathLike[str],
+    holdout: Any = None,
+    *,
+    name: str | None = None,
+    seed: int = 0,
+    read: ReadOptions | None = None,
+    read_synthetic: ReadOptions | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Attack:
+    """Attack a synthetic table. Disclosed: the results are not private. For attacks on a method see `attack_method`.
+
+    Every number is a lower bound on risk: an attack that fails proves nothing.
+
+    Args:
+        kind: "membership", "copies", "singling-out", "linkability" or "attribute".
+        real: The table that was learned from.
+        synthetic: The synthetic table.
+        schema: Public facts about the columns, or the path of a schema file.
+        holdout: Real rows that the synthesizer never saw. Without it, what cannot be measured is told.
+        name: What to call the release in reports.
+        seed: Fixes targets, subsamples and ties (never privacy noise).
+        read: How to read the real tables: delimiter, encoding, null_values.
+        read_synthetic: The same for the synthetic table.
+        progress: Told what is being computed, and the fraction that is done.
+        options: Options of the attack, as targets=500; see docs/attacks.md.
+    """
+    from sklar.lab.tables.reading import read_table
+
+    require_seed(seed)
+    run = _find(kind, options)
+    facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    tell = progress or (lambda what, fraction: None)
+    streams = substreams(seed, 4)
+    reading = read or ReadOptions()
+    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
+    tell("reading the tables", 0.0)
+    exact = read_table(real, facts, streams[0], role="real", read=reading)
+    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
+    table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
+    result = run(exact, table, streams[3], holdout=held, done=tell, **options)
+    tell("done", 1.0)
+    return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
+
+
+def found_by(result: AttackResult, *, rows: Mapping[str, int], schema: Schema, name: str) -> Attack:
+    """What an attack found, with what it was made on."""
+    return Attack(**{f.name: getattr(result, f.name) for f in fields(result)}, rows=rows, schema=schema, name=name)
+
+
+def rows_by_role(real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None) -> dict[str, int]:
+    """How many rows the tables have."""
+    tables = {"real": real, "synthetic": synthetic, "holdout": holdout}
+    return {role: table.total for role, table in tables.items() if table is not None}
+
+
+def require_attacks(kinds: Sequence[str], sensitive: Sequence[str], holdout: bool) -> None:
+    """Refuse attacks on a table that do not exist, or lack what they need, before any work is done."""
+    for kind in kinds:
+        _find(kind, {})
+        if kind == "membership" and not holdout:
+            raise UsageError(
+                "the attack 'membership' cannot be measured without a hold-out; give one, or leave it out."
+            )
+        if kind == "attribute" and not sensitive:
+            raise UsageError("the attack 'attribute' needs to know which columns are sensitive.")
+
+
+def attack_tables(
+    real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None, kinds: Sequence[str], sensitive: Sequence[str],
+    seed: int,
+) -> tuple[AttackResult, ...]:  # fmt: skip
+    """Several attacks with their default options on tables that are read already."""
+
+    options: dict[str, dict[str, Any]] = {"attribute": {"sensitive": tuple(sensitive)}}
+    streams = substreams(seed, 4 + len(kinds))[4:]
+    return tuple(
+        TABLE_ATTACKS[kind](real, synthetic, rng, holdout=holdout, **options.get(kind, {}))
+        for kind, rng in zip(kinds, streams, strict=True)
+    )
+
+
+def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
+
+    if kind not in TABLE_ATTACKS:
+        raise UsageError(
+            f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}; on a method, see attack_method."
+        )
+    refuse_unknown_options(kind, TABLE_ATTACKS[kind], options, ("holdout", "done"))
+    return TABLE_ATTACKS[kind]
+
+
+def write_attack_report(attacks: Sequence[Attack], path: str | PathLike[str], plot: Tradeoff | None = None) -> None:
+    """Write one report on one or several attacks, with a privacy-utility plot if there is one."""
+    write_page(path, "attacks.html", label=LABEL, attacks=attacks, plot=plot)
+
+
+Check = tuple[Callable[[Any], bool], str]
+"""Whether a value will do, and what is asked for, in words."""
+ON_METHODS = frozenset(
+    ["levels", "settings", "profile", "changes", "state", "workers", "random_targets", "features", "classifier"]
+)
+"""Options that only attacks on a method have."""
+
+
+def refuse_unknown_options(
+    kind: str, run: Callable[..., Any], options: Mapping[str, Any], fixed: Sequence[str]
+) -> None:
+    """Options that the attack does not have are refused by name, and values that no attack could take."""
+    known = {p.name: p.default for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    listed = [name for name in known if name not in fixed]
+    for name, value in options.items():
+        if name not in listed:
+            hint = " It belongs to attacks on a method: see attack_method." if name in ON_METHODS else ""
+            raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(listed)}.{hint}")
+        if value is None and known[name] is None:
+            continue
+        require_option(name, value, on_method="profile" in known, kind=kind)
+
+
+def require_option(name: str, value: Any, *, on_method: bool, kind: str) -> None:
+    """Refuse a value of the wrong kind."""
+    check = (
+        (METHOD_CHECKS if on_method else TABLE_CHECKS).get(name) or KIND_CHECKS.get((kind, name)) or CHECKS.get(name)
+    )
+    if check is not None and not check[0](value):
+        raise UsageError(f"{name} must be {check[1]}; found {value!r}.")
+
+
+def require_seed(seed: Any) -> None:
+    """Refuse what cannot fix random numbers."""
+    require_option("seed", seed, on_method=False, kind="")
+
+
+def _whole(least: int) -> Check:
+    return lambda value: _is_whole(value, least), f"a whole number of at least {least}"
+
+
+def _number(low: float, high: float, words: str) -> Check:
+    return lambda value: _is_number(value) and low < float(value) < high, words
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+
+
+def _listed(inside: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, Iterable) and not isinstance(value, str | Mapping) and all(map(inside, value))
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_names(value: Any) -> bool:
+    return _is_text(value) or _listed(_is_text)(value)
+
+
+TEXT: Check = (_is_text, "a word")
+NAMES: Check = (_is_names, "a name or a list of names")
+CHECKS: dict[str, Check] = {
+    "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
+    "random_targets": _whole(0), "workers": _whole(1), "distance": TEXT, "profile": TEXT, "classifier": TEXT,
+    "sensitive": NAMES, "features": NAMES,
+    "tolerance": _number(0.0, 1.0, "a number between 0 and 1"),
+    "epsilon": _number(0.0, math.inf, "a number above 0"),
+    "changes": (lambda value: isinstance(value, Mapping), "parameters of the profile by name, as {'iterations': 5}"),
+    "settings": (lambda value: isinstance(value, Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
+    "levels": (_listed(lambda x: _is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
+    "state": (lambda value: isinstance(value, str | PathLike), "the path of a folder"),
+}  # fmt: skip
+METHOD_CHECKS: dict[str, Check] = {"targets": (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]")}
+TABLE_CHECKS: dict[str, Check] = {"targets": _whole(1)}
+KIND_CHECKS: dict[tuple[str, str], Check] = {
+    ("singling-out", "columns"): _whole(1),
+    ("linkability", "columns"): (
+        lambda value: _listed(_listed(_is_text))(value) and len(list(value)) == 2, "two lists of columns"
+    ),
+}  # fmt: skip
+
+
+TABLE_ATTACKS: dict[str, Callable[..., AttackResult]] = {
+    "membership": monte_carlo,
+    "copies": find_copies,
+    "singling-out": single_out,
+    "linkability": link,
+    "attribute": infer_attributes,
+}
+"""Name to attack: (real, synthetic, rng, *, holdout, done, and options of its own)."""

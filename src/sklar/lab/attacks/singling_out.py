@@ -1,0 +1,243 @@
+"""Singling out: does a rule that fits exactly one synthetic row fit exactly one real row?
+
+The attacker makes rules from synthetic rows: a few columns, labels equal to those of the row, numbers at least or at
+most the row's value (away from the median). Rules that fit one synthetic row only are guesses; a guess succeeds if it
+fits exactly one row of a table of real people. The same guesses are made against as many hold-out rows (control), and
+rules with random values of the public domain against the real rows (baseline). Reference: Giomi et al. (2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import UsageError
+from sklar.lab.attacks.distances import nearest_points, points
+from sklar.lab.attacks.result import AttackResult, Number
+from sklar.lab.intervals import Estimate, clopper_pearson, exactly
+from sklar.lab.tables.table import ExactTable, Numbers, ordered_values
+
+ROWS = 20_000
+"""Rows of a table of people that guesses are tried on, at most."""
+TRIES = 30
+"""Rules that are tried for each guess wanted."""
+NO_HOLDOUT = (
+    "Without a hold-out it cannot be told how often such rules would single out somebody who is not in the table: "
+    "success may come from the population, not from the release."
+)
+Done = Callable[[str, float], None]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One condition of a rule: code equal (sign 0), value at least (1) or at most (-1); NaN stands for null."""
+
+    column: str
+    sign: int
+    value: float
+
+
+Rule = tuple[Term, ...]
+
+
+def single_out(
+    real: ExactTable,
+    synthetic: ExactTable,
+    rng: np.random.Generator,
+    *,
+    holdout: ExactTable | None,
+    guesses: int = 500,
+    columns: int = 4,
+    done: Done = lambda what, fraction: None,
+) -> AttackResult:
+    """Make so many guesses from rules of so many columns, and rules of single columns as far as there are."""
+    if guesses < 1 or columns < 1:
+        raise UsageError("guesses and columns must be at least 1.")
+    rows = min(ROWS, real.rows, real.rows if holdout is None else holdout.rows)
+    people, others = real.sample(rows, rng), None if holdout is None else holdout.sample(rows, rng)
+    release = synthetic.sample(rows, rng)
+    wide = min(columns, len(real.names))
+    numbers: list[Number] = []
+    for name, title, rules in (
+        ("several_columns", f"rules of {wide} columns", _several(release, guesses, wide, rng)),
+        ("one_column", "rules of one column", _single(release, guesses, rng)),
+    ):
+        done(title, 0.5)
+        if rules:
+            numbers.append(_number(name, title, rules, people, others, rng))
+    missing = () if holdout is not None else (NO_HOLDOUT,)
+    if len(numbers) < 2:
+        missing = (*missing, "Some rules could not be tried: no rule fits exactly one synthetic row.")
+    return AttackResult(
+        kind="singling-out",
+        title="Singling out",
+        numbers=tuple(numbers),
+        missing=missing,
+        settings={"guesses": guesses, "columns": wide, "rows": rows},
+    )
+
+
+def fits(table: ExactTable, rule: Rule) -> Mask:
+    """Which rows a rule fits."""
+    mask = np.ones(table.rows, dtype=bool)
+    for term in rule:
+        if term.sign == 0:
+            mask &= table.codes[term.column] == int(term.value)
+            continue
+        values = ordered_values(table, term.column)
+        if np.isnan(term.value):
+            mask &= np.isnan(values)
+        else:
+            mask &= values >= term.value if term.sign > 0 else values <= term.value
+    return mask
+
+
+def _number(
+    name: str, title: str, rules: Sequence[Rule], people: ExactTable, others: ExactTable | None,
+    rng: np.random.Generator,
+) -> Number:  # fmt: skip
+    blind = [tuple(_random_term(people, term, rng) for term in rule) for rule in rules]
+    return Number(
+        name=name,
+        title=f"share of {title} that single out one person",
+        says="A rule that fits exactly one synthetic row is tried on the same number of real people.",
+        attack=_success(people, rules),
+        baseline=_success(people, blind),
+        control=None if others is None else _success(others, rules),
+        trials=len(rules),
+    )
+
+
+def _success(table: ExactTable, rules: Sequence[Rule]) -> Estimate:
+    return clopper_pearson(sum(int(fits(table, rule).sum()) == 1 for rule in rules), len(rules))
+
+
+def _several(release: ExactTable, guesses: int, columns: int, rng: np.random.Generator) -> list[Rule]:
+    medians = {name: _median(ordered_values(release, name)) for name in release.names if release.schema[name].ordered}
+    found: dict[Rule, None] = {}
+    for _ in range(TRIES * guesses):
+        if len(found) >= guesses:
+            break
+        row = int(rng.integers(release.rows))
+        names = rng.choice(len(release.names), columns, replace=False)
+        rule = tuple(_term(release, release.names[i], row, medians) for i in sorted(names))
+        if int(fits(release, rule).sum()) == 1:
+            found[rule] = None
+    return list(found)
+
+
+def _single(release: ExactTable, guesses: int, rng: np.random.Generator) -> list[Rule]:
+    """Labels that occur once, and extremes that one row alone has."""
+    rules: list[Rule] = []
+    for name in release.names:
+        if not release.schema[name].ordered:
+            codes, counts = np.unique(release.codes[name], return_counts=True)
+            rules += [(Term(column=name, sign=0, value=float(code)),) for code in codes[counts == 1]]
+            continue
+        values = ordered_values(release, name)
+        known = values[~np.isnan(values)]
+        for sign, extreme in ((1, known.max()), (-1, known.min())) if len(known) else ():
+            if int((known == extreme).sum()) == 1:
+                rules.append((Term(column=name, sign=sign, value=float(extreme)),))
+    return [rules[i] for i in rng.permutation(len(rules))[:guesses]]
+
+
+def _term(release: ExactTable, name: str, row: int, medians: dict[str, float]) -> Term:
+    if name not in medians:
+        return Term(column=name, sign=0, value=float(release.codes[name][row]))
+    value = float(ordered_values(release, name)[row])
+    return Term(column=name, sign=1 if np.isnan(value) or value >= medians[name] else -1, value=value)
+
+
+def _random_term(table: ExactTable, term: Term, rng: np.random.Generator) -> Term:
+    """The same condition with a value of the public domain, drawn blindly."""
+    column = table.schema[term.column]
+    if term.sign == 0:
+        return Term(column=term.column, sign=0, value=float(rng.integers(column.value_cells)))
+    if not column.numeric:
+        return Term(column=term.column, sign=term.sign, value=float(rng.integers(column.value_cells)))
+    starts = column.grid.starts  # type: ignore[attr-defined]
+    return Term(column=term.column, sign=term.sign, value=float(rng.uniform(float(starts[0]), float(starts[-1]))))
+
+
+def _median(values: Numbers) -> float:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else 0.0
+
+
+# Linkability: does the release tell which record of one table belongs to which record of another?
+#
+# The attacker knows some columns of a person from one source and other columns from another source. For each source it
+# finds the closest synthetic row; if both are the same row, it says the two records belong to one person. The attack is
+# made with real rows cut in two, and with hold-out rows (control); without the release a link is a random guess among
+# as
+# many rows (baseline). Reference: Giomi et al. (2023).
+
+
+RELEASE_ROWS = 200_000
+NO_SECOND_TABLE = "Without a hold-out it cannot be told how often people who are not in the table would be linked too."
+Sides = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def link(
+    real: ExactTable,
+    synthetic: ExactTable,
+    rng: np.random.Generator,
+    *,
+    holdout: ExactTable | None,
+    targets: int = 1_000,
+    columns: Sequence[Sequence[str]] | None = None,
+    done: Done = lambda what, fraction: None,
+) -> AttackResult:
+    """Link `targets` people; `columns` are the columns of the two sources, by default every other column."""
+    sides = _sides(real, columns)
+    release = synthetic.sample(RELEASE_ROWS, rng)
+    done("linking", 0.1)
+    attack = _linked(real, release, real.sample(targets, rng), sides, rng)
+    control = None if holdout is None else _linked(real, release, holdout.sample(targets, rng), sides, rng)
+    number = Number(
+        name="linked",
+        title="share of people whose two records point to the same synthetic row",
+        says="The closest synthetic row is found from each half of the columns alone.",
+        attack=attack,
+        baseline=exactly(1.0 / release.rows),
+        control=control,
+        trials=min(targets, real.rows),
+    )
+    return AttackResult(
+        kind="linkability",
+        title="Linkability",
+        numbers=(number,),
+        missing=() if holdout is not None else (NO_SECOND_TABLE,),
+        settings={"targets": min(targets, real.rows), "columns": [list(side) for side in sides]},
+    )
+
+
+def _sides(real: ExactTable, columns: Sequence[Sequence[str]] | None) -> Sides:
+    names = real.names
+    if columns is None:
+        if len(names) < 2:
+            raise UsageError("linkability needs at least two columns.")
+        return names[::2], names[1::2]
+    if len(columns) != 2 or not all(columns) or set(columns[0]) & set(columns[1]):
+        raise UsageError("columns must be two lists of different columns, those of either source.")
+    unknown = [name for side in columns for name in side if name not in names]
+    if unknown:
+        raise UsageError(f"'{unknown[0]}' is not a modelled column of the schema.")
+    return tuple(columns[0]), tuple(columns[1])
+
+
+def _linked(
+    real: ExactTable, release: ExactTable, targets: ExactTable, sides: Sides, rng: np.random.Generator
+) -> Estimate:
+    found: list[np.ndarray] = []
+    for side in sides:
+        # Among equally close rows the first one counts, so the rows are put into a new random order for each side.
+        order = rng.permutation(release.rows)
+        among, people = points(real, [release.take(order), targets], side)
+        found.append(order[nearest_points(people, among)[1]])
+    return clopper_pearson(int((found[0] == found[1]).sum()), targets.rows)

@@ -1,0 +1,340 @@
+"""Audit a method's claim: fit it many times on worst-case neighbours and bound, from its releases, what it gives away.
+
+The fits run as any user's do, through the real pipeline, Door and noise, on small public tables. The audit sees every
+noisy value (white-box). What it finds is a lower bound on the privacy loss: a claim that it does not contradict is not
+proved by it. The proof is in the accounting and in the contracts of record and replay.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sklar.accounting.unit import Neighbours
+from sklar.errors import SklarWarning, UsageError
+from sklar.lab.audit.bounds import (
+    ALL,
+    claimed_mu,
+    epsilon_low,
+    implied_epsilon,
+    laplace_power,
+    noise_spreads,
+    seen_mu,
+)
+from sklar.lab.audit.requests import Codes, Notes
+from sklar.lab.audit.statistic import Seen, Side, combined, look
+from sklar.lab.intervals import Estimate, hedges_difference
+from sklar.methods.registry import METHODS, find_method
+from sklar.pipeline.fit.run import DEFAULT_DELTA, fit
+from sklar.sample.rng import generator
+from sklar.schema import Category, Integer, Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+LABEL = "a lower bound on the privacy loss: an audit that finds nothing proves nothing"
+LEAST_RUNS = 10
+SMOOTH = 1.0
+"""From this scale on integer Gaussian noise is told from the continuous one by nobody."""
+ENOUGH_BITS = 80.0
+"""Noise of this entropy does not come out the same twice."""
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairAudit:
+    """What one pair of neighbouring tables showed.
+
+    Attributes:
+        name: In which respect the person is alone.
+        mu: Estimated mu of the Gaussian trade-off; None with Laplace noise.
+        epsilon_of_mu: The epsilon at the claim's delta that this mu amounts to; None with Laplace noise.
+        epsilon_low: Lower bound on epsilon at the claim's delta from shares of fits alone.
+        noise: Spread of the noise found, over the one stated.
+        stated_mu: mu by the noise scales that the releases state; None with Laplace noise.
+        visible: The least true epsilon that would have been caught with a chance of 90%.
+        faults: What contradicts the claim, in plain sentences.
+    """
+
+    name: str
+    mu: Estimate | None
+    epsilon_of_mu: Estimate | None
+    epsilon_low: float
+    noise: Estimate | None
+    stated_mu: float | None
+    visible: float
+    faults: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        parts = {"mu": self.mu, "epsilon_of_mu": self.epsilon_of_mu, "noise": self.noise}
+        return {
+            "name": self.name, **{key: None if x is None else x.to_dict() for key, x in parts.items()},
+            "epsilon_low": self.epsilon_low, "stated_mu": self.stated_mu,
+            "visible_epsilon": self.visible if math.isfinite(self.visible) else None, "faults": list(self.faults),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What an audit found; `passed` says that nothing contradicts the claim, not that the claim is proved."""
+
+    method: str
+    epsilon: float
+    delta: float
+    neighbours: str
+    runs: int
+    confidence: float
+    claimed_mu: float | None
+    pairs: tuple[PairAudit, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no pair contradicts the claim."""
+        return not any(pair.faults for pair in self.pairs)
+
+    @property
+    def epsilon_low(self) -> float:
+        """The greatest lower bound on epsilon that was found."""
+        bounds = [0.0 if p.epsilon_of_mu is None else p.epsilon_of_mu.low for p in self.pairs]
+        return max([*bounds, *(pair.epsilon_low for pair in self.pairs)])
+
+    @property
+    def visible(self) -> float:
+        """The least true epsilon that would have been caught, on the pair that shows most, with a chance of 90%."""
+        return min(pair.visible for pair in self.pairs)
+
+    @property
+    def verdict(self) -> str:
+        """One plain sentence or two."""
+        if not self.passed:
+            first = next(fault for pair in self.pairs for fault in pair.faults)
+            return f"THE CLAIM IS CONTRADICTED for method '{self.method}': {first}"
+        seen = f"{self.visible:.3g}" if math.isfinite(self.visible) else "any that noise of this kind could have"
+        return (
+            f"Nothing contradicts the claim of method '{self.method}' (epsilon {self.epsilon:g}): the bound found is "
+            f"{self.epsilon_low:.3g}. A true epsilon of {seen} or more would probably have been caught. "
+            f"This is {LABEL}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {
+            "label": LABEL, "method": self.method, "epsilon": self.epsilon, "delta": self.delta,
+            "neighbours": self.neighbours, "runs": self.runs, "confidence": self.confidence, "passed": self.passed,
+            "verdict": self.verdict, "epsilon_low": self.epsilon_low, "claimed_mu": self.claimed_mu,
+            "visible_epsilon": self.visible if math.isfinite(self.visible) else None,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }  # fmt: skip
+
+
+def audit(
+    method: str = "vine",
+    epsilon: float = 1.0,
+    delta: float = DEFAULT_DELTA,
+    *,
+    runs: int = 2_000,
+    neighbours: Neighbours | None = None,
+    pairs: Sequence[str] | None = None,
+    confidence: float = 0.99,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Audit:
+    """Audit a DP method.
+
+    Args:
+        method: A name from `sklar methods`.
+        epsilon: The epsilon to claim.
+        delta: The delta to claim.
+        runs: Fits for each pair of neighbouring tables, one half on either table.
+        neighbours: "add-remove" or "replace"; by default what the method prefers.
+        pairs: Any of "lone label", "extreme value", "all null"; all of them by default.
+        confidence: Of all bounds together: the chance that a true claim is not called contradicted.
+        progress: Told what is being done, and the fraction that is done.
+        options: Options of the method.
+    """
+    chosen = find_method(method)
+    if runs < LEAST_RUNS:
+        raise UsageError(f"an audit needs at least {LEAST_RUNS} runs; found {runs}.")
+    if not 0.5 <= confidence < 1:
+        raise UsageError(f"confidence must be at least 0.5 and below 1; found {confidence}.")
+    relation = neighbours or chosen.neighbours
+    chosen.require_relation(relation)
+    tables = audit_pairs(method, relation, None if pairs is None else tuple(pairs))
+    tell = progress or (lambda what, fraction: None)
+    settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}
+    found = _audit_pairs(tables, settings, options, runs, 1 - confidence, tell)
+    tell("done", 1.0)
+    mu = claimed_mu(epsilon, delta) if delta > 0 else None
+    return Audit(
+        method=method, epsilon=epsilon, delta=delta, neighbours=relation, runs=runs, confidence=confidence,
+        claimed_mu=mu, pairs=tuple(found),
+    )  # fmt: skip
+
+
+def _audit_pairs(
+    tables: Sequence[Pair], settings: Mapping[str, Any], options: Mapping[str, Any], runs: int, tail: float,
+    tell: Progress,
+) -> list[PairAudit]:  # fmt: skip
+    notes, schema, half = Notes(settings["method"], options), audit_schema(), runs // 2
+    codes = [(_codes(pair.one), _codes(pair.other)) for pair in tables]
+    first: list[list[Seen]] = [[] for _ in tables]
+    steps = (1 + len(tables)) * half
+    for at in range(half):
+        tell("fitting the first table", at / steps)
+        model = _fitted(tables[0].one, settings)
+        asked = notes.requests(model)
+        for seen, (one, other) in zip(first, codes, strict=True):
+            seen.append(look(model.releases, asked, Side(schema=schema, one=one, other=other, is_other=False)))
+    out: list[PairAudit] = []
+    for place, (pair, (one, other)) in enumerate(zip(tables, codes, strict=True)):
+        second: list[Seen] = []
+        for at in range(half):
+            tell(f"fitting its neighbour: {pair.name}", ((1 + place) * half + at) / steps)
+            model = _fitted(pair.other, settings)
+            side = Side(schema=schema, one=one, other=other, is_other=True)
+            second.append(look(model.releases, notes.requests(model), side))
+        out.append(_judge(pair.name, first[place], second, settings, tail / len(tables)))
+    return out
+
+
+def _fitted(table: Any, settings: Mapping[str, Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SklarWarning)
+        return fit(table, audit_schema(), **settings)
+
+
+def _codes(table: Any) -> Codes:
+    from sklar.lab.tables.reading import read_table
+
+    return read_table(table, audit_schema(), generator(0), role="audit").codes
+
+
+def _judge(
+    name: str, first: Sequence[Seen], second: Sequence[Seen], settings: Mapping[str, Any], tail: float
+) -> PairAudit:
+    """Bounds from the fits; the chance of a false alarm is shared by three checks."""
+    epsilon, delta, tail = settings["epsilon"], settings["delta"], tail / 3
+    seen = [*first, *second]
+    gaussian = delta > 0 and not any(s.laplace for s in seen) and min(s.scale for s in seen) >= SMOOTH
+    labelled = [[(s, False) for s in first], [(s, True) for s in second]]
+    cut = len(first) // 2
+    train, test = ([*labelled[0][s], *labelled[1][s]] for s in (slice(None, cut), slice(cut, None)))
+    chosen, tried = combined(train, train), combined(train, test)
+    low, _ = epsilon_low(chosen, tried, delta, tail)
+    # Where nothing had to be learned from the fits, all of them may be used for mu.
+    learned = any(s.sums or s.choices for s in seen)
+    one, other = tried if learned else combined([], [*labelled[0], *labelled[1]])
+    mu = hedges_difference(one, other, tail) if gaussian else None
+    implied = None if mu is None else Estimate(**{k: implied_epsilon(v, delta) for k, v in mu.to_dict().items()})
+    stated = max(math.sqrt(s.information) for s in seen) if gaussian else None
+    if gaussian:
+        visible = implied_epsilon(seen_mu(claimed_mu(epsilon, delta), len(one), len(other), tail), delta)
+    else:
+        draws = max(1, *(s.moved for s in second))
+        visible = laplace_power(epsilon, draws, len(tried[0]), tail, delta, generator(0))
+    noise = noise_spreads((first, second), tail)
+    return PairAudit(
+        name=name, mu=mu, epsilon_of_mu=implied, epsilon_low=low, noise=noise.get(ALL), stated_mu=stated,
+        visible=visible, faults=tuple(_faults(name, epsilon, delta, implied, low, noise, stated, seen)),
+    )  # fmt: skip
+
+
+def _faults(
+    name: str, epsilon: float, delta: float, implied: Estimate | None, low: float, noise: Mapping[str, Estimate],
+    stated: float | None, seen: Sequence[Seen],
+) -> list[str]:  # fmt: skip
+    faults: list[str] = []
+    if implied is not None and implied.low > epsilon:
+        faults.append(f"{name}: epsilon is at least {implied.low:.3g} at delta {delta:g}, by the estimate of mu.")
+    if low > epsilon:
+        faults.append(f"{name}: epsilon is at least {low:.3g} at delta {delta:g}, by counting fits.")
+    for label, found in noise.items():
+        if found.high < 1:
+            faults.append(f"{name}: noise ({label}) has {found.value:.3g} times the spread that its release states.")
+    if stated is not None and implied_epsilon(stated, delta) > epsilon * 1.001:
+        faults.append(f"{name}: the noise that the releases state is too small for the claim.")
+    prints = [s.print for s in seen]
+    if len(set(prints)) < len(prints) and min(s.bits for s in seen) >= ENOUGH_BITS:
+        faults.append(f"{name}: two fits released exactly the same values; the noise repeats.")
+    return faults
+
+
+def audit_methods() -> tuple[str, ...]:
+    """The methods that can be audited: those with a claim."""
+    return tuple(METHODS)
+
+
+def audit_pair_names() -> tuple[str, ...]:
+    """The pairs of neighbours."""
+    return tuple(PEOPLE)
+
+
+# Public tables for audits: a small base, and a person alone in some respect to add, or to put in another's place.
+#
+# Nothing here comes from real rows.
+
+
+TOP = 11
+LABELS = ("often", "seldom", "alone")
+ROWS = 60
+ROWS_OF: Mapping[str, int] = {"dpcopula-mle": 40_000}
+"""Methods that refuse small tables."""
+PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
+    "lone label": (6, 6, "alone"),
+    "extreme value": (0, TOP, "often"),
+    "all null": (None, None, None),
+}
+"""A person whose label nobody has; one whose numbers contradict all others; one without any value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pair:
+    """Two neighbouring tables, which differ by one row."""
+
+    name: str
+    one: Any
+    other: Any
+
+
+def audit_schema() -> Schema:
+    """Two numbers and a label, all of which may be null."""
+    return Schema(
+        {
+            "age": Integer(0, TOP, nullable=True),
+            "pay": Integer(0, TOP, nullable=True),
+            "kind": Category(list(LABELS), nullable=True),
+        }
+    )
+
+
+def audit_pairs(method: str, neighbours: Neighbours, names: tuple[str, ...] | None = None) -> list[Pair]:
+    """The base table with each of the people added, or in the place of the last row."""
+    chosen = tuple(PEOPLE) if names is None else names
+    unknown = [name for name in chosen if name not in PEOPLE]
+    if unknown:
+        raise UsageError(f"there is no pair of neighbours '{unknown[0]}'; there are: {', '.join(PEOPLE)}.")
+    base = _base(ROWS_OF.get(method, ROWS))
+    kept = base if neighbours == "add-remove" else [column[:-1] for column in base]
+    return [
+        Pair(name=name, one=_table(base), other=_table([[*c, x] for c, x in zip(kept, PEOPLE[name], strict=True)]))
+        for name in chosen
+    ]
+
+
+def _base(rows: int) -> list[list[Any]]:
+    """Numbers that rise together, so that one who contradicts moves all rank correlations as far as can be."""
+    ages = np.sort(np.arange(rows) % (TOP - 1)) + 1
+    return [ages.tolist(), ages.tolist(), [LABELS[i % 2] for i in range(rows)]]
+
+
+def _table(columns: list[list[Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table(dict(zip(("age", "pay", "kind"), columns, strict=True)))

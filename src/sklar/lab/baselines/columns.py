@@ -1,0 +1,220 @@
+"""Columns of a table on the scale of a vine: axes, pseudo-observations, and which of them are discrete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.lab.tables.table import ExactTable
+from sklar.model.axis import Scale
+from sklar.model.margins.margin import Margin
+from sklar.schema.table import Schema
+
+Floats = NDArray[np.float64]
+FEW_VALUES = 20
+"""Numeric columns with at most so many different values are discrete."""
+HEAVY_ATOM = 0.2
+"""Numeric columns where one value, or null, has more than this share are discrete: most of their rows tie."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VineColumns:
+    """All columns of a table, ready for a vine.
+
+    Attributes:
+        margins: One per column.
+        scales: The axis of each column.
+        u: F(x) of each row in each column; ranks over rows + 1 in continuous columns.
+        lower: F(x-); equal to u in continuous columns.
+        discrete: Which columns have atoms.
+    """
+
+    margins: tuple[Margin, ...]
+    scales: tuple[Scale, ...]
+    u: Floats
+    lower: Floats
+    discrete: NDArray[np.bool_]
+
+
+def vine_columns(table: ExactTable, names: tuple[str, ...], target: str | None = None) -> VineColumns:
+    """Margins, axes and pseudo-observations of the named columns.
+
+    Labels without an order are laid out by the mean rank of the response (by falling frequency without one), so that
+    neighbors on the axis are alike. Nulls of a number are put between the values where the rest of their rows points.
+    """
+    response = None if target is None else _ranks(_numbers(table, target))
+    margins = tuple(smoothed_margin(table.schema, name, table.codes[name]) for name in names)
+    places = null_places(table, names)
+    discrete = np.array([is_discrete(table, name) for name in names], dtype=bool)
+    scales: list[Scale] = []
+    u = np.empty((table.rows, len(names)), order="F")
+    lower = np.empty_like(u)
+    for at, (name, margin) in enumerate(zip(names, margins, strict=True)):
+        scales.append(axis(table, margin, None if name == target else response, places.get(name)))
+        low, high = atom_limits(scales[at], margin, table.codes[name])
+        if discrete[at]:
+            lower[:, at], u[:, at] = low, high
+        else:
+            known = ~np.isnan(table.numbers[name])
+            place = np.where(known, table.numbers[name], np.inf)
+            u[:, at] = np.where(known, _open_ranks(place, low, known), (low + high) / 2)
+            lower[:, at] = u[:, at]
+    return VineColumns(margins=margins, scales=tuple(scales), u=u, lower=lower, discrete=discrete)
+
+
+def _open_ranks(values: Floats, low: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Ranks over rows + 1 of the known values, moved up by the share of nulls that lie below them on the axis."""
+    rows, missing = len(values), int((~known).sum())
+    ranks = _ranks(values)
+    above = np.zeros(rows) if not missing else np.where(low >= low[~known][0], missing, 0)
+    return (ranks + above) / (rows + 1)
+
+
+def null_places(table: ExactTable, names: tuple[str, ...]) -> dict[str, float]:
+    """For each number with nulls, the quantile of its values at which the other columns would put the null rows.
+
+    Each other column predicts the rank of this one by its rank correlation; the prediction for the null rows is their
+    mean. Nulls that come by chance land in the middle, where they disturb the dependence least.
+    """
+    nullable = [name for name in names if name in table.numbers and np.isnan(table.numbers[name]).any()]
+    if not nullable:
+        return {}
+    ranks = {name: _ranks(_numbers(table, name)) / (table.rows + 1) - 0.5 for name in names if name not in nullable}
+    return {name: _null_place(table.numbers[name], list(ranks.values())) for name in nullable}
+
+
+def _null_place(values: Floats, others: list[Floats]) -> float:
+    missing = np.isnan(values)
+    if missing.sum() + 2 > len(values):
+        return 0.5
+    own = _ranks(values[~missing]) / (len(values) - missing.sum()) - 0.5
+    corr = np.array([_correlation(own, other[~missing]) for other in others])
+    shift = np.array([other[missing].mean() for other in others])
+    return float(np.clip(0.5 + (corr * shift).sum() / max((corr**2).sum(), 1e-9), 0, 1)) if len(corr) else 0.5
+
+
+def _correlation(left: Floats, right: Floats) -> float:
+    return 0.0 if np.ptp(left) == 0 or np.ptp(right) == 0 else float(np.corrcoef(left, right)[0, 1])
+
+
+def is_discrete(table: ExactTable, name: str) -> bool:
+    """Whether ties are too many for ranks: labels, few values, or one value in a large share of the rows."""
+    if not table.schema[name].numeric:
+        return True
+    _, counts = np.unique(table.codes[name], return_counts=True)
+    return len(counts) <= FEW_VALUES or counts.max() > HEAVY_ATOM * table.rows
+
+
+def axis(table: ExactTable, margin: Margin, response: Floats | None, null_place: float | None) -> Scale:
+    """The cells of a margin end to end; labels without an order are put into one, nulls where they belong."""
+    order = np.arange(len(margin.mass))
+    if not table.schema[margin.column].ordered:
+        order = _label_order(table.codes[margin.column], margin.mass, response)
+    elif null_place is not None:  # the null code is the last cell
+        reach = np.cumsum(margin.mass[:-1]) / max(1 - margin.mass[-1], 1e-12)
+        order = np.insert(order[:-1], int(np.searchsorted(reach, null_place)), order[-1])
+    edges = np.concatenate([[0.0], np.cumsum(margin.mass[order])])
+    return Scale(order=order, edges=np.minimum(edges / edges[-1], 1.0), starts=margin.starts, widths=margin.widths())
+
+
+def atom_limits(scale: Scale, margin: Margin, codes: NDArray[np.integer]) -> tuple[Floats, Floats]:
+    """F(x-) and F(x) of each row, x being its margin cell."""
+    place = np.empty(len(scale.order), dtype=np.int64)
+    place[scale.order] = np.arange(len(scale.order))
+    cell = place[np.searchsorted(margin.starts, codes, side="right") - 1]
+    return scale.edges[cell], scale.edges[cell + 1]
+
+
+def _label_order(codes: NDArray[np.integer], mass: Floats, response: Floats | None) -> NDArray[np.int64]:
+    if response is None:
+        return np.argsort(-mass, kind="stable")
+    counts = np.bincount(codes, minlength=len(mass))
+    sums = np.bincount(codes, weights=response, minlength=len(mass))
+    return np.argsort(np.where(counts > 0, sums / np.maximum(counts, 1), np.inf), kind="stable")
+
+
+def _numbers(table: ExactTable, name: str) -> Floats:
+    """Values in their order; nulls after all others."""
+    values = table.numbers.get(name)
+    found = table.codes[name].astype(np.float64) if values is None else np.asarray(values, dtype=np.float64)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _ranks(values: Floats) -> Floats:
+    """Mid-ranks from 1: equal values share the mean of their places."""
+    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2.0)[where]
+
+
+Ints = NDArray[np.int64]
+ROWS_PER_CELL = 10
+"""A base code seen this often keeps its own mass; others share that of a run of codes with about this many rows."""
+
+
+def smoothed_margin(schema: Schema, name: str, codes: NDArray[np.integer]) -> Margin:
+    """The shares of the rows' base codes, with rare values of numeric columns spread over their neighborhood.
+
+    A value shared by ten rows or more, a label, a null keeps its share. The rest of a numeric column is cut into
+    cells of about ten rows, uniform inside. The outermost cells reach as far as the mean of their rows suggests (twice
+    the mean excess), so that no extreme value shows.
+    """
+    column = schema[name]
+    counts = np.bincount(codes, minlength=column.size).astype(np.float64)
+    if not column.numeric:
+        return Margin(column=name, starts=np.arange(column.size), mass=counts, size=column.size)
+    starts, mass = _cells(counts[: column.value_cells], ROWS_PER_CELL)
+    rest = np.arange(column.value_cells, column.size)
+    return Margin(
+        column=name,
+        starts=np.concatenate([starts, rest]),
+        mass=np.concatenate([mass, counts[column.value_cells :]]),
+        size=column.size,
+    )
+
+
+def _cells(counts: NDArray[np.float64], least: int) -> tuple[Ints, NDArray[np.float64]]:
+    """Starts and masses of cells over value codes: frequent codes alone, rare ones in runs of about `least` rows."""
+    frequent = counts >= least
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], frequent, [False]]).astype(int)) != 0)
+    borders = np.unique(np.concatenate([[0], edges, np.flatnonzero(frequent), [len(counts)]]))
+    starts: list[int] = []
+    mass: list[float] = []
+    for low, high in pairwise(borders):
+        if frequent[low]:
+            starts.append(int(low))
+            mass.append(float(counts[low]))
+        else:
+            _spread(counts, int(low), int(high), least, starts, mass)
+    return np.array(starts, dtype=np.int64), np.array(mass)
+
+
+def _spread(counts: NDArray[np.float64], low: int, high: int, least: int, starts: list[int], mass: list[float]) -> None:
+    """Cut the rare codes low..high-1 into cells of about `least` rows; append them."""
+    seen = low + np.flatnonzero(counts[low:high])
+    rows = np.repeat(seen, counts[seen].astype(np.int64))
+    groups = np.array_split(rows, max(len(rows) // least, 1))
+    inner = [(int(a[-1]) + int(b[0]) + 1) // 2 for a, b in pairwise(groups)]
+    cuts = np.unique([low, *inner, high])
+    if len(rows) and low == 0:
+        cuts = _trim(cuts, groups[0])
+    if len(rows) and high == len(counts):
+        cuts = -_trim(-cuts[::-1], -1 - groups[-1])[::-1]
+    found = np.diff(np.searchsorted(np.clip(rows, cuts[0], cuts[-1] - 1), cuts))
+    if cuts[0] > low:
+        starts.append(low)
+        mass.append(0.0)
+    starts.extend(int(cut) for cut in cuts[:-1])
+    mass.extend(float(count) for count in found)
+    if cuts[-1] < high:
+        starts.append(int(cuts[-1]))
+        mass.append(0.0)
+
+
+def _trim(cuts: Ints, outer: Ints) -> Ints:
+    """Move the first cut so that the first cell is centered on the mean of its rows."""
+    excess = float(cuts[1]) - 0.5 - float(outer.mean())
+    moved = int(np.clip(round(float(cuts[1]) - 2 * excess), cuts[0], cuts[1] - 1))
+    return np.concatenate([[moved], cuts[1:]])

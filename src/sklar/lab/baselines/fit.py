@@ -1,0 +1,106 @@
+"""Fit a model with a method that promises nothing: read the rows, hand them over, and label all that comes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import sklar
+from sklar.accounting.claim import Claim
+from sklar.errors import UsageError
+from sklar.lab.baselines.method import DisclosedMethod
+from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.tables.reading import read_table
+from sklar.pipeline.fit.claim import describe_rule
+from sklar.pipeline.fit.request import FitRequest
+from sklar.pipeline.model import Model
+from sklar.pipeline.model_file import Stored
+from sklar.sample.rng import generator
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+
+def fit_baseline(request: FitRequest) -> Model:
+    """Learn a model from the rows themselves.
+
+    A drafted schema is taken as it is: facts read off the rows give away no more than the model does. There is no
+    budget to spend, so a rho, a ledger or a neighbour relation is refused; an epsilon is for methods that have one of
+    their own, which is no guarantee. The seed is that of the fit, for methods with random steps.
+    """
+    method, schema = DISCLOSED[request.method or ""], request.schema
+    _require_said(method, request.no_guarantee)
+    given = {"rho": request.rho, "ledger": request.ledger, "new_ledger": request.new_ledger or None}
+    _refuse_budget(method, **given, neighbours=request.neighbours)
+    _refuse_scale(method, request.read)
+    settings = method.read_options({**request.options, **_own_options(method, request.epsilon, request.target)})
+    method.check(schema, settings)
+    table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
+    return Model(
+        Stored(
+            schema=schema,
+            claim=_claim(schema, method, settings),
+            fit=_facts(method, settings),
+            recorded=(),
+            model=method.fit(table, settings, generator(request.seed)),
+        )
+    )
+
+
+def _require_said(method: DisclosedMethod, no_guarantee: bool) -> None:
+    if no_guarantee is not True:  # "no" or 0.1 is not somebody who said so
+        raise UsageError(
+            f"method '{method.name}' has no DP guarantee: it learns from the rows without enough noise. If that is "
+            "what you want, say so with no_guarantee=True (--no-guarantee)"
+        )
+
+
+def _refuse_budget(method: DisclosedMethod, **given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"method '{method.name}' has no DP guarantee, so it takes no {name}; leave it out")
+
+
+def _refuse_scale(method: DisclosedMethod, read: ReadOptions) -> None:
+    """Ways of reading that are for counts alone; these methods need rows in memory."""
+    for name in ("cache", "cache_bytes", "threads", "spark"):
+        if name in read.said:
+            raise UsageError(
+                f"method '{method.name}' reads its rows into memory and makes no use of {name}; leave it out"
+            )
+
+
+def _own_options(method: DisclosedMethod, epsilon: float | None, target: str | None) -> dict[str, Any]:
+    if epsilon is not None and not method.takes_epsilon:
+        raise UsageError(f"method '{method.name}' has no DP guarantee and takes no epsilon; leave it out")
+    if target is not None and not method.takes_target:
+        raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
+    own = {"epsilon": epsilon, "target": target}
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def _claim(schema: Schema, method: DisclosedMethod, settings: Any) -> Claim:
+    return Claim(
+        method=method.name,
+        guarantee=False,
+        epsilon=None,
+        delta=None,
+        rho=None,
+        accounting="none",
+        neighbours="none",
+        rows_per_person=1,
+        ledger=None,
+        public=(),
+        assumed=(),
+        measured=(),
+        rules=tuple(describe_rule(rule) for rule in schema.constraints),
+        caveats=(method.learned(settings), *method.caveats),
+        not_covered=("everything: no differential privacy is promised",),
+        numerics="",
+        version=sklar.__version__,
+    )
+
+
+def _facts(method: DisclosedMethod, settings: Any) -> dict[str, Any]:
+    options = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
+    return {"method": method.name, "guarantee": False, "options": options, "warning": method.learned(settings)}

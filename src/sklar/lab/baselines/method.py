@@ -1,0 +1,47 @@
+"""What every method without a guarantee offers: a name, its options, and a fit that sees the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.lab.tables.table import ExactTable
+from sklar.methods.method import read_options
+from sklar.model.protocol import TableModel
+from sklar.schema.table import Schema
+
+NOT_PRIVATE = "All its parameters and its number of rows were learned without noise; its file holds them as they are."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosedMethod:
+    """One system that learns from real rows and promises nothing.
+
+    Attributes:
+        name: What users write.
+        summary: One line for `sklar methods`.
+        options: A frozen dataclass with a default for every option.
+        fit: Makes a model from the rows. All its randomness comes from the generator.
+        takes_epsilon: Whether it has an option `epsilon` of its own, which is no guarantee (COPULA-SHIRLEY).
+        takes_target: Whether it has an option `target`: the response.
+        check: Refuses options that do not fit the schema, before the rows are read.
+        learned: What a model with these options learned with and without noise; one sentence or two for the claim.
+        caveats: Sentences for the claim: what the method does and does not do.
+    """
+
+    name: str
+    summary: str
+    options: type
+    fit: Callable[[ExactTable, Any, np.random.Generator], TableModel]
+    takes_epsilon: bool = False
+    takes_target: bool = False
+    check: Callable[[Schema, Any], None] = lambda schema, options: None
+    learned: Callable[[Any], str] = lambda options: NOT_PRIVATE
+    caveats: tuple[str, ...] = ()
+
+    def read_options(self, given: Mapping[str, Any]) -> Any:
+        """The options record; unknown names and wrong values are refused by name."""
+        return read_options(self.name, self.options, given)

@@ -1,0 +1,22 @@
+"""All methods without a guarantee, by name."""
+
+from __future__ import annotations
+
+from sklar.lab.baselines.cop import COP, COP_IDENTITY, COP_ONES
+from sklar.lab.baselines.method import DisclosedMethod
+from sklar.lab.baselines.plain_gaussian import PLAIN_GAUSSIAN
+from sklar.lab.baselines.rvine import PLAIN_VINE, RVINE, RVINE_STAR1
+from sklar.lab.baselines.shirley.fit import SHIRLEY
+from sklar.lab.baselines.tvine import TVINE
+
+DISCLOSED: dict[str, DisclosedMethod] = {
+    "plain-gaussian": PLAIN_GAUSSIAN,
+    "plain-vine": PLAIN_VINE,
+    "cop": COP,
+    "cop-id": COP_IDENTITY,
+    "cop-1": COP_ONES,
+    "shirley": SHIRLEY,
+    "tvine": TVINE,
+    "rvine": RVINE,
+    "rvine-star1": RVINE_STAR1,
+}

@@ -1,0 +1,118 @@
+"""Supervised encoders: numbers for the categories of a column, learned from rows that the rest of the fit never sees.
+
+Weight of evidence of a category c is ln(P(c | reference = 1) / P(c | reference = 0)), both with one pseudo-count; GLMM
+is the random intercept of c in a mixed logistic (or, for an ordinal reference, linear) regression of the reference on
+the category alone, fitted by the library category_encoders (McGinnis et al. 2018), as in the paper. Weight of evidence
+has that library's numbers too, but is computed here: to load the library takes longer than the rest of a small fit.
+A category that the encoder has not seen, null included, gets 0: no evidence either way.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.errors import MissingExtraError, UsageError
+from sklar.lab.baselines.shirley.options import SUPERVISED, Options
+from sklar.lab.tables.table import ExactTable
+
+Floats = NDArray[np.float64]
+MOST_ROWS = {"woe": 1_000_000, "glmm": 10_000}
+"""Rows an encoder is fitted on at most: a mixed model takes seconds a column at 10,000, with little to gain beyond."""
+LEAST_ROWS = 10
+
+
+def set_aside(table: ExactTable, options: Options, rng: np.random.Generator) -> tuple[ExactTable | None, ExactTable]:
+    """Rows for the encoder, if it learns from any, and all others."""
+    if options.encoding not in SUPERVISED:
+        return None, table
+    chosen = rng.permutation(table.rows)
+    cut = round(options.encoder_share * table.rows)
+    return table.take(np.sort(chosen[:cut])), table.take(np.sort(chosen[cut:]))
+
+
+def encoded_levels(table: ExactTable | None, options: Options, rng: np.random.Generator) -> dict[str, Floats]:
+    """For each nominal column but the reference, the number of every base code."""
+    if table is None or options.referred is None:
+        return {}
+    reference = options.referred
+    truth, known = _truth(table, reference, options)
+    chosen = np.flatnonzero(known)
+    most = MOST_ROWS[options.encoding]
+    if len(chosen) > most:
+        chosen = np.sort(rng.choice(chosen, most, replace=False))
+    names = [name for name in table.names if not table.schema[name].ordered and name != reference]
+    return {name: _fitted(table, name, chosen, truth[chosen], options.encoding) for name in names}
+
+
+def _truth(table: ExactTable, reference: str, options: Options) -> tuple[Floats, NDArray[np.bool_]]:
+    """The reference as numbers, and the rows where it has a listed value; two-valued ones as 0 and 1."""
+    column = table.schema[reference]
+    codes = table.codes[reference].astype(np.int64)
+    if column.other_code is not None and options.encoding == "woe" and (codes == column.other_code).any():
+        raise UsageError(
+            f"weight of evidence needs a reference with two values; '{reference}' has others than the listed ones. "
+            "Name another reference"
+        )
+    known = codes < column.value_cells
+    if known.sum() < LEAST_ROWS or len(np.unique(codes[known])) < 2:
+        raise UsageError(
+            f"the rows set aside for encoder '{options.encoding}' hold fewer than {LEAST_ROWS} values of the reference "
+            f"'{reference}', or only one; name another reference or use encoder='ordinal'"
+        )
+    return codes.astype(np.float64), known
+
+
+def _fitted(table: ExactTable, name: str, rows: NDArray[np.int64], truth: Floats, encoder: str) -> Floats:
+    """Encoded value of every base code of a column."""
+    size = table.schema.size(name)
+    codes = table.codes[name][rows]
+    if len(np.unique(codes)) < 2:
+        return np.zeros(size)
+    return weights_of_evidence(codes, truth, size) if encoder == "woe" else random_intercepts(codes, truth, size)
+
+
+def weights_of_evidence(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
+    """ln((p_c + 1) / (P + 2)) - ln((n_c + 1) / (N + 2)), of a category's rows p_c with reference 1 and n_c with 0.
+
+    P and N are their totals. A category of one row tells too little and gets 0, as in category_encoders.
+    """
+    counts = np.bincount(codes, minlength=size)
+    ones = np.bincount(codes, weights=truth, minlength=size)
+    zeros = counts - ones
+    found = np.log((ones + 1) / (ones.sum() + 2)) - np.log((zeros + 1) / (zeros.sum() + 2))
+    return np.where(counts > 1, found, 0.0)
+
+
+def random_intercepts(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
+    """Of a mixed model with the category as its only effect."""
+    labels = np.array([f"c{code}" for code in range(size)], dtype=object)
+    fitted = _library(truth).fit
+    with warnings.catch_warnings():
+        # The library calls parts of pandas and statsmodels that warn about their own future.
+        warnings.simplefilter("ignore")
+        found = fitted(_frame(labels[codes]), _series(truth)).transform(_frame(labels))
+    return np.nan_to_num(np.asarray(found["level"], dtype=np.float64))
+
+
+def _library(truth: Floats) -> Any:
+    binary = len(np.unique(truth)) == 2
+    try:
+        library = importlib.import_module("category_encoders")
+        return library.GLMMEncoder(cols=["level"], binomial_target=binary, random_state=0)
+    except ImportError:
+        raise MissingExtraError(
+            "encoder 'glmm' needs category_encoders and statsmodels: pip install 'sklar[disclosed]'."
+        ) from None
+
+
+def _frame(labels: NDArray[Any]) -> Any:
+    return importlib.import_module("pandas").DataFrame({"level": labels})
+
+
+def _series(truth: Floats) -> Any:
+    return importlib.import_module("pandas").Series(truth)

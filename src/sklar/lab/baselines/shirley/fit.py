@@ -1,0 +1,122 @@
+"""COPULA-SHIRLEY: noisy histograms of one half of the rows, a vine of the other half, and the labels it carries."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.errors import UsageError
+from sklar.lab.baselines.method import NOT_PRIVATE, DisclosedMethod
+from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside
+from sklar.lab.baselines.shirley.indicators import ROWS as INDICATOR_ROWS
+from sklar.lab.baselines.shirley.indicators import with_offsets
+from sklar.lab.baselines.shirley.options import Options, check
+from sklar.lab.baselines.shirley.ranks import match_ranks
+from sklar.lab.baselines.shirley.steps import Steps, columns_of, levels_of, margin_of, pseudo_observations, steps_of
+from sklar.lab.tables.table import ExactTable
+from sklar.lab.vines.fit import fit_rvine
+from sklar.model.rvine.shirley import ShirleyColumn, ShirleyModel
+from sklar.model.rvine.vine import FAMILIES, DisclosedVine, tree_bounds
+
+Floats = NDArray[np.float64]
+LEAST_ROWS = 20
+"""A vine is not fitted to fewer rows."""
+
+
+def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> ShirleyModel:
+    """Encode, split, count with noise, and fit a vine to the uniforms of the rows that were not counted.
+
+    Reference: Gambs, Ladouceur, Laurent, Roy-Gaumond (2021), "Growing synthetic data through differentially-private
+    vine copulas", algorithms 1 to 4.
+    """
+    for_encoder, others = set_aside(table, options, rng)
+    encoded = encoded_levels(for_encoder, options, rng)
+    levels = levels_of(others, encoded, options, rng)
+    for_histograms, for_vine = split_rows(others, options, rng)
+    columns = columns_of(for_histograms, levels, options, rng)
+    steps = steps_of(for_vine, levels, columns)
+    vine = fit_vine(steps, options, rng)
+    if vine is not None and options.encoding == "one-hot":
+        columns = _calibrated(columns, vine, rng)
+    margins = (margin_of(name, table.schema.size(name), c) for name, c in zip(table.names, columns, strict=True))
+    return ShirleyModel(margins=tuple(margins), columns=columns, vine=vine, rows_estimate=table.total)
+
+
+def split_rows(table: ExactTable, options: Options, rng: np.random.Generator) -> tuple[ExactTable, ExactTable]:
+    """Rows for the histograms and rows for the vine: disjoint, unless there is no noise and no split was asked for."""
+    share = options.share_of_vine
+    cut = table.rows if share is None else round(share * table.rows)
+    if cut < LEAST_ROWS or (share is not None and table.rows - cut < LEAST_ROWS):
+        raise UsageError(
+            f"after setting rows aside, fewer than {LEAST_ROWS} are left for the vine or for the histograms; give more "
+            "rows, or another split"
+        )
+    if share is None:
+        return table, table
+    order = rng.permutation(table.rows)
+    return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
+
+
+def fit_vine(steps: Steps, options: Options, rng: np.random.Generator) -> DisclosedVine | None:
+    """The vine over all variables; None if there are fewer than two."""
+    variables = steps.upper.shape[1]
+    if variables < 2:
+        return None
+    level = options.truncation
+    if isinstance(level, int) and level > variables - 1:
+        level = variables - 1  # fewer variables than columns: some are constant
+    vine = fit_rvine(
+        pseudo_observations(steps, options, rng),
+        lower=steps.lower,
+        discrete=steps.discrete.tolist() if options.ties == "discrete" else None,
+        families=options.families,
+        criterion=options.criterion,
+        selection=options.selection,
+        truncation=None if level == "auto" else level,
+    )
+    vine = _until_independent(vine) if level == "auto" else vine
+    return match_ranks(vine, steps) if options.match_ranks else vine
+
+
+def _until_independent(vine: DisclosedVine) -> DisclosedVine:
+    """The trees before the first one whose pairs are all independent."""
+    dependent = vine.family != FAMILIES.index("indep")
+    for level, edges in enumerate(tree_bounds(vine.size, len(vine.first))):
+        if not dependent[edges.start : edges.stop].any():
+            return vine.truncate(max(level, 1))
+    return vine
+
+
+def _calibrated(
+    columns: tuple[ShirleyColumn, ...], vine: DisclosedVine, rng: np.random.Generator
+) -> tuple[ShirleyColumn, ...]:
+    uniforms = vine.simulate(INDICATOR_ROWS, rng)
+    return tuple(with_offsets(column, uniforms) for column in columns)
+
+
+def learned(options: Options) -> str:
+    """What carries noise: the histograms, if an epsilon was given, and never anything else."""
+    if options.epsilon is None:
+        return NOT_PRIVATE
+    return (
+        f"The counts of its histograms carry noise, of an epsilon of {options.epsilon:g} spent once per column: d "
+        "columns cost d times as much; it comes from an ordinary random generator, not from the samplers of the DP "
+        "methods. All else, its vine, its bins, its encoders and its number of rows, was learned without noise; its "
+        "file holds that as it is."
+    )
+
+
+SHIRLEY = DisclosedMethod(
+    name="shirley",
+    summary="COPULA-SHIRLEY (Gambs et al. 2021): noisy histograms, and a vine copula of the rows",
+    options=Options,
+    fit=fit,
+    takes_epsilon=True,
+    takes_target=True,
+    check=check,
+    learned=learned,
+    caveats=(
+        "Its vine is fitted to the rows themselves.",
+        "Its bins are the values that occur, and its encoders are fitted to rows: both are released without noise.",
+    ),
+)

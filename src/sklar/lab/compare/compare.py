@@ -1,0 +1,265 @@
+"""Compare methods and peers on one table: k folds, each system at each epsilon, metrics and attacks of choice."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklar.arrays import usable_cores
+from sklar.errors import BudgetError, UsageError
+from sklar.lab.compare.peers import Limits
+from sklar.lab.compare.pool import work_off
+from sklar.lab.compare.result import Compared, Row
+from sklar.lab.compare.store import Store, modelled_schema, now, read_whole, source_facts, table_hash, write_folds
+from sklar.lab.compare.systems import (
+    MAX_FOLDS,
+    Cell,
+    Settings,
+    System,
+    plan_cells,
+    read_epsilons,
+    read_metrics,
+    read_systems,
+    require_attacks,
+    require_target,
+    require_whole,
+)
+from sklar.report.charts.canvas import write_picture
+from sklar.report.charts.tradeoff import tradeoff_chart
+from sklar.sample.rng import seed_entropy
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+Progress = Callable[[str, float], None]
+REPORT = "compare.custodian.html"
+PEER_SECONDS = 3600.0
+
+
+def compare(
+    data: Any,
+    schema: Schema | str | PathLike[str],
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]] = ("vine", "independent"),
+    epsilons: Sequence[float] | float = (1.0,),
+    folds: int = 5,
+    *,
+    target: str | None = None,
+    peers: Mapping[str, str] | None = None,
+    metrics: Sequence[str] | None = None,
+    attacks: Sequence[str] = (),
+    learners: Sequence[str] | None = None,
+    delta: float = 1e-9,
+    rows: int | None = None,
+    output: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    seed: int = 0,
+    timeout: float | None = None,
+    peer_timeout: float | None = PEER_SECONDS,
+    peer_memory: float | None = None,
+    retry: bool = False,
+    read: ReadOptions | None = None,
+    progress: Progress | None = None,
+) -> Compared:
+    """Compare methods and peers. Disclosed: results come from real rows without noise, and fits charge no ledger.
+
+    Every system learns from all folds but one and is measured against the rows it learned from; the fold left out is
+    the test set of learners and the control of attacks. Choosing a method by results on private rows is not covered by
+    any claim: compare on a public or stand-in table.
+
+    Args:
+        data: What `fit` takes.
+        schema: Public facts about the columns, or the path of a schema file.
+        methods: Names of methods; or names of your own, as {"shallow": {"method": "vine", "option": value}}. Those
+            without a guarantee are run once (or at each epsilon if they have one of their own) and labelled.
+        epsilons: Budgets of each private method and of each peer that takes one.
+        folds: How many.
+        target: A column that users will predict; methods that can use it are told.
+        peers: External commands by name, as {"mst": "python run.py"}; they get paths of train.parquet and schema.toml,
+            epsilon, delta, rows and the path of the table to write, at {train} {schema} {epsilon} {delta} {rows}
+            {output}, or in this order at the end.
+        metrics: Names of metrics, or ["all"]; by default the quick ones, and learning if there is a target.
+        attacks: Names of attacks.
+        learners: Names of learners.
+        delta: Of every budget.
+        rows: Synthetic rows to make; by default as many as there are to learn from.
+        output: A folder for everything; an interrupted comparison continues from it. Without it nothing is kept.
+        jobs: Worker processes; by default one a core, at most four.
+        seed: Fixes folds, samples and subsamples; the noise of private fits is always fresh.
+        timeout: Seconds that any one cell may take, measuring included.
+        peer_timeout: Seconds that a peer may take.
+        peer_memory: Gigabytes that a peer may take.
+        retry: Try failed cells again.
+        read: How to read the table: delimiter, encoding, null_values, sql.
+        progress: Told what was finished, with the time left, and the fraction that is done.
+    """
+    facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    require_target(target, facts)
+    systems, budgets = read_systems(methods, peers or {}, target, facts), read_epsilons(epsilons)
+    _require_budgets(systems, budgets, delta, facts)
+    folds, seed = require_whole(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
+    chosen, wanted = read_metrics(metrics, target), require_attacks(attacks)
+    jobs = require_whole(min(4, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
+    limits = Limits(seconds=_positive(peer_timeout, "peer_timeout"), memory=_bytes(peer_memory))
+    if rows is not None:
+        require_whole(rows, "rows", 1)
+    tell = progress or (lambda what, fraction: None)
+    tell("reading the table", 0.0)
+    table = read_whole(data, facts, replace(read or ReadOptions(), progress=None), seed)
+    plain = modelled_schema(facts)
+    settings = Settings(
+        schema=plain.fingerprint, table=table_hash(table), folds=folds, seed=seed, delta=float(delta), rows=rows,
+        target=target, metrics=chosen, attacks=wanted, learners=_learners(learners),
+    )  # fmt: skip
+    with _folder(output) as folder, Store(folder).opened() as store:
+        store.begin(settings.table, plain, source_facts(data))
+        write_folds(store, table, plain, settings.table, folds, seed)
+        cells = plan_cells(systems, budgets, folds)
+        run = _Run(store=store, settings=settings, limits=limits, timeout=_positive(timeout, "timeout"), tell=tell)
+        found = run.results(cells, jobs, retry)
+        compared = Compared(
+            [Row(cell=cell, result=found[cell.key(settings)]) for cell in cells], systems, budgets, settings,
+            columns=len(plain.modelled), real_rows=table.total, folder=None if output is None else str(store.folder),
+        )  # fmt: skip
+        if output is not None:
+            write_results(compared, store)
+    return compared
+
+
+def write_results(compared: Compared, store: Store) -> None:
+    """The table of all cells as Parquet and CSV, the report, and what each attack gets against utility as pictures."""
+    table = compared.arrow()
+    store.write_parquet("results.parquet", table)
+    store.write_csv("results.csv", table)
+    compared.html(store.folder / REPORT)
+    for kind, plot in compared.tradeoffs.items():
+        write_picture(tradeoff_chart(plot), store.folder / f"tradeoff-{kind}.svg", mode=0o600)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """Works off what is missing, keeps every result at once, and tells how far it is."""
+
+    store: Store
+    settings: Settings
+    limits: Limits
+    timeout: float | None
+    tell: Progress
+    spent: dict[str, list[float]] = field(default_factory=dict)
+    jobs: int = 1
+
+    def results(self, cells: Sequence[Cell], jobs: int, retry: bool) -> dict[str, dict[str, Any]]:
+        """All results by key."""
+        self.jobs = jobs
+        found: dict[str, dict[str, Any]] = {}
+        for cell in cells:
+            known = self.store.cell(cell.key(self.settings))
+            if known is not None and not self._again(known, cell, retry):
+                found[cell.key(self.settings)] = known
+                self._note(cell, known)
+        missing = [cell for cell in cells if cell.key(self.settings) not in found]
+        self._told("starting", cells, missing)
+        clock = time.monotonic()
+        for cell, result in work_off(
+            missing, self.store, self.settings, self.limits, jobs=min(jobs, len(missing) or 1), timeout=self.timeout
+        ):
+            key = cell.key(self.settings)
+            limit = {"time": self._seconds(cell), "memory": self.limits.memory}.get(result.get("stopped") or "")
+            found[key] = {
+                "system": cell.system.name, "epsilon": cell.epsilon, "fold": cell.fold, **result, "limit": limit,
+                "wall_seconds": time.monotonic() - clock, "finished": now(),
+            }  # fmt: skip
+            self.store.write_cell(key, found[key])
+            self._note(cell, found[key])
+            self._told(cell.label, cells, [cell for cell in missing if cell.key(self.settings) not in found])
+        return found
+
+    def _seconds(self, cell: Cell) -> float | None:
+        given = [self.timeout, self.limits.seconds if cell.system.kind == "peer" else None]
+        return min((limit for limit in given if limit is not None), default=None)
+
+    def _again(self, known: Mapping[str, Any], cell: Cell, retry: bool) -> bool:
+        """Failures stay, unless they are to be tried again, or a limit that stopped them was raised."""
+        if known.get("status") == "ok":
+            return False
+        now_allowed = self._seconds(cell) if known.get("stopped") == "time" else self.limits.memory
+        met = known.get("stopped") and known.get("limit") is not None
+        return retry or bool(met and (now_allowed is None or now_allowed > known["limit"]))
+
+    def _note(self, cell: Cell, result: Mapping[str, Any]) -> None:
+        seconds = (result.get("seconds") or 0.0) + (result.get("score_seconds") or 0.0)
+        self.spent.setdefault(cell.system.name, []).append(seconds or result.get("limit") or 0.0)
+
+    def _told(self, what: str, cells: Sequence[Cell], missing: Sequence[Cell]) -> None:
+        done = len(cells) - len(missing)
+        self.tell(f"{what}, {done} of {len(cells)}{self._left(missing)}", done / len(cells))
+
+    def _left(self, missing: Sequence[Cell]) -> str:
+        """The time left, from the mean of what each system took so far."""
+        means = {name: sum(times) / len(times) for name, times in self.spent.items()}
+        if not means or not missing:
+            return ""
+        usual = sum(means.values()) / len(means)
+        seconds = sum(means.get(cell.system.name, usual) for cell in missing) / self.jobs
+        return f", about {_duration(seconds)} left"
+
+
+@contextmanager
+def _folder(output: str | PathLike[str] | None) -> Generator[Path]:
+    """The named folder, or one that is gone afterwards."""
+    if output is not None:
+        yield Path(output)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="sklar-compare-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _require_budgets(systems: Sequence[System], epsilons: Sequence[float], delta: float, schema: Schema) -> None:
+    from sklar.accounting.budget import Budget
+    from sklar.methods.registry import METHODS
+
+    if any(system.budgeted for system in systems) and not epsilons:
+        raise UsageError("name at least one epsilon: these systems need a budget")
+    for epsilon in epsilons:
+        Budget(epsilon=epsilon, delta=delta)
+    private = [METHODS[system.method] for system in systems if system.kind == "private"]
+    if private:
+        schema.require_confirmed()
+    for method in private:
+        if not delta and method.needs_delta:
+            raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9")
+
+
+def _learners(learners: Sequence[str] | None) -> tuple[str, ...]:
+    from sklar.lab.learning.learners import LEARNERS, QUICK
+
+    unknown = [name for name in learners or () if name not in LEARNERS]
+    if unknown:
+        raise UsageError(f"there is no learner '{unknown[0]}'; known are {', '.join(LEARNERS)}")
+    return tuple(learners) if learners else QUICK
+
+
+def _positive(value: float | None, what: str) -> float | None:
+    if value is not None and (isinstance(value, bool) or not math.isfinite(value) or value <= 0):
+        raise UsageError(f"{what} must be a number above 0; found {value!r}")
+    return None if value is None else float(value)
+
+
+def _bytes(gigabytes: float | None) -> int | None:
+    value = _positive(gigabytes, "peer_memory")
+    return None if value is None else int(value * 1e9)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

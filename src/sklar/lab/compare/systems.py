@@ -1,0 +1,226 @@
+"""What a comparison is made of: systems (methods and peers), settings, and a cell for each system, epsilon and fold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import sklar
+from sklar.errors import UsageError
+from sklar.lab.baselines.registry import DISCLOSED
+from sklar.methods.registry import find_method
+from sklar.schema.table import Schema
+
+Kind = Literal["private", "disclosed", "peer"]
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
+PLACES = ("train", "schema", "epsilon", "delta", "rows", "output")
+"""What a peer is told, in the order in which it is appended to a command without places."""
+MAX_FOLDS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """One way to make a synthetic table.
+
+    Attributes:
+        name: How results call it.
+        kind: A method with a guarantee, one without, or an external command.
+        method: Name of the method; empty for peers.
+        options: Its options.
+        command: The command of a peer; empty for methods.
+        budgeted: Whether it is run once for each epsilon, or once without any.
+        target: Whether it is told the target.
+    """
+
+    name: str
+    kind: Kind
+    method: str = ""
+    options: Mapping[str, Any] | None = None
+    command: str = ""
+    budgeted: bool = True
+    target: bool = False
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in a few words."""
+        return {
+            "private": "differential privacy at the epsilon and delta shown",
+            "disclosed": "NO DP GUARANTEE",
+            "peer": "whatever its makers say; not checked here",
+        }[self.kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What all cells have in common; two cells are comparable only if these are the same.
+
+    Attributes:
+        schema: Fingerprint of the schema.
+        table: Hash of the rows under the schema.
+        folds: Number of folds.
+        seed: Fixes folds, samples and subsamples; the noise of private fits is always fresh.
+        delta: Of every budget.
+        rows: Synthetic rows to make; None for as many as there are to learn from.
+        target: Column to predict.
+        metrics: Names of metrics.
+        attacks: Names of attacks.
+        learners: Names of learners.
+    """
+
+    schema: str
+    table: str
+    folds: int
+    seed: int
+    delta: float
+    rows: int | None
+    target: str | None
+    metrics: tuple[str, ...]
+    attacks: tuple[str, ...]
+    learners: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One system at one epsilon (None for systems without) on one fold."""
+
+    system: System
+    epsilon: float | None
+    fold: int
+
+    def key(self, settings: Settings) -> str:
+        """A hash of everything that the result depends on; names of its file."""
+        parts = {**asdict(self), "settings": asdict(settings), "sklar": sklar.__version__}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+    @property
+    def label(self) -> str:
+        """For people and names of logs."""
+        return f"{self.system.name}{'' if self.epsilon is None else f'-{self.epsilon:g}'}-fold{self.fold}"
+
+
+def plan_cells(systems: Sequence[System], epsilons: Sequence[float], folds: int) -> tuple[Cell, ...]:
+    """All cells, fold by fold, so that an unfinished comparison has seen every system."""
+    return tuple(
+        Cell(system=system, epsilon=epsilon, fold=fold)
+        for fold in range(folds)
+        for system in systems
+        for epsilon in (epsilons if system.budgeted else (None,))
+    )
+
+
+def read_systems(
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]],
+    peers: Mapping[str, str],
+    target: str | None,
+    schema: Schema,
+) -> tuple[System, ...]:
+    """The systems; unknown methods, options that do not fit the schema, and names that clash are refused."""
+    if isinstance(methods, str):
+        methods = methods.split(",")
+    named = methods if isinstance(methods, Mapping) else {name: {"method": name} for name in methods}
+    found = [*(_method(name, dict(facts), target, schema) for name, facts in named.items())]
+    found += [read_peer(name, command) for name, command in peers.items()]
+    if not found:
+        raise UsageError("name at least one method or peer to compare")
+    doubled = [name for name in peers if name in named]
+    if doubled or (not isinstance(methods, Mapping) and len(set(methods)) < len(methods)):
+        raise UsageError("every system needs a name of its own; one is named twice")
+    return tuple(found)
+
+
+def _method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
+    method = str(facts.pop("method", name))
+    _require_name(name)
+    disclosed = DISCLOSED.get(method)
+    chosen = find_method(method) if disclosed is None else disclosed
+    told = target is not None and chosen.takes_target and "target" not in facts
+    chosen.check(schema, chosen.read_options({**facts, **({"target": target} if told else {})}))
+    return System(
+        name=name, kind="private" if disclosed is None else "disclosed", method=method, options=facts,
+        budgeted=disclosed is None or disclosed.takes_epsilon, target=told,
+    )  # fmt: skip
+
+
+def read_peer(name: str, command: str) -> System:
+    """A peer. A command with places but none for epsilon is run once, without a budget."""
+    import shlex
+
+    _require_name(name)
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        raise UsageError(f"the command of peer '{name}' has an open quote") from None
+    if not words:
+        raise UsageError(f"the command of peer '{name}' is empty")
+    places = [place for place in PLACES if any(f"{{{place}}}" in word for word in words)]
+    if places and "output" not in places:
+        raise UsageError(f"the command of peer '{name}' has places, but none for {{output}}")
+    return System(name=name, kind="peer", command=command, budgeted=not places or "epsilon" in places)
+
+
+def _require_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UsageError(f"a system's name is made of letters, digits, '.', '_', '+' and '-'; found {name!r}")
+
+
+def read_epsilons(epsilons: Iterable[float] | float) -> tuple[float, ...]:
+    """Distinct positive numbers, in order of size."""
+    given = [epsilons] if isinstance(epsilons, int | float) else list(epsilons)
+    try:
+        found = sorted({float(value) for value in given})
+    except (TypeError, ValueError):
+        found = [math.nan]
+    if any(not math.isfinite(value) or value <= 0 for value in found):
+        raise UsageError(f"epsilons must be numbers above 0; found {given!r}")
+    return tuple(found)
+
+
+def require_whole(value: Any, what: str, least: int, most: int | None = None) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        upper = "" if most is None else f" and at most {most}"
+        raise UsageError(f"{what} must be a whole number of at least {least}{upper}; found {value!r}")
+    return value
+
+
+def read_metrics(metrics: Sequence[str] | None, target: str | None) -> tuple[str, ...]:
+    """Names of metrics, in the order of their list."""
+    from sklar.lab.metrics.registry import METRICS, QUICK
+
+    if metrics is None:
+        return (*QUICK, *(["learning"] if target is not None else []))
+    unknown = [name for name in metrics if name not in METRICS and name != "all"]
+    if unknown:
+        raise UsageError(f"there is no metric '{unknown[0]}'; the metrics are: {', '.join(METRICS)}, or all")
+    idle = {name for name, metric in METRICS.items() if "target" in metric.needs and target is None}
+    if idle & set(metrics):
+        raise UsageError(f"the metric '{min(idle & set(metrics))}' needs a target")
+    return tuple(name for name in METRICS if name in metrics or ("all" in metrics and name not in idle))
+
+
+def require_target(target: str | None, schema: Schema) -> None:
+    """The target must be a modelled column."""
+    if target is not None and target not in schema.modelled:
+        raise UsageError(f"the target '{target}' is not a modelled column of the schema")
+
+
+def require_attacks(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Refuse attacks that do not exist, or that attack a method and not a table, before any work is done."""
+    if not kinds:
+        return ()
+    from sklar.lab.attacks.release import TABLE_ATTACKS
+
+    if "attribute" in kinds:
+        raise UsageError(
+            "the attack 'attribute' needs a sensitive column, and a comparison has none; use `sklar attack`"
+        )
+    known = tuple(kind for kind in TABLE_ATTACKS if kind != "attribute")
+    unknown = [kind for kind in kinds if kind not in known]
+    if unknown:
+        raise UsageError(f"there is no attack on tables '{unknown[0]}'; those are: {', '.join(known)}")
+    return tuple(kind for kind in known if kind in kinds)

@@ -1,0 +1,114 @@
+"""The whole way on a made-up table: write it, describe it, open a ledger, fit, sample, tell the claim, evaluate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sklar.errors import OutputError
+from sklar.lab.people import people_schema, people_table
+
+NOTE = "README.txt"
+NOTE_TEXT = """\
+Made by `sklar demo`. Everything in this folder is made up, and the next demo here overwrites it.
+
+people.csv      the table that plays the private one (made up: nobody in it exists)
+people.toml     the schema: what anyone may know about its columns
+people.ledger   what was spent on it, and how much may be
+people.sklar    the fitted model: may be published, under the claim
+synthetic.csv   the synthetic table: may be published, under the claim
+claim.txt       what is promised
+
+people.custodian.html   the report: compares both tables, so with real people it would be for the custodian only
+"""
+FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt")
+REPORT = "people.custodian.html"
+TARGET = "smoker"
+"""What the report trains classifiers for."""
+DELTA = 1e-9
+CAP = 3
+"""The ledger of the demo admits a few fits of this size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """What a demo made."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    claim: str
+    rows: int
+
+
+def demo(
+    directory: str | os.PathLike[str],
+    epsilon: float = 1.0,
+    rows: int = 20_000,
+    method: str | None = None,
+    *,
+    report: bool = True,
+    progress: Callable[[str, float], None] | None = None,
+) -> Demo:
+    """Make a private synthetic table of a made-up one, and leave all files of the way in a folder.
+
+    Args:
+        directory: A new or empty folder, or that of an earlier demo, which is overwritten.
+        epsilon: Privacy budget of the fit.
+        rows: Rows of the made-up table.
+        method: The method; the default one if None.
+        report: Whether to evaluate the synthetic table, too, which takes longest.
+        progress: Told what is being evaluated, and the fraction that is done.
+    """
+    from sklar.accounting.budget import Budget
+    from sklar.accounting.ledger import create_ledger
+    from sklar.export.write import write_table
+    from sklar.lab.evaluate import report_on
+    from sklar.methods.registry import find_method
+    from sklar.pipeline.fit.run import fit
+    from sklar.pipeline.sampling.write import sample_to_file
+    from sklar.sample.draw import whole_number
+
+    rows = whole_number(rows, "the number of rows")
+    budget, chosen = Budget(epsilon=epsilon, delta=DELTA), find_method(method)
+    folder = _fresh_folder(Path(directory))
+    table, schema, ledger, model_file, synthetic, claim = (folder / name for name in FILES)
+    write_table(people_table(rows), table, people_schema())
+    people_schema().write(schema)
+    create_ledger(ledger, "people (made up)", CAP * epsilon, CAP * budget.delta, chosen.neighbours)
+    model = fit(table, people_schema(), method=method, epsilon=epsilon, delta=DELTA, ledger=ledger)
+    model.save(model_file)
+    written = sample_to_file(model, synthetic, seed=1)
+    _write_text(claim, f"{model.claim}\n")
+    if report:
+        report_on(table, synthetic, model, folder / REPORT, target=TARGET, progress=progress)
+    files = (*FILES, REPORT) if report else FILES
+    return Demo(folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim), rows=written)
+
+
+def _fresh_folder(folder: Path) -> Path:
+    """A folder without files of an earlier demo; one with other files in it is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not _is_demo(folder):
+            raise OutputError(f"the folder {folder} is not empty; name a new or empty one for the demo.")
+        for old in folder.iterdir():
+            if old.name.startswith(("people.", "synthetic.", "claim.")) and old.is_file():
+                old.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {folder}: {(error.strerror or 'it failed').lower()}.") from None
+    _write_text(folder / NOTE, NOTE_TEXT)
+    return folder
+
+
+def _is_demo(folder: Path) -> bool:
+    note = folder / NOTE
+    return note.is_file() and note.read_bytes().startswith(NOTE_TEXT.encode()[:20])
+
+
+def _write_text(path: Path, text: str) -> None:
+    from sklar.export.atomic import atomic_file
+
+    with atomic_file(path) as file:
+        file.write(text.encode())

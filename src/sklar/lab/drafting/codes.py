@@ -1,0 +1,117 @@
+"""Guess: codes that look like numbers (zip codes, 1 = yes / 2 = no / 9 = unknown) and so must not be averaged."""
+
+from __future__ import annotations
+
+import re
+
+from sklar.lab.drafting.guess import Guess, hints_code
+from sklar.lab.drafting.labels import MOST_LABELS, category, label_text
+from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_missing_word, numbers_of
+from sklar.schema.columns import Boolean, Ignore
+
+LAST_DIGITS = frozenset({7, 8, 9})
+GAP = 2
+"""Numbers left out between the last value and the first code for unknown; counts may skip one by chance."""
+MOST_CODES = 12
+MOST_NAMED_CODES = 60
+
+
+def guess_code(profile: Profile) -> Guess | None:
+    """Category, for numbers that name things."""
+    if profile.form == "real" and profile.distinct > MOST_NAMED_CODES:
+        return None
+    numbers = numbers_of(profile)
+    if numbers is None or not numbers.whole or len(numbers.values) < 2:
+        return None
+    if _padded(profile, numbers):
+        return category(profile).with_notes("Written with leading zeros, so these are codes rather than numbers.")
+    if _scale_with_unknown(numbers):
+        return category(profile).with_notes(
+            "Few whole numbers with a gap, so these look like codes: check what each stands for, and whether the last "
+            "means missing."
+        )
+    if hints_code(profile.name) and len(numbers.values) <= MOST_NAMED_CODES:
+        return category(profile).with_notes(
+            "By its name a code rather than a number; if it counts, make it an integer."
+        )
+    return None
+
+
+def _padded(profile: Profile, numbers: Numbers) -> bool:
+    """Leading zeros in texts that are otherwise equally long, or in a column that is a code by its name."""
+    if profile.form != "text" or not numbers.padded:
+        return False
+    lengths = {len(v.strip()) for v in profile.values if NUMERAL.fullmatch(v) and not is_missing_word(v)}
+    return hints_code(profile.name) or len(lengths) == 1
+
+
+def _scale_with_unknown(numbers: Numbers) -> bool:
+    """0 or 1 up to k without a gap, and then one or more of the usual codes for unknown or refused."""
+    if len(numbers.values) > MOST_CODES:
+        return False
+    unknown = [v for v in numbers.values if v in SENTINELS or v in LAST_DIGITS]
+    run = [v for v in numbers.values if v not in unknown]
+    gapless = len(run) >= 2 and run[0] in (0, 1) and run[-1] - run[0] == len(run) - 1
+    return bool(unknown) and gapless and all(v < run[0] - 1 or v > run[-1] + GAP for v in unknown)
+
+
+PAIRS: tuple[frozenset[str], ...] = tuple(
+    frozenset(pair.split()) for pair in ("true false", "t f", "yes no", "y n", "1 0")
+)
+
+
+MOST_SPELLINGS = 20
+"""The two words in several spellings, and some words for missing."""
+
+
+def guess_boolean(profile: Profile) -> Guess | None:
+    """Boolean, if both words of one pair occur and no other."""
+    if profile.form not in ("boolean", "text", "integer", "real"):
+        return None
+    if profile.distinct > MOST_SPELLINGS:
+        return None
+    words = frozenset(label_text(v).strip().lower() for v in profile.values if not is_missing_word(v))
+    if profile.form != "boolean" and words not in PAIRS:
+        return None
+    guess = boolean(profile)
+    if words != PAIRS[0]:
+        shown = " and ".join(sorted(words))
+        return guess.with_notes(f"The output says true and false; to keep {shown}, make it a category of these values.")
+    return guess
+
+
+def boolean(profile: Profile) -> Guess:
+    """The drafted column; its two values follow from the kind."""
+    missing = profile.missing > 0 or any(is_missing_word(v) for v in profile.values)
+    column = Boolean(nullable=missing)
+    return Guess(column=column, notes=(f"true or false{', or missing' if missing else ''}.",))
+
+
+SIGNED = r"(?:[$€£¥₹]|usd|eur|gbp|chf|kr|rs\.?)"
+AMOUNT = re.compile(
+    rf"[-+(]?\s*{SIGNED}?\s*[-+]?\d[\d.,' \u00a0\u202f]*(?:e[-+]?\d+)?\s*(?:%|{SIGNED}|k|m|bn)?\s*\)?", re.IGNORECASE
+)
+UNIT = re.compile(r"[^\W\d_]{1,3}(/[^\W\d_]{1,3})?")
+FEWEST = 12
+"""With fewer different texts a category will do."""
+ENOUGH = 0.95
+FIRST = 5000
+
+
+def guess_amount(profile: Profile) -> Guess | None:
+    """Ignore with a note on how to clean the column, for amounts that are written for people."""
+    if profile.form != "text" or profile.distinct <= FEWEST:
+        return None
+    texts = [v.strip() for v in profile.values[:FIRST] if not is_missing_word(v)]
+    units = {t.lstrip("+-0123456789.,").strip() for t in texts}
+    same_unit = len(units) == 1 and UNIT.fullmatch(units.pop())
+    amounts = len(texts) if same_unit else sum(1 for t in texts if AMOUNT.fullmatch(t))
+    decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
+    few = profile.distinct <= MOST_LABELS and profile.distinct < 0.05 * profile.present
+    if amounts < ENOUGH * len(texts) or decorated < 0.05 * len(texts) or few:
+        return None
+    note = (
+        "left out: amounts written with signs, units or separators are not read as numbers. Remove these in the file "
+        "(1234.50 instead of $1,234.50, 12.5 instead of 12.5% or 12.5 km), then make it `real` with lower and upper."
+    )
+    return Guess(column=Ignore(), notes=(note,))

@@ -1,0 +1,120 @@
+"""Guess: dates and times, from Arrow types or from texts that all follow one format."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from sklar.lab.drafting.guess import Guess, hints_date, rough_share
+from sklar.lab.drafting.profile import Profile, is_excuse, is_missing_word
+from sklar.schema.grid import RESOLUTIONS
+from sklar.schema.numbers import Datetime
+
+ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?([.,]\d+)?\s*(Z|[+-]\d\d:?\d\d)?)?", re.ASCII | re.IGNORECASE
+)
+DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%d %b %Y", "%d %B %Y",
+         "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")  # fmt: skip
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M")
+DENSE = "%Y%m%d"
+ENOUGH = 0.98
+TRIED = 200
+
+
+def guess_moment(profile: Profile) -> Guess | None:
+    """Datetime, if nearly all texts follow one format."""
+    if profile.form == "moment":
+        return moment(profile, None)
+    if profile.form == "integer" and hints_date(profile.name) and _dense(profile):
+        return moment(profile, DENSE)
+    if profile.form != "text":
+        return None
+    texts = [v for v in profile.values if not (is_missing_word(v) or is_excuse(v))]
+    fitting = [form for form in _candidates(profile.name) if _fits(texts, form)]
+    if not fitting:
+        return None
+    guess = moment(profile, fitting[0])
+    return guess.with_notes(*_ambiguity(fitting)) if guess else None
+
+
+def moment(profile: Profile, form: str | None) -> Guess | None:
+    """The drafted column of times in the given format (ISO if None)."""
+    read = [(_read(v, form), int(c)) for v, c in zip(profile.values, profile.counts, strict=True)]
+    moments = [m for m, _ in read if m is not None]
+    if not moments:
+        return None
+    resolution = _resolution(moments)
+    lower, upper = _round_bounds(min(moments), max(moments), resolution)
+    unread = sum(c for (m, c), v in zip(read, profile.values, strict=True) if m is None and not is_missing_word(v))
+    seen = sum(c for m, c in read if m is not None)
+    column = Datetime(lower, upper, resolution=resolution, format=form, nullable=seen < profile.rows)
+    written = f", written as {form}" if form else ""
+    notes = [
+        f"times to the {resolution}{written}, from {lower} to {upper}, rounded outward from the rows. "
+        "What range can it have?"
+    ]
+    if unread:
+        notes.append(f"{rough_share(unread, profile.present).capitalize()} of the texts do not fit and become null.")
+    return Guess(column=column, notes=tuple(notes))
+
+
+def _candidates(name: str) -> list[str | None]:
+    dense = [DENSE] if hints_date(name) else []
+    return [None, *dense, *(day + time for time in TIMES for day in DATES)]
+
+
+def _fits(texts: list[str], form: str | None) -> bool:
+    """A few texts first: most formats are ruled out by them."""
+    for part in (texts[:10], texts[:TRIED], texts[::7] if len(texts) > 20_000 else texts):
+        if sum(_read(t, form) is not None for t in part) < ENOUGH * len(part) or not part:
+            return False
+    return True
+
+
+def _read(value: Any, form: str | None) -> datetime | None:
+    if isinstance(value, datetime):
+        return value
+    text = str(value).strip()
+    if form is None and not ISO.fullmatch(text):
+        return None
+    try:
+        read = datetime.fromisoformat(text.replace(",", ".")) if form is None else datetime.strptime(text, form)
+    except ValueError:
+        return None
+    return read.astimezone(UTC).replace(tzinfo=None) if read.tzinfo else read
+
+
+def _dense(profile: Profile) -> bool:
+    return all(19000101 <= v <= 21001231 for v in profile.values) and _fits([str(v) for v in profile.values], DENSE)
+
+
+def _resolution(moments: list[datetime]) -> str:
+    """The coarsest resolution that loses nothing."""
+    rests = [(m - datetime(1970, 1, 1)) // timedelta(microseconds=1) for m in moments]
+    return next((name for name, micros in RESOLUTIONS.items() if all(r % micros == 0 for r in rests)), "microsecond")
+
+
+def _round_bounds(first: datetime, last: datetime, resolution: str) -> tuple[str, str]:
+    """Whole years for spans beyond a year, else whole months; times of day run to the last tick of the last day."""
+    whole_years = last - first > timedelta(days=366)
+    lower = date(first.year, 1 if whole_years else first.month, 1)
+    upper = date(last.year, 12, 31) if whole_years else _month_end(last)
+    if resolution == "day":
+        return lower.isoformat(), upper.isoformat()
+    end = datetime(upper.year, upper.month, upper.day, 23, 59, 59, 999999)
+    micros = RESOLUTIONS[resolution]
+    end -= timedelta(microseconds=((end - datetime(1970, 1, 1)) // timedelta(microseconds=1)) % micros)
+    return f"{lower.isoformat()}T00:00:00", end.isoformat()
+
+
+def _month_end(moment: datetime) -> date:
+    first_of_next = date(moment.year + (moment.month == 12), moment.month % 12 + 1, 1) if moment.year < 9999 else None
+    return first_of_next - timedelta(days=1) if first_of_next else date(moment.year, 12, 31)
+
+
+def _ambiguity(fitting: list[str | None]) -> list[str]:
+    others = [form for form in fitting[1:3] if form]
+    if not fitting[0] or not others:
+        return []
+    return [f"The texts also fit {' and '.join(others)}: check which of day and month comes first."]

@@ -1,0 +1,118 @@
+"""Guess: words that everyone puts in the same order (never, sometimes, often), and ranges written as text (18-25)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sklar.lab.drafting.guess import Guess
+from sklar.lab.drafting.labels import MOST_LABELS, frequent, label_notes, nullable
+from sklar.lab.drafting.profile import Profile, is_missing_word
+from sklar.schema.columns import Ordinal
+
+STEP = re.compile(r"(?:stage|grade|level|tier|class|year|quartile|quintile|decile|q|phase) ?(?=\d|[ivx])")
+
+
+def guess_ordered_words(profile: Profile) -> Guess | None:
+    """Ordinal, for texts that all stand on one known scale or are all bands of numbers."""
+    if profile.form != "text" or profile.distinct > MOST_LABELS:
+        return None
+    words = [v for v in profile.values if not is_missing_word(v) or _plain(v) == "none"]
+    for order in (*(_scale_order(scale) for scale in SCALES), _count_order, _period_order, band_order):
+        places = {word: order(_plain(word)) for word in words}
+        if len(set(places.values())) == len(words) >= 3 and None not in places.values():
+            return _ordinal(profile, places)
+    return None
+
+
+def _ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:
+    kept = frequent(profile)
+    values = tuple(word for word in sorted(places, key=lambda w: places[w]) if word in kept)
+    if len(values) < 2 or len(values) < len(kept) - sum(is_missing_word(v) for v in kept):
+        return None
+    column = Ordinal(values, nullable=nullable(profile))
+    shown = ", ".join(values[:8]) + (" and so on" if len(values) > 8 else "")
+    return Guess(
+        column=column,
+        notes=(f"ordered words: {shown}. Is the order right, and the list complete?", *label_notes(profile, values)),
+    )
+
+
+def _scale_order(scale: str) -> Callable[[str], int | None]:
+    places = places_on(scale)
+    return lambda word: places.get(word, places.get(STEP.sub("", word, count=1)))
+
+
+def _count_order(word: str) -> int | None:
+    """Stage 1, stage 2, ...; plain numbers are left to the guesses about numbers."""
+    number = STEP.sub("", word, count=1)
+    return int(number) if number != word and re.fullmatch(r"\d{1,2}", number, re.ASCII) else None
+
+
+def _period_order(word: str) -> str | None:
+    """Months, quarters and weeks of a year (2020-01, 2020Q1, 2020-w05) are in the order of their texts."""
+    return word if re.fullmatch(r"\d{4}[-/. ]?([qw]?\d{2}|q\d)", word, re.ASCII) and not word.isdigit() else None
+
+
+def _plain(word: str) -> str:
+    """Small letters, with single spaces for the separators between words."""
+    word = word.strip().lower()
+    return re.sub(r"(?<=[a-z])[\s_-]+(?=[a-z0-9])|_+|\s+", " ", word).lstrip("[(")
+
+
+SCALES: tuple[str, ...] = (
+    "extremely low | very low | low | medium low | medium, moderate, mid, middle, average, normal | medium high | high "
+    "| very high | extremely high",
+    "never | rarely, seldom | occasionally | sometimes | often, frequently | usually | very often | always",
+    "never | yearly, annually | quarterly | monthly | weekly | daily | hourly",
+    "none, no | minimal | slight | mild | moderate | marked | severe | very severe | critical",
+    "very poor | poor | fair | average | good | very good | excellent | outstanding",
+    "strongly disagree | disagree | somewhat disagree | neutral, neither, neither agree nor disagree, undecided "
+    "| somewhat agree | agree | strongly agree",
+    "very dissatisfied | dissatisfied | neutral | satisfied | very satisfied",
+    "very unlikely | unlikely | neutral | likely | very likely",
+    "not at all | a little, slightly | somewhat, moderately | very, quite a bit | extremely",
+    "xxs | xs | s | m | l | xl | xxl | xxxl",
+    "tiny | small | medium | large | huge",
+    "infant | child | adolescent, teenager | young adult | adult | elderly, senior",
+    "beginner | intermediate | advanced | expert",
+    "junior | mid | senior | lead | principal",
+    "bronze | silver | gold | platinum",
+    "monday, mon | tuesday, tue | wednesday, wed | thursday, thu | friday, fri | saturday, sat | sunday, sun",
+    "january, jan | february, feb | march, mar | april, apr | may | june, jun | july, jul | august, aug "
+    "| september, sep, sept | october, oct | november, nov | december, dec",
+    "i | ii | iii | iv | v | vi | vii | viii | ix | x",
+    "first | second | third | fourth | fifth",
+    "none, no schooling | preschool, kindergarten | 1st 4th | 5th 6th | 7th 8th | primary, elementary | 9th | 10th "
+    "| 11th | 12th | lower secondary | secondary, high school, hs grad, upper secondary | some college | assoc voc "
+    "| assoc acdm, associate, associates | bachelor, bachelors, college, undergraduate "
+    "| master, masters, graduate, postgraduate | prof school, professional | doctorate, phd, doctoral",
+)
+"""Words between commas stand at the same place. Only small letters, and single spaces between words."""
+
+
+def places_on(scale: str) -> dict[str, int]:
+    """The place of each word on a scale."""
+    steps = enumerate(scale.split("|"))
+    return {word.strip(): place for place, words in steps for word in words.split(",")}
+
+
+BAND = re.compile(
+    r"(?P<below><=?|under|below|less than|up to)?(?P<above>>=?|over|above|more than)?\s*[$€£]?(?P<low>\d[\d,.]*)k?"
+    r"(?:\s*(?:-|to|\u2013)\s*[<$€£]*\d[\d,.]*k?|(?P<plus>\+| and over| or more| and above)|-)?"
+    r"(?:\s*(?:years?|yrs?|%|k|months?|mo|days?|kg|cm|usd|eur))?[)\]]?"
+)
+SIGN = re.compile(r"[<>+]|\d\s*(-|to|\u2013)|under|below|less|over|above|more|up to")
+
+
+def band_order(word: str) -> tuple[float, int] | None:
+    """(number, -1 below it, 0 from it on, 1 above it); None if the text is not a band."""
+    match = BAND.fullmatch(word)
+    if not match or not SIGN.search(word):
+        return None
+    try:
+        low = float(match["low"].rstrip(",.").replace(",", ""))
+    except ValueError:
+        return None
+    return low, -1 if match["below"] else 1 if match["above"] or match["plus"] else 0

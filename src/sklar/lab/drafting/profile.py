@@ -1,0 +1,270 @@
+"""What is seen in the rows of one column: its form, how much is missing, and its distinct values with their counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MISSING_WORDS = frozenset(
+    {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
+)
+"""Texts (in small letters) that usually stand for a missing value."""
+
+
+EXCUSES = frozenset(
+    {
+        "unknown",
+        "unk",
+        "refused",
+        "declined",
+        "not known",
+        "not stated",
+        "not recorded",
+        "not applicable",
+        "n.a.",
+        "tbd",
+    }
+    | {"pending", "other", "invalid", "error", "#value!", "#ref!"}
+)
+"""Further texts (in small letters) that stand for no number or time; in a list of words they are values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """The exact content of one column of the sampled rows; private.
+
+    Attributes:
+        name: Name of the column.
+        form: How the values come: text, integer, real, boolean, moment, or other (nested values and the like).
+        rows: Number of rows looked at.
+        values: Distinct values that are not missing, in order of first occurrence: str, int, float, bool or datetime.
+        counts: How often each occurs.
+    """
+
+    name: str
+    form: str
+    rows: int
+    values: tuple[Any, ...]
+    counts: npt.NDArray[np.int64]
+
+    @property
+    def present(self) -> int:
+        """Number of rows with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def missing(self) -> int:
+        """Number of rows without a value."""
+        return self.rows - self.present
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct values."""
+        return len(self.values)
+
+    @property
+    def unique(self) -> bool:
+        """Whether no value occurs twice."""
+        return self.distinct == self.present
+
+    def kept(self, keep: list[bool]) -> Profile:
+        """The profile of the rows whose value is kept; the others count as missing."""
+        values = tuple(v for v, k in zip(self.values, keep, strict=True) if k)
+        return Profile(
+            name=self.name, form=self.form, rows=self.rows, values=values, counts=self.counts[np.array(keep, bool)]
+        )
+
+
+def is_missing_word(value: Any) -> bool:
+    """Whether a value is a text that usually stands for a missing value."""
+    return isinstance(value, str) and value.strip().lower() in MISSING_WORDS
+
+
+def is_excuse(value: Any) -> bool:
+    """Whether a value is a text that tells why there is no number or time."""
+    return isinstance(value, str) and value.strip().lower() in EXCUSES
+
+
+def profile_of(name: str, column: Any) -> Profile:
+    """Profile an Arrow array or chunked array."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = len(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    form, plain = _plain(column)
+    if plain is None:
+        return Profile(name=name, form="other", rows=rows, values=(), counts=np.array([], np.int64))
+    counted = pc.call_function("value_counts", [pc.call_function("drop_null", [plain])])
+    values = counted.field("values").to_pylist()
+    keep = [not (v != v or (isinstance(v, str) and not v.strip())) for v in values]
+    counts = counted.field("counts").to_numpy()[np.array(keep, bool)]
+    kept = tuple(v for v, k in zip(values, keep, strict=True) if k)
+    return Profile(name=name, form=form, rows=rows, values=kept, counts=counts.astype(np.int64))
+
+
+def _plain(column: Any) -> tuple[str, Any]:
+    """(form, values in one of few Arrow types); no values for types that no guess is made for."""
+    import pyarrow as pa
+
+    kind, types = column.type, pa.types
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text", column.cast(pa.large_string())
+    if types.is_boolean(kind):
+        return "boolean", column
+    if types.is_integer(kind):
+        return "integer", column
+    if types.is_floating(kind):
+        return "real", column.cast(pa.float64())
+    if types.is_decimal(kind):
+        return ("real", column.cast(pa.float64())) if kind.scale > 0 else ("integer", _integers(column))
+    if types.is_date(kind):
+        return "moment", column.cast(pa.timestamp("us"))
+    if types.is_timestamp(kind):
+        return "moment", column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.timestamp("us"))
+    return "other", (pa.nulls(0) if types.is_null(kind) else None)
+
+
+def _integers(column: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.float64())
+
+
+NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+ENOUGH = 0.95
+"""A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
+MOST_DECIMALS = 6
+LARGEST_EXACT = 2.0**53
+"""From here on reals have no digits after the point."""
+FIRST = 200
+PADDED = re.compile(r"\s*0\d")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Numbers:
+    """The distinct finite numbers of a column.
+
+    Attributes:
+        values: Ascending; plain integers where all are whole, so that large ones keep every digit.
+        counts: How often each occurs.
+        whole: Whether all are whole numbers.
+        unread: Number of rows with text that is neither a number nor a word for missing.
+        padded: Whether numbers are written with leading zeros.
+    """
+
+    values: tuple[Any, ...]
+    counts: npt.NDArray[np.int64]
+    whole: bool
+    unread: int
+    padded: bool
+
+    @property
+    def floats(self) -> npt.NDArray[np.float64]:
+        """The values as reals."""
+        return np.array([float(v) for v in self.values])
+
+    def quantile(self, share: float) -> float:
+        """The value below which this share of the rows lies."""
+        at = int(np.searchsorted(np.cumsum(self.counts), share * self.counts.sum()))
+        return float(self.values[min(at, len(self.values) - 1)])
+
+
+@lru_cache(maxsize=1)
+def numbers_of(profile: Profile) -> Numbers | None:
+    """The numbers of a column, or None if it is not one of numbers. Kept for the next guess about the same column."""
+    if profile.form in ("integer", "real"):
+        return _collected(list(profile.values), profile.counts)
+    if profile.form != "text" or not _seems_numeric(profile.values[:FIRST]):
+        return None
+    numeric = np.array([NUMERAL.fullmatch(v) is not None for v in profile.values], dtype=bool)
+    odd = [(profile.values[i], int(profile.counts[i])) for i in np.flatnonzero(~numeric)]
+    unread = sum(count for value, count in odd if not is_missing_word(value))
+    excused = sum(count for value, count in odd if is_excuse(value))
+    rows = int(profile.counts[numeric].sum())
+    if rows < ENOUGH * (rows + unread - excused) or rows < excused:
+        return None
+    texts = [v for v, n in zip(profile.values, numeric, strict=True) if n]
+    padded = any(PADDED.match(v) for v in texts)
+    return _collected([_number(v) for v in texts], profile.counts[numeric], unread, padded)
+
+
+def decimals_of(values: npt.NDArray[np.float64]) -> int | None:
+    """Digits after the point that are enough for all values; None if many are needed."""
+    if np.max(np.abs(values)) >= LARGEST_EXACT:
+        return None
+    for digits in range(MOST_DECIMALS + 1):
+        if np.array_equal(np.round(values, digits), values):
+            return digits
+    return None
+
+
+def _seems_numeric(texts: Sequence[Any]) -> bool:
+    """A quick look at the first texts, to spare the rest of a column of words."""
+    words = [v for v in texts if not (is_missing_word(v) or is_excuse(v))]
+    return sum(NUMERAL.fullmatch(v) is not None for v in words) > len(words) / 2
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _collected(
+    values: list[Any], counts: npt.NDArray[np.int64], unread: int = 0, padded: bool = False
+) -> Numbers | None:
+    """Numbers in order, equal ones (1 and 1.0) together; infinite ones, which are clipped, are left out."""
+    floats = np.array(values, dtype=np.float64)
+    finite = np.isfinite(floats)
+    if not finite.any():
+        return None
+    whole = bool(np.all(np.floor(floats[finite]) == floats[finite]))
+    if whole:
+        found: dict[int, int] = {}
+        for i in np.flatnonzero(finite):
+            number = int(values[i])
+            found[number] = found.get(number, 0) + int(counts[i])
+        ordered = sorted(found)
+        sums = np.array([found[v] for v in ordered], dtype=np.int64)
+    else:
+        distinct, place = np.unique(floats[finite], return_inverse=True)
+        ordered = distinct.tolist()
+        sums = np.bincount(place, weights=counts[finite]).astype(np.int64)
+    return Numbers(values=tuple(ordered), counts=sums, whole=whole, unread=unread, padded=padded)
+
+
+SHARE = 0.05
+"""A number that holds more than this share of the rows gets a cell of its own."""
+SENTINELS = frozenset({-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 77, 88, 97, 98, 99, 777, 888, 998, 999,
+                       9998, 9999, 99999, 999999})  # fmt: skip
+
+
+def shared_values(numbers: Numbers) -> tuple[Any, ...]:
+    """The numbers that hold more than SHARE of the rows."""
+    return tuple(numbers.values[i] for i in np.flatnonzero(numbers.counts > SHARE * numbers.counts.sum()))
+
+
+def sentinels(numbers: Numbers) -> tuple[Any, ...]:
+    """Typical codes for missing (-1, 99, 999, ...) that stand far outside all other values."""
+    often = max(3, 0.002 * numbers.counts.sum())
+    marked = [v for v in (numbers.values[i] for i in np.flatnonzero(numbers.counts >= often)) if v in SENTINELS]
+    if not marked:
+        return ()
+    rest = [v for v in numbers.values if v not in SENTINELS]
+    if len(rest) < 2:
+        return ()
+    low, high = rest[0], rest[-1]
+    gap = max((high - low) / 10, 1)
+    return tuple(v for v in marked if v < low - gap or v > high + gap or (v < 0 <= low))

@@ -1,0 +1,125 @@
+"""Compiled loops over rows: counting pairs into cells and reading h-functions off a table."""
+
+# pyright: reportMissingParameterType=false
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+
+@njit(cache=True, nogil=True)
+def count_cells(first: np.ndarray, second: np.ndarray, lookup: np.ndarray, cells: int) -> np.ndarray:
+    """Rows in each cell; `lookup` gives the cell of each of many equal steps of [0, 1]."""
+    steps = lookup.shape[0]
+    counts = np.zeros((cells, cells))
+    for k in range(first.shape[0]):
+        i = lookup[min(int(first[k] * steps), steps - 1)]
+        j = lookup[min(int(second[k] * steps), steps - 1)]
+        counts[i, j] += 1.0
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def read_table(table: np.ndarray, low: float, step: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Bilinear interpolation of a square table at pairs of normal scores, held at the ends."""
+    last = table.shape[0] - 1
+    result = np.empty(first.shape[0])
+    for k in range(first.shape[0]):
+        x = min(max((first[k] - low) / step, 0.0), last - 1e-9)
+        y = min(max((second[k] - low) / step, 0.0), last - 1e-9)
+        i, j = int(x), int(y)
+        a, b = x - i, y - j
+        result[k] = (1 - a) * ((1 - b) * table[i, j] + b * table[i, j + 1]) + a * (
+            (1 - b) * table[i + 1, j] + b * table[i + 1, j + 1]
+        )
+    return result
+
+
+@intrinsic
+def _popcount(typing_context: Any, word: Any) -> Any:
+    """Number of bits set in a 64-bit word."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+popcount: Any = _popcount
+
+
+@njit(nogil=True, cache=True)
+def hamming_counts(targets, others, low, high, out):
+    """out[i, d] += number of other rows that differ from target i in d columns.
+
+    A word holds several columns, one a lane. `low` has all bits of each lane but the highest, `high` the highest only:
+    ((x & low) + low) | x then has the highest bit of a lane set just if the lane of x is not zero, so that the number
+    of such bits in the exclusive or of two words is the number of columns in which they differ.
+    """
+    for i in range(targets.shape[0]):
+        for j in range(others.shape[0]):
+            distance = np.uint64(0)
+            for w in range(targets.shape[1]):
+                x = targets[i, w] ^ others[j, w]
+                distance += popcount((((x & low) + low) | x) & high)
+            out[i, distance] += 1
+
+
+@njit(nogil=True, cache=True)
+def mixed_nearest(numbers, words, other_numbers, other_words, low, high, skip, distance, place):
+    """Squared distance to, and place of, the nearest other row: squared gaps of numbers plus labels that differ.
+
+    Labels are packed as for Hamming distances. `skip[i]` is the place of target i itself among the others, or -1. A row
+    is left as soon as it is too far.
+    """
+    for i in range(numbers.shape[0]):
+        best, found = np.inf, -1
+        for j in range(other_numbers.shape[0]):
+            mismatches = np.uint64(0)
+            for w in range(words.shape[1]):
+                x = words[i, w] ^ other_words[j, w]
+                mismatches += popcount((((x & low) + low) | x) & high)
+            d = float(mismatches)
+            if d >= best or j == skip[i]:
+                continue
+            for k in range(numbers.shape[1]):
+                gap = numbers[i, k] - other_numbers[j, k]
+                d += gap * gap
+                if d >= best:
+                    break
+            if d < best:
+                best, found = d, j
+        distance[i], place[i] = best, found
+
+
+@njit(nogil=True, cache=True)
+def mixed_within(numbers, words, other_numbers, other_words, low, high, radius, scale, eta, counts, scores):
+    """For each target, how many other rows lie within its radius, and the sum of -log(distance / scale + eta) of them.
+
+    `radius` holds squared radii in growing order; counts[i, r] and scores[i, r] belong to radius r.
+    """
+    last = radius[-1]
+    for i in range(numbers.shape[0]):
+        for j in range(other_numbers.shape[0]):
+            mismatches = np.uint64(0)
+            for w in range(words.shape[1]):
+                x = words[i, w] ^ other_words[j, w]
+                mismatches += popcount((((x & low) + low) | x) & high)
+            d = float(mismatches)
+            if d > last:
+                continue
+            for k in range(numbers.shape[1]):
+                gap = numbers[i, k] - other_numbers[j, k]
+                d += gap * gap
+                if d > last:
+                    break
+            if d <= last:
+                term = -np.log(np.sqrt(d) / scale + eta)
+                for r in range(len(radius) - 1, -1, -1):
+                    if d > radius[r]:
+                        break
+                    counts[i, r] += 1
+                    scores[i, r] += term

@@ -1,0 +1,183 @@
+"""G_eps and G_eps+: one number out of correlations, learning and single columns; 0 for a table like the real one.
+
+    G_eps  = alpha mu + beta delta
+    G_eps+ = alpha mu + beta delta + gamma nu
+mu = || phi_k(synthetic) - phi_k(real) ||_2 / (m (m - 1) / 2), the Frobenius norm over the m columns; delta = mean
+over targets, K learners and L accuracy measures of |acc(synthetic) - acc(real)|, each learner trained and tested on a
+split of its own table; nu = mean total variation distance of single columns on the public grid. Every accuracy is
+clipped to [0, 1], and mu to 1 (it could exceed 1 for two columns only), so G_eps+ lies between 0 and alpha + beta +
+gamma. mu falls with m even if no correlation gets better, so the mean absolute difference stands beside it.
+Reference: Galloni, Lendak and Horvath (2020, 2023).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.errors import UsageError
+from sklar.lab.learning.features import CLASSES, Examples, class_count, examples, task_of
+from sklar.lab.learning.learners import learn
+from sklar.lab.learning.transfer import measured
+from sklar.lab.metrics.correlation import Matrix
+from sklar.lab.metrics.score import About, Score
+from sklar.lab.tables.table import ExactTable
+
+LEARNERS = ("svc", "linear", "tree")
+"""K of the paper."""
+MEASURES = {"classification": ("accuracy", "f1", "auc"), "regression": ("r2",)}
+"""L of the paper: bounded measures."""
+TRAIN_SHARE = 0.7
+ROWS = 5_000
+"""Rows of each table that the learners use at most."""
+FEW = 20
+TARGETS = 12
+"""With more columns and no target named, this many are drawn at random."""
+WEIGHTS = (1.0, 1.0, 1.0)
+PLUS = About(
+    name="g_epsilon_plus",
+    title="One number: G_eps+",
+    says="Weighted sum of the differences in correlations, learning and single columns.",
+    reference="Galloni et al. 2023",
+    lower=0.0, upper=3.0, better="lower", good=0.08, fair=0.25,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GEpsilon:
+    """The scores and their parts.
+
+    Attributes:
+        mu: Difference of the phi_k matrices, by the paper's norm.
+        mu_mean: Mean absolute difference of phi_k, which does not shrink with the number of columns.
+        delta: Mean absolute difference of the accuracies.
+        nu: Mean total variation distance of single columns.
+        weights: alpha, beta and gamma.
+        targets: Columns that were predicted.
+        learners: The K learners.
+        g_epsilon: alpha mu + beta delta.
+        score: G_eps+ = g_epsilon + gamma nu.
+    """
+
+    mu: float
+    mu_mean: float
+    delta: float
+    nu: float
+    weights: tuple[float, float, float]
+    targets: tuple[str, ...]
+    learners: tuple[str, ...]
+    g_epsilon: float
+    score: Score
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**asdict(self), "g_epsilon_plus": self.score.value, "score": self.score.to_dict()}
+
+
+def g_epsilon(
+    matrices: tuple[Matrix, Matrix],
+    nu: float,
+    real: ExactTable,
+    synthetic: ExactTable,
+    targets: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    learners: Sequence[str] = LEARNERS,
+    weights: Sequence[float] = WEIGHTS,
+) -> GEpsilon:
+    """Put the parts together.
+
+    Args:
+        matrices: phi_k of the real and of the synthetic table.
+        nu: Mean total variation distance of single columns.
+        real: The real table.
+        synthetic: The synthetic table.
+        targets: Columns to predict, one or all.
+        rng: Splits the tables.
+        learners: The K learners.
+        weights: alpha, beta and gamma.
+    """
+    alpha, beta, gamma = checked_weights(weights)
+    mu, mu_mean = correlation_part(*matrices)
+    usable = usable_targets(real, targets)
+    delta = learning_part(real, synthetic, usable, learners, rng)
+    basic = alpha * mu + beta * delta
+    score = Score(about=PLUS, value=basic + gamma * nu, rows=min(real.rows, synthetic.rows))
+    return GEpsilon(
+        mu=mu, mu_mean=mu_mean, delta=delta, nu=nu, weights=(alpha, beta, gamma), targets=tuple(usable),
+        learners=tuple(learners), g_epsilon=basic, score=score,
+    )  # fmt: skip
+
+
+def checked_weights(weights: Sequence[float]) -> tuple[float, float, float]:
+    """Three finite numbers of at least 0."""
+    listed = tuple(float(w) for w in weights)
+    if len(listed) != 3 or not all(math.isfinite(w) and w >= 0 for w in listed):
+        raise UsageError(f"weights must be three numbers of at least 0: alpha, beta, gamma; found {list(weights)}.")
+    return listed[0], listed[1], listed[2]
+
+
+def correlation_part(real: Matrix, synthetic: Matrix) -> tuple[float, float]:
+    """(mu, mean absolute difference); undefined correlations count as 0."""
+    pairs = len(real) * (len(real) - 1) / 2
+    if not pairs:
+        return 0.0, 0.0
+    gap = np.nan_to_num(real) - np.nan_to_num(synthetic)
+    return min(1.0, float(np.linalg.norm(gap)) / pairs), float(np.abs(gap).sum() / 2 / pairs)
+
+
+def usable_targets(real: ExactTable, targets: Sequence[str]) -> list[str]:
+    """Targets that vary in the real table and have not too many classes."""
+    out: list[str] = []
+    for target in targets:
+        data = examples(real, target)
+        wide = task_of(real.schema, target) == "classification" and class_count(real.schema, target) > CLASSES
+        if not wide and len(data.truth) > 10 and len(np.unique(data.truth)) > 1:
+            out.append(target)
+    return out
+
+
+def chosen_targets(names: Sequence[str], target: str | None, rng: np.random.Generator) -> tuple[str, ...]:
+    """The named target, or all columns (TARGETS of them at random if there are more)."""
+    if target is not None:
+        return (target,)
+    if len(names) <= TARGETS:
+        return tuple(names)
+    chosen: list[int] = np.sort(rng.choice(len(names), TARGETS, replace=False)).tolist()
+    return tuple(names[i] for i in chosen)
+
+
+def learning_part(
+    real: ExactTable, synthetic: ExactTable, targets: Sequence[str], learners: Sequence[str], rng: np.random.Generator
+) -> float:
+    """delta: how differently learners score within each table. The split is the same by place in both tables."""
+    keys = rng.random(max(real.rows, synthetic.rows))
+    gaps: list[float] = []
+    for target in targets:
+        for learner in learners:
+            one = _own_accuracy(real, target, learner, keys, rng)
+            two = _own_accuracy(synthetic, target, learner, keys, rng)
+            gaps += [abs(one[measure] - two[measure]) for measure in one]
+    return float(np.mean(gaps)) if gaps else 0.0
+
+
+def _own_accuracy(
+    table: ExactTable, target: str, learner: str, keys: np.ndarray, rng: np.random.Generator
+) -> dict[str, float]:
+    """Bounded accuracies of a learner trained and tested on one table; 0 where there is nothing to learn from."""
+    task = task_of(table.schema, target)
+    data, order = examples(table, target), keys
+    if len(data.truth) != table.rows:
+        null = table.schema[target].null_code
+        order = keys[: table.rows][table.codes[target] != null]
+    train = order[: len(data.truth)] < np.quantile(order[: len(data.truth)], TRAIN_SHARE) if len(data.truth) else None
+    if train is None or train.all() or not train.any():
+        return dict.fromkeys(MEASURES[task], 0.0)
+    parts = [np.flatnonzero(train), np.flatnonzero(~train)]
+    one, two = (Examples(table=data.table.take(p), target=target, truth=data.truth[p]) for p in parts)
+    found = measured(two.truth, learn(learner, one, two, rng), task)
+    return {measure: min(1.0, max(0.0, found[measure])) for measure in MEASURES[task]}

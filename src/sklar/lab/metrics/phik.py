@@ -1,0 +1,99 @@
+"""Difference of phi_k, a correlation for columns of any kind.
+
+phi_k is the correlation of the bivariate normal distribution whose chi-square on the same table of counts would be
+the one observed, less what noise would give; between 0 and 1. As in the phik package and in Galloni et al. (2023):
+numbers in 10 equal cells between the least and the greatest value of the table at hand (so it does not see a shift of
+a table), nulls left out. The score is the mean of |phi_k(real) - phi_k(synthetic)| over all pairs; lower is better.
+Reference: Baak et al. (2020).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import MissingExtraError
+from sklar.lab.metrics.correlation import Correlations, Matrix
+from sklar.lab.metrics.score import About, Score, mean_score
+from sklar.lab.tables.table import ExactTable, Numbers
+
+BINS = 10
+ROWS = 100_000
+"""Larger tables are subsampled to this many rows."""
+COLUMNS = 40
+"""With more columns, phi_k is taken of this many chosen at random: each pair costs some milliseconds."""
+ABOUT = About(
+    name="phik",
+    title="Correlations of all kinds: phi_k difference",
+    says="Absolute difference of phi_k, averaged over all pairs of columns.",
+    reference="Baak et al. 2020; Galloni et al. 2023",
+    lower=0.0, upper=1.0, better="lower", good=0.04, fair=0.12,
+)  # fmt: skip
+
+
+def phik_matrix(table: ExactTable, names: tuple[str, ...] | None = None, bins: int = BINS) -> Matrix:
+    """phi_k of all pairs of the named columns; NaN where a column has fewer than two different values."""
+    chosen = table.names if names is None else names
+    columns = [_cells(table, name, bins) for name in chosen]
+    out = np.eye(len(columns))
+    for i, j in combinations(range(len(columns)), 2):
+        out[i, j] = out[j, i] = phik_of_cells(columns[i], columns[j])
+    return out
+
+
+def phik_of_cells(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> float:
+    """phi_k of two columns of cells, -1 being null; NaN if one of them has fewer than two cells that occur."""
+    try:
+        from phik.phik import phik_from_hist2d
+    except ImportError:
+        raise MissingExtraError("phi_k needs the package phik: pip install 'sklar[eval]'.") from None
+    both = (left >= 0) & (right >= 0)
+    rows, row = np.unique(left[both], return_inverse=True)
+    columns, column = np.unique(right[both], return_inverse=True)
+    if len(rows) < 2 or len(columns) < 2:
+        return float("nan")
+    counts = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
+    return float(phik_from_hist2d(counts.reshape(len(rows), len(columns)).astype(float)))
+
+
+def phik(real: ExactTable, synthetic: ExactTable, names: tuple[str, ...] | None = None) -> Score:
+    """Mean absolute difference over all pairs of columns."""
+    chosen = real.names if names is None else names
+    found = Correlations(
+        measure="phi_k", columns=chosen, real=phik_matrix(real, chosen), synthetic=phik_matrix(synthetic, chosen)
+    )
+    note = None if len(chosen) == len(real.names) else f"{len(chosen)} columns chosen at random."
+    why = "there are no two columns that vary."
+    rows = min(real.rows, synthetic.rows)
+    return replace(mean_score(ABOUT, found.differences(), rows=rows, reason=note, why_none=why), behind=found)
+
+
+def phik_names(names: tuple[str, ...], rng: np.random.Generator, first: str | None = None) -> tuple[str, ...]:
+    """All columns, or COLUMNS of them drawn at random (with the target among them)."""
+    if len(names) <= COLUMNS:
+        return names
+    chosen = set(rng.choice(len(names), COLUMNS, replace=False).tolist())
+    return tuple(name for at, name in enumerate(names) if at in chosen or name == first)
+
+
+def _cells(table: ExactTable, name: str, bins: int) -> npt.NDArray[np.int64]:
+    column = table.schema[name]
+    if name in table.numbers:
+        return _equal_cells(table.numbers[name], bins)
+    codes = table.codes[name].astype(np.int64)
+    return codes if column.null_code is None else np.where(codes == column.null_code, -1, codes)
+
+
+def _equal_cells(values: Numbers, bins: int) -> npt.NDArray[np.int64]:
+    """Cells closed on the right between the least and the greatest value, as the phik package makes them."""
+    known = ~np.isnan(values)
+    if not known.any():
+        return np.full(len(values), -1)
+    low, high = float(values[known].min()), float(values[known].max())
+    edges = np.linspace(low - max(1e-14 * abs(low), sys.float_info.min), high, bins + 1)
+    cells = np.searchsorted(edges, np.where(known, values, high), side="left") - 1
+    return np.where(known, np.clip(cells, 0, bins - 1), -1).astype(np.int64)

@@ -1,0 +1,159 @@
+"""All metrics by name: what each says and needs, how it is computed, and where its floor comes from.
+
+A new metric is one file with its formula and its `About`, and one line here; `evaluate` and `compare` both read this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from sklar.lab.learning import transfer as learning
+from sklar.lab.metrics import copies, detection, g_epsilon, kendall, ks, phik, spearman, support, tvd
+from sklar.lab.metrics import queries as workload
+from sklar.lab.metrics import support as authenticity
+from sklar.lab.metrics.bench import Bench, Pair, Scores
+from sklar.lab.metrics.score import About, Score, not_applicable
+from sklar.lab.tables.table import ExactTable, ordered_names
+
+Need = Literal["target", "numbers", "order", "eval"]
+"""A named target; a column of numbers; two ordered columns; the packages of the extra `eval`."""
+Floor = Literal["root", "same", "own"]
+"""How the score of two fresh real samples becomes a floor: it falls as the square root of their rows; it is taken as it
+is; or the metric knows its floor itself."""
+Find = Callable[[Bench, Pair, np.random.Generator, Scores], Score]
+"""From (bench, two tables, random numbers, scores of `after`); the tables are real and synthetic, or both fresh."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        about: What it says, which way is better, and what is good.
+        find: Computes it.
+        floor: Where its floor comes from.
+        needs: Without these it does not apply.
+        rows: Rows of each table that are used, at most.
+        after: Metrics whose findings it uses.
+    """
+
+    about: About
+    find: Find
+    floor: Floor
+    needs: tuple[Need, ...] = ()
+    rows: int | Callable[[Bench], int] | None = None
+    after: tuple[str, ...] = ()
+
+    def limit(self, bench: Bench) -> int | None:
+        """Rows of each table that are used on this bench."""
+        return self.rows(bench) if callable(self.rows) else self.rows
+
+
+def _of_tables(compute: Callable[[ExactTable, ExactTable], Score]) -> Find:
+    return lambda bench, pair, rng, before: compute(*pair)
+
+
+def _drawn(compute: Callable[[ExactTable, ExactTable, np.random.Generator], Score]) -> Find:
+    return lambda bench, pair, rng, before: compute(*pair, rng)
+
+
+def _margins(ways: int) -> Find:
+    def find(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+        fresh = bench.fresh if bench.floors and min(f.rows for f in bench.fresh) > 1 else None
+        return tvd.margin_distance(*pair, bench.grid, ways, rng, fresh)
+
+    return find
+
+
+def _phik(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    return phik.phik(*pair, bench.phik_columns)
+
+
+def _ranges(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    return workload.range_score(*pair, bench.grid, rng)
+
+
+def _support_rows(bench: Bench) -> int:
+    """The scores depend on the number of rows, so real, synthetic and fresh tables all give the same."""
+    return min(support.ROWS, bench.real.rows, bench.synthetic.rows, *(f.rows for f in bench.fresh if f.rows))
+
+
+def _precision(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    found = support.support(*pair)
+    return replace(found.precision, behind=found)
+
+
+def _recall(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    return before["alpha_precision"].behind.recall
+
+
+def _copies(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    found = copies.copies(*pair, bench.fresh)
+    return replace(found.score, behind=found)
+
+
+def _learning(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    settings = bench.settings
+    if settings.target is None:
+        return not_applicable(learning.ABOUT, "no target was named.")
+    held = None if bench.holdout is None else bench.holdout.sample(learning.ROWS, rng)
+    found = learning.transfer(
+        *pair, settings.target, settings.learners, rng, holdout=held, folds=settings.folds
+    )  # fmt: skip
+    return replace(found.score, behind=found)
+
+
+def _g_epsilon(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    correlations, single = before["phik"].behind, before["tvd1"].value
+    if correlations is None or single is None:
+        return not_applicable(g_epsilon.PLUS, "it needs phi_k: pip install 'sklar[eval]'.")
+    if min(table.rows for table in pair) < g_epsilon.FEW or len(pair[0].names) < 2:
+        return not_applicable(
+            g_epsilon.PLUS, f"it needs two columns and at least {g_epsilon.FEW} rows of each table."
+        )  # fmt: skip
+    matrices = correlations.real, correlations.synthetic
+    found = g_epsilon.g_epsilon(matrices, single, *pair, bench.targets, rng, weights=bench.settings.weights)
+    return replace(found.score, behind=found)
+
+
+METRICS: dict[str, Metric] = {
+    "tvd1": Metric(about=tvd.about(1), find=_margins(1), floor="own"),
+    "tvd2": Metric(about=tvd.about(2), find=_margins(2), floor="own"),
+    "tvd3": Metric(about=tvd.about(3), find=_margins(3), floor="own"),
+    "ks": Metric(about=ks.ABOUT, find=_of_tables(ks.ks), floor="root", needs=("numbers",)),
+    "spearman": Metric(
+        about=spearman.ABOUT, find=_of_tables(spearman.spearman), floor="root", needs=("order",), rows=spearman.ROWS
+    ),
+    "kendall": Metric(
+        about=kendall.ABOUT, find=_of_tables(kendall.kendall), floor="root", needs=("order",),
+        rows=lambda bench: kendall.kendall_rows(len(ordered_names(bench.real.schema))),
+    ),
+    "phik": Metric(about=phik.ABOUT, find=_phik, floor="root", needs=("eval",), rows=phik.ROWS),
+    "range_queries": Metric(about=workload.ABOUT, find=_ranges, floor="root", needs=("order",), rows=workload.ROWS),
+    "alpha_precision": Metric(about=support.PRECISION, find=_precision, floor="same", rows=_support_rows),
+    "beta_recall": Metric(
+        about=support.RECALL, find=_recall, floor="same", rows=_support_rows, after=("alpha_precision",)
+    ),
+    "authenticity": Metric(about=authenticity.ABOUT, find=_drawn(authenticity.authenticity), floor="same"),
+    "detection_linear": Metric(
+        about=detection.LINEAR, find=_drawn(detection.detect_linear), floor="same", rows=detection.ROWS
+    ),
+    "detection_boosting": Metric(
+        about=detection.BOOSTING, find=_drawn(detection.detect_boosting), floor="same", needs=("eval",),
+        rows=detection.ROWS,
+    ),
+    "copies": Metric(about=copies.ABOUT, find=_copies, floor="own"),
+    "learning": Metric(
+        about=learning.ABOUT, find=_learning, floor="own", needs=("target", "eval"), rows=learning.ROWS
+    ),
+    "g_epsilon_plus": Metric(
+        about=g_epsilon.PLUS, find=_g_epsilon, floor="same", needs=("eval",), rows=g_epsilon.ROWS,
+        after=("tvd1", "phik"),
+    ),
+}  # fmt: skip
+QUICK = ("tvd1", "tvd2", "tvd3", "ks", "spearman", "range_queries", "copies")
+"""What a comparison of many tables computes by default; learning joins them when a target is named."""

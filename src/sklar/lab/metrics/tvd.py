@@ -1,0 +1,195 @@
+"""Total variation distance of one-, two- and three-way margins on the coarse public grid.
+
+TVD(P, Q) = 1/2 sum over cells |P(cell) - Q(cell)|, between 0 (same margins) and 1 (nothing in common). One-way: all
+columns; two-way: all pairs; three-way: up to 100 random triples. Reference: Tsybakov (2008), section 2.4; as a
+utility measure of synthetic tables Zhang et al. (2017) and Tao et al. (2021). For a category it equals 1 -
+TVComplement of sdmetrics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import usable_cores
+from sklar.lab.metrics.score import About, Part, Score, mean_score
+from sklar.lab.tables.grid import CoarseGrid, coarse_codes
+from sklar.lab.tables.table import ExactTable
+
+TRIPLES = 100
+PAIR_LIMIT = 20_000
+"""More pairs than this (200 columns) are sampled at random."""
+REFERENCE = "Tsybakov 2008; Zhang et al. 2017 (PrivBayes)"
+TITLES = {1: "Single columns", 2: "Pairs of columns", 3: "Triples of columns"}
+LIMITS = {1: (0.03, 0.10), 2: (0.07, 0.20), 3: (0.12, 0.30)}
+
+
+def about(ways: int) -> About:
+    """Facts about the TVD of so many columns at once."""
+    good, fair = LIMITS[ways]
+    return About(
+        name=f"tvd{ways}",
+        title=f"{TITLES[ways]}: total variation distance",
+        says=f"Share of rows that would have to move for the {ways}-way tables of counts to be the same.",
+        reference=REFERENCE,
+        lower=0.0, upper=1.0, better="lower", good=good, fair=fair,
+    )  # fmt: skip
+
+
+def column_sets(columns: int, ways: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """All single columns and pairs (or PAIR_LIMIT random ones), and TRIPLES random triples (all if there are fewer)."""
+    limit = TRIPLES if ways == 3 else PAIR_LIMIT
+    if math.comb(columns, ways) <= limit:
+        return list(combinations(range(columns), ways))
+    chosen: dict[tuple[int, ...], None] = {}
+    while len(chosen) < limit:
+        chosen[tuple(sorted(rng.choice(columns, ways, replace=False).tolist()))] = None
+    return list(chosen)
+
+
+def margin_distance(
+    real: ExactTable,
+    synthetic: ExactTable,
+    grid: CoarseGrid,
+    ways: int,
+    rng: np.random.Generator,
+    fresh: tuple[ExactTable, ExactTable] | None = None,
+) -> Score:
+    """Mean TVD of the margins over `ways` columns, with the floor from two disjoint real samples if given."""
+    names = real.names
+    sets, sizes = column_sets(len(names), ways, rng), [grid.sizes[name] for name in names]
+    found = distances(coarse_codes(real, grid), coarse_codes(synthetic, grid), sizes, sets)
+    parts = [
+        Part(columns=tuple(names[c] for c in columns), value=float(value))
+        for columns, value in zip(sets, found, strict=True)
+    ]
+    if fresh is not None:
+        floors = _floors(fresh, grid, sizes, sets, real.rows, synthetic.rows, rng)
+        parts = [replace(part, floor=float(floor)) for part, floor in zip(parts, floors, strict=True)]
+    rows = min(real.rows, synthetic.rows)
+    return mean_score(about(ways), parts, rows=rows, why_none=f"the tables have fewer than {ways} columns.")
+
+
+def _floors(
+    fresh: tuple[ExactTable, ExactTable],
+    grid: CoarseGrid,
+    sizes: Sequence[int],
+    sets: list[tuple[int, ...]],
+    real_rows: int,
+    synthetic_rows: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Distances between two disjoint real samples, carried over to the sizes at hand.
+
+    With many rows a cell the distance falls as 1/sqrt(rows); with few it falls more slowly. So the rate is measured:
+    `rate` is the factor by which doubling the samples lowers the mean distance, between 1/sqrt(2) and 1.
+    """
+    left, right = (coarse_codes(table, grid) for table in fresh)
+    whole = distances(left, right, sizes, sets)
+    size = harmonic(left.shape[1], right.shape[1])
+    halved = distances(_half(left, rng), _half(right, rng), sizes, sets)
+    rate = np.clip(whole.mean() / max(halved.mean(), 1e-300), math.sqrt(0.5), 1.0) if whole.size else 1.0
+    doublings = math.log2(harmonic(real_rows, synthetic_rows) / size)
+    return np.minimum(whole * rate**doublings, 1.0)
+
+
+def harmonic(one: int, two: int) -> float:
+    """The common size of two equal samples whose difference is as noisy as that of samples of these sizes."""
+    return 2.0 / (1.0 / one + 1.0 / two)
+
+
+def _half(stack: Stack, rng: np.random.Generator) -> Stack:
+    rows = max(1, stack.shape[1] // 2)
+    return stack[:, np.sort(rng.choice(stack.shape[1], rows, replace=False))]
+
+
+DENSE_CELLS = 1 << 20
+"""Margins with more cells than this are compared by sorting the cells that occur."""
+BLOCK_CELLS = 1 << 22
+Stack = npt.NDArray[Any]
+Sets = Sequence[tuple[int, ...]]
+
+
+def distances(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets) -> npt.NDArray[np.float64]:
+    """Total variation distance of the margins over each set of columns.
+
+    Args:
+        left: Codes of one table, one row of the matrix a column.
+        right: Codes of the other table.
+        sizes: Number of codes of each column.
+        sets: Columns of each margin, by place.
+    """
+    out = np.zeros(len(sets))
+    dense = [at for at, columns in enumerate(sets) if math.prod(sizes[c] for c in columns) <= DENSE_CELLS]
+    for at in set(range(len(sets))) - set(dense):
+        out[at] = _sparse_distance(left, right, sizes, sets[at])
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        blocks = list(_blocks(dense, sets, sizes))
+        for block, found in zip(blocks, pool.map(lambda b: _block(left, right, sizes, sets, b), blocks), strict=True):
+            out[block] = found
+    return out
+
+
+def counts_of(stack: Stack, sizes: Sequence[int], sets: Sets) -> list[npt.NDArray[np.int64]]:
+    """Exact counts of dense margins, each in the shape of its columns."""
+    flat, starts = _count(stack, sizes, sets)
+    shapes = [tuple(sizes[c] for c in columns) for columns in sets]
+    return [flat[low:high].reshape(shape) for (low, high), shape in zip(pairwise(starts), shapes, strict=True)]
+
+
+def _blocks(dense: Sequence[int], sets: Sets, sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Runs of margins that are counted together; several, so that threads can share them."""
+    total = sum(math.prod(sizes[c] for c in sets[at]) for at in dense)
+    room = min(BLOCK_CELLS, max(1, total // (2 * usable_cores())))
+    block, used = list[int](), 0
+    for at in dense:
+        block.append(at)
+        used += math.prod(sizes[c] for c in sets[at])
+        if used >= room:
+            yield block
+            block, used = list[int](), 0
+    if block:
+        yield block
+
+
+def _block(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets, block: Sequence[int]) -> Any:
+    chosen = [sets[at] for at in block]
+    (one, starts), (two, _) = _count(left, sizes, chosen), _count(right, sizes, chosen)
+    gaps = np.abs(one / left.shape[1] - two / right.shape[1])
+    return 0.5 * np.add.reduceat(gaps, starts[:-1])
+
+
+def _count(stack: Stack, sizes: Sequence[int], sets: Sets) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    from sklar.rows.kernels.tallies import tally
+
+    axes = np.array([c for columns in sets for c in columns], dtype=np.int64)
+    axis_starts = np.cumsum([0, *(len(columns) for columns in sets)]).astype(np.int64)
+    starts = np.cumsum([0, *(math.prod(sizes[c] for c in columns) for columns in sets)]).astype(np.int64)
+    out = np.zeros(starts[-1], dtype=np.int64)
+    shape = np.array(sizes, dtype=np.int64)[axes]
+    tally(stack, axes, axis_starts, shape, out, starts, np.arange(len(sets)))
+    return out, starts
+
+
+def _sparse_distance(left: Stack, right: Stack, sizes: Sequence[int], columns: tuple[int, ...]) -> float:
+    """Only cells that occur are compared: the others are empty in both tables."""
+    one, two = (_keys(stack, sizes, columns) for stack in (left, right))
+    cells, where = np.unique(np.concatenate([one, two]), return_inverse=True)
+    shares = np.bincount(where[: len(one)], minlength=len(cells)) / len(one)
+    others = np.bincount(where[len(one) :], minlength=len(cells)) / len(two)
+    return float(0.5 * np.abs(shares - others).sum())
+
+
+def _keys(stack: Stack, sizes: Sequence[int], columns: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """One number a row that tells the cells apart: three columns of a million codes fit into 64 bits."""
+    key = np.zeros(stack.shape[1], dtype=np.int64)
+    for column in columns:
+        key = key * sizes[column] + stack[column]
+    return key

@@ -1,0 +1,205 @@
+"""Pictures of a fitted model by name: its trees, truncation levels, strongest pairs, scatter plots. No row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from sklar.errors import UsageError
+from sklar.lab.baselines.levels import at_level, candidate_levels, levels
+from sklar.pipeline.inspection import draw_structure
+from sklar.pipeline.model import Model
+from sklar.report.charts.canvas import require_picture, write_picture
+from sklar.report.charts.levels import draw_contours, draw_levels
+from sklar.report.charts.scatter_grid import MOST_COLUMNS, scatter_grid
+from sklar.report.charts.tradeoff import Tradeoff, TradeoffPoint, Triple, tradeoff_chart
+from sklar.sample.rng import generator, substreams
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+ROWS = 5_000
+"""Synthetic rows of each level whose correlations are drawn."""
+SCATTERED = 20_000
+"""Synthetic rows that a scatter grid shows."""
+
+
+def draw_model(model: Model, path: str | PathLike[str], picture: str = "trees") -> None:
+    """Draw one picture into a file whose name ends in .svg or .png.
+
+    Args:
+        model: Any model for its trees; levels and pairs are those of `tvine`, `rvine`, `rvine-star1` and `plain-vine`.
+        path: Where to.
+        picture: "trees", "levels" (rank correlations level by level), "pairs" (contours of the strongest pairs) or
+            "scatter" (all pairs of the first columns of numbers, of synthetic rows).
+    """
+    if picture not in PICTURES:
+        raise UsageError(f"there is no picture '{picture}'; the pictures are: {', '.join(PICTURES)}")
+    PICTURES[picture](model, path)
+
+
+def plot_levels(
+    model: Model, path: str | PathLike[str], *, chosen: Sequence[int] | None = None, seed: int | None = None
+) -> None:
+    """Rank correlations of synthetic rows level by level (as figures 10 and 24 of Griesbauer et al. 2025).
+
+    Columns stand in the order of the vine, sensitive ones first and the response last; all that varies with the level
+    is how many trees were sampled.
+    """
+    from scipy.stats import rankdata
+
+    require_picture(path)
+    levels(model)  # refuses models without any
+    record: Any = model.table_model
+    names = model.schema.modelled
+    order = list(reversed(record.roots)) or list(range(len(names)))
+    matrices: dict[str, Any] = {}
+    for level in candidate_levels(model) if chosen is None else chosen:
+        codes = at_level(model, level).table_model.simulate(ROWS, generator(seed))[:, order]
+        matrices[f"level {level}"] = np.corrcoef(rankdata(codes, axis=0).T)
+    columns = [names[column] for column in order]
+    write_picture(draw_levels(matrices, columns, label=model.claim.label), path)
+
+
+def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> None:
+    """Contours of the strongest pair copulas of a vine (of its largest part, if there is one for each response)."""
+    levels(model)
+    record: Any = model.table_model
+    part = record.parts[int(np.argmax(record.shares))] if hasattr(record, "parts") else record
+    columns = [margin.column for margin in part.margins]
+    edges = [edge for tree in part.vine.truncate(part.level).to_vinecop().get_trees() for edge in tree]
+    edges = [edge for edge in edges if edge["pair_copula"].family.name != "indep"]
+    edges.sort(key=lambda edge: -abs(edge["pair_copula"].tau))
+    shown = {_title(edge, columns): edge["pair_copula"] for edge in edges[:most]}
+    write_picture(draw_contours(shown, label=model.claim.label), path)
+
+
+def _title(edge: dict[str, Any], columns: list[str]) -> str:
+    first, second = (columns[label - 1] for label in edge["conditioned"])
+    given = ", ".join(columns[label - 1] for label in edge["conditioning"][:3])
+    more = ", ..." if len(edge["conditioning"]) > 3 else ""
+    return f"{first}, {second}" + (f" | {given}{more}" if given else "") + f"\n{edge['pair_copula'].family.name}"
+
+
+PICTURES: dict[str, Callable[[Model, str | PathLike[str]], None]] = {
+    "trees": lambda model, path: draw_structure(model.inspect(), path),
+    "levels": plot_levels,
+    "pairs": plot_pairs,
+    "scatter": lambda model, path: scatter(model.sample(SCATTERED, seed=0), model.schema, path),
+}
+
+
+def tradeoff_point(name: str, utility: Any, risk: Any, *, group: str | None = None) -> TradeoffPoint:
+    """A point from a utility and an attack's number.
+
+    Args:
+        name: The method, level or epsilon.
+        utility: A number, or (value, low, high).
+        risk: A number of an attack, a plain number, or (value, low, high).
+        group: Points of a group are joined: the levels or epsilons of one method.
+    """
+    return TradeoffPoint(name=name, group=group or name, utility=_triple(utility), risk=_triple(risk))
+
+
+def tradeoff(
+    points: Iterable[TradeoffPoint],
+    *,
+    utility: str,
+    risk: str,
+    better_utility: str = "higher",
+    better_risk: str = "lower",
+    path: str | PathLike[str] | None = None,
+) -> Tradeoff:
+    """A plot of releases by what they are worth and what an attack gets out of them; `.best` are those nobody beats.
+
+    Args:
+        points: From `tradeoff_point`.
+        utility: What utility is, in words.
+        risk: What the attack measures, in words.
+        better_utility: "higher" or "lower".
+        better_risk: "higher" (as for a privacy gain) or "lower" (as for a privacy score or MAB).
+        path: Where to write it as .svg or .png, readable by its owner only: it is computed from real rows.
+    """
+    for word in (better_utility, better_risk):
+        if word not in ("higher", "lower"):
+            raise UsageError(f"better is 'higher' or 'lower'; found {word!r}.")
+    plot = Tradeoff(
+        points=tuple(points), utility_title=utility, risk_title=risk, better_utility=better_utility,
+        better_risk=better_risk,
+    )  # fmt: skip
+    if path is not None:
+        write_tradeoff(plot, path)
+    return plot
+
+
+def write_tradeoff(plot: Tradeoff, path: str | PathLike[str]) -> None:
+    """Write the plot as .svg or .png, readable by its owner only: it is computed from real rows."""
+    from sklar.report.charts.canvas import write_picture
+
+    if not plot.points:
+        raise UsageError("there is no point to plot.")
+    write_picture(tradeoff_chart(plot), path, mode=0o600)
+
+
+def _triple(value: Any) -> Triple:
+    attack = getattr(value, "attack", value)
+    if hasattr(attack, "low"):
+        return float(attack.value), float(attack.low), float(attack.high)
+    if isinstance(attack, tuple | list):
+        center, low, high = attack
+        return float(center), float(low), float(high)
+    return float(attack), float(attack), float(attack)
+
+
+def scatter(
+    synthetic: Any,
+    schema: Schema | str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    real: Any = None,
+    columns: Sequence[str] | None = None,
+    seed: int = 0,
+    read: ReadOptions | None = None,
+) -> None:
+    """Draw a grid of scatter plots, histograms on its diagonal.
+
+    With real rows, those are drawn below the diagonal and synthetic ones above, and the file is for the custodian: its
+    name must hold `.custodian.`, and only its owner can read it.
+
+    Args:
+        synthetic: The synthetic table.
+        schema: Public facts about the columns, or the path of a schema file.
+        path: Ends in .svg or .png.
+        real: The real table.
+        columns: Columns of numbers, at most 8; by default the first ones.
+        seed: Fixes which rows of large tables are drawn.
+        read: How to read the tables: delimiter, encoding, null_values.
+    """
+    from sklar.lab.tables.reading import read_table
+    from sklar.lab.tables.table import numeric_names
+
+    require_scatter(path, real is not None)
+    facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    known = numeric_names(facts)
+    names = known[:MOST_COLUMNS] if columns is None else tuple(columns)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"'{unknown[0]}' is not a column of numbers of the schema.")
+    streams = substreams(seed, 2)
+    tables = {
+        role: read_table(data, facts, rng, role=role, read=read).numbers
+        for (role, data), rng in zip({"synthetic": synthetic, "real": real}.items(), streams, strict=True)
+        if data is not None
+    }
+    shown = {role: {name: numbers[name] for name in names} for role, numbers in tables.items()}
+    canvas = scatter_grid(shown["synthetic"], real=shown.get("real"))
+    write_picture(canvas, path, mode=None if real is None else 0o600)
+
+
+def require_scatter(path: str | PathLike[str], real: bool) -> None:
+    """Refuse a name that does not tell the form, or whom a picture of real rows is for."""
+    require_picture(path)
+    if real and ".custodian." not in fspath(path):
+        raise UsageError("a picture of real rows is for the custodian: let its name end in .custodian.svg or .png")

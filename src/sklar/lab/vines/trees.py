@@ -1,0 +1,203 @@
+"""Growing a vine tree by tree: which pairs a tree joins, their fits, and the ranks that the next tree works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from sklar.lab.vines.members import bicop
+from sklar.lab.vines.nodes import EPSILON, Node, layout
+from sklar.lab.vines.pairs import FittedPair, fit_pair, or_kernel
+from sklar.model.vine.vine import maximum_spanning_tree
+
+Floats = NDArray[np.float64]
+MOST_RANKED = 5_000
+"""Rows that the tree criterion is computed from; more are thinned evenly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GrownEdge:
+    """A fitted edge: columns `first` and `second` given the columns of `given`."""
+
+    first: int
+    second: int
+    given: frozenset[int]
+    pair: FittedPair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How pairs are fitted: families, selection, and whether to counts of cells."""
+
+    families: tuple[str, ...]
+    selection: str
+    grid: bool
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Ranks:
+    """Conditional ranks of the rows, made when first asked for."""
+
+    settings: Settings
+    known: dict[tuple[int, frozenset[int]], Node]
+    edges: dict[tuple[frozenset[int], frozenset[int]], GrownEdge] = field(default_factory=dict)
+
+    def node(self, column: int, given: frozenset[int]) -> Node:
+        """A column given others, from the edge that joined them."""
+        key = (column, given)
+        if key not in self.known:
+            self.known[key] = self._make(column, given)
+        return self.known[key]
+
+    def add(self, edge: GrownEdge) -> None:
+        """Remember a fitted edge for the tree after."""
+        self.edges[frozenset((edge.first, edge.second)), edge.given] = edge
+
+    def forget(self, level: int) -> None:
+        """Drop ranks given fewer than `level` columns: no later tree needs them."""
+        self.known = {key: node for key, node in self.known.items() if len(key[1]) >= level}
+        self.edges = {key: edge for key, edge in self.edges.items() if len(key[1]) + 1 >= level}
+
+    def _make(self, column: int, given: frozenset[int]) -> Node:
+        for last in given:
+            edge = self.edges.get((frozenset((column, last)), given - {last}))
+            if edge is not None:
+                before = (self.known[edge.first, edge.given], self.known[edge.second, edge.given])
+                function = given_second if column == edge.first else given_first
+                return function(edge.pair, *before, grid=self.settings.grid)
+        raise KeyError((column, given))
+
+
+Pairs = list[tuple[int, int, frozenset[int]]]
+
+
+def grow(
+    nodes: Sequence[Node],
+    settings: Settings,
+    trees: int,
+    choose: Callable[[int, list[GrownEdge], Ranks], Pairs],
+    progress: Callable[[int], None] = lambda tree: None,
+) -> list[list[GrownEdge]]:
+    """Fit tree after tree; `choose` names the pairs of each."""
+    ranks = Ranks(settings=settings, known={(column, frozenset()): node for column, node in enumerate(nodes)})
+    grown: list[list[GrownEdge]] = []
+    for level in range(trees):
+        fitted: list[GrownEdge] = []
+        for first, second, given in choose(level, grown[-1] if grown else [], ranks):
+            one, two = ranks.node(first, given), ranks.node(second, given)
+            pair = fit_pair(one, two, settings.families, settings.selection, grid=settings.grid)
+            if "tll" in settings.families:
+                pair = or_kernel(pair, one, two, settings.selection, grid=settings.grid)
+            fitted.append(GrownEdge(first=first, second=second, given=given, pair=pair))
+        for edge in fitted:
+            ranks.add(edge)
+        ranks.forget(level)
+        grown.append(fitted)
+        progress(level + 1)
+    return grown
+
+
+def star_pairs(order: Sequence[int]) -> Callable[[int, list[GrownEdge], Ranks], Pairs]:
+    """Pairs of a C-vine: the last of `order` is the root of tree one, the one before it of tree two..."""
+
+    def choose(level: int, before: list[GrownEdge], ranks: Ranks) -> Pairs:
+        root, given = order[-1 - level], frozenset(order[len(order) - level :])
+        return [(column, root, given) for column in order[: len(order) - 1 - level]]
+
+    return choose
+
+
+def spanning_pairs(
+    size: int, criterion: Callable[[Floats, Floats], float], center: Sequence[int] | None = None
+) -> Callable[[int, list[GrownEdge], Ranks], Pairs]:
+    """Pairs of maximum spanning trees (Dissmann et al. 2013); the first may be a star on the last of `center`."""
+
+    def choose(level: int, before: list[GrownEdge], ranks: Ranks) -> Pairs:
+        if level == 0 and center is not None:
+            return star_pairs(center)(0, before, ranks)
+        if level == 0:
+            pairs = [(a, b, frozenset[int]()) for a, b in combinations(range(size), 2)]
+            ends = [(a, b) for a, b, _ in pairs]
+        else:
+            ends, pairs = allowed_pairs(before)
+        weights = [_weight(ranks.node(a, given), ranks.node(b, given), criterion) for a, b, given in pairs]
+        count = size if level == 0 else len(before)
+        return [pairs[place] for place in maximum_spanning_tree(count, ends, weights)]
+
+    return choose
+
+
+def allowed_pairs(before: list[GrownEdge]) -> tuple[list[tuple[int, int]], Pairs]:
+    """Edges of the next tree that proximity allows: pairs of edges of this one that share a node."""
+    ends: list[tuple[int, int]] = []
+    pairs: Pairs = []
+    whole = [edge.given | {edge.first, edge.second} for edge in before]
+    for left, right in combinations(range(len(before)), 2):
+        shared = whole[left] & whole[right]
+        if len(shared) == len(whole[left]) - 1 and _share_node(before[left], before[right]):
+            (first,), (second,) = whole[left] - shared, whole[right] - shared
+            ends.append((left, right))
+            pairs.append((first, second, frozenset(shared)))
+    return ends, pairs
+
+
+def _share_node(left: GrownEdge, right: GrownEdge) -> bool:
+    nodes = {left.given | {left.first}, left.given | {left.second}}
+    return bool(nodes & {right.given | {right.first}, right.given | {right.second}})
+
+
+def _weight(first: Node, second: Node, criterion: Callable[[Floats, Floats], float]) -> float:
+    step = -(-len(first.u) // MOST_RANKED)
+    return abs(criterion(np.ascontiguousarray(first.u[::step]), np.ascontiguousarray(second.u[::step])))
+
+
+REACH = 5.0
+NODES = 81
+
+
+def given_second(pair: FittedPair, first: Node, second: Node, *, grid: bool) -> Node:
+    """The first column given the second."""
+    return _conditioned(pair, first, second, which=2, grid=grid)
+
+
+def given_first(pair: FittedPair, first: Node, second: Node, *, grid: bool) -> Node:
+    """The second column given the first."""
+    return _conditioned(pair, first, second, which=1, grid=grid)
+
+
+def _conditioned(pair: FittedPair, first: Node, second: Node, *, which: int, grid: bool) -> Node:
+    kept = first if which == 2 else second
+    if pair.family == "indep":
+        return kept
+    if grid and first.kind == second.kind == "c":
+        return Node(u=_from_table(pair, first.u, second.u, which))
+    copula = bicop(pair.family, pair.parameters, pair.rotation, (first.kind, second.kind))
+    function = copula.hfunc2 if which == 2 else copula.hfunc1
+    upper = _open(function(layout(first, second)), kept.u)
+    if kept.lower is None:
+        return Node(u=upper)
+    lowered = Node(u=kept.lower, lower=kept.lower)
+    at = layout(lowered, second) if which == 2 else layout(first, lowered)
+    return Node(u=upper, lower=np.minimum(_open(function(at), kept.lower), upper))
+
+
+def _open(values: Floats, instead: Floats) -> Floats:
+    return np.clip(np.where(np.isfinite(values), values, instead), EPSILON, 1 - EPSILON)
+
+
+def _from_table(pair: FittedPair, first: Floats, second: Floats, which: int) -> Floats:
+    """h on a grid of normal scores, itself as a normal score: for the Gaussian copula that table is a plane."""
+    from sklar.lab.kernels import read_table
+
+    scores = np.linspace(-REACH, REACH, NODES)
+    a, b = np.meshgrid(ndtr(scores), ndtr(scores), indexing="ij")
+    copula = bicop(pair.family, pair.parameters, pair.rotation)
+    at = np.asfortranarray(np.column_stack([a.ravel(), b.ravel()]))
+    values = _open(copula.hfunc2(at) if which == 2 else copula.hfunc1(at), at[:, 0 if which == 2 else 1])
+    table = ndtri(values).reshape(NODES, NODES)
+    return ndtr(read_table(table, -REACH, 2 * REACH / (NODES - 1), ndtri(first), ndtri(second)))

@@ -1,0 +1,237 @@
+"""dpc: a Gaussian copula over the values of columns, from one noisy histogram a column and one noisy table a pair.
+
+Reference: Asghar, Ding, Rakotoarivelo, Mrabet, Kaafar (2020), "Differentially private release of high-dimensional
+datasets using the Gaussian copula". Noise is put once on each histogram and on each pair's whole table; all other
+counts are derived from them. Pairs of values of one column never occur together, which is public: nothing is spent on
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import ROUNDING, Budget, checked_delta, checked_epsilon
+from sklar.accounting.calibrate import PlannedTables, plan_noise
+from sklar.accounting.composition.zcdp import rho_to_epsilon
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.dpc.tables import Counted, Margins, fit_counted
+from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
+from sklar.methods.dpcopula.kendall import require_listed
+from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.method import Method, Outline
+from sklar.model.onehot.decoding import Decoding
+from sklar.model.onehot.model import OneHotModel
+from sklar.release.door import Door
+from sklar.release.requests import PairTables, RecodedTable
+from sklar.schema.table import Schema
+
+Accounting = Literal["exact", "classic", "advanced", "basic"]
+Projection = Literal["weighted", "plain"]
+HISTOGRAMS = "histograms"
+PAIRS = "tables of pairs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may be changed about the method.
+
+    Attributes:
+        bins: Columns with more value cells are cut into this many equal runs of them.
+        accounting: "exact": the least noise that the budget allows. "classic" (Gaussian), "advanced" (Laplace) and
+            "basic" (Laplace) are the paper's formulas, with more noise than needed; they are evaluated at `budget`.
+            What is claimed is the same.
+        budget: (epsilon, delta) for the paper's formulas; by default that of the fit.
+        margins: "pooled": probabilities of values are averaged over all tables that tell of them, and those of pairs
+            made to agree; "raw": each from its own noisy table alone, as in the paper.
+        shrink: How strongly dependence that noise may have made is drawn to independence; 0 as in the paper.
+        rounds: Rounds of moving correlations until decoded rows have the wanted pairs; 0 for none.
+        projection: "weighted": the correlation matrix that is nearest in probabilities of pairs; "plain": nearest in
+            its entries, as in the paper.
+    """
+
+    bins: int = 32
+    accounting: Accounting = "exact"
+    budget: tuple[float, float] | None = None
+    margins: Margins = "pooled"
+    shrink: float = 1.0
+    rounds: int = 3
+    projection: Projection = "weighted"
+
+    def __post_init__(self) -> None:
+        require_listed("accounting", self.accounting, get_args(Accounting))
+        require_listed("margins", self.margins, get_args(Margins))
+        require_listed("projection", self.projection, get_args(Projection))
+        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or not 2 <= self.bins <= 4096:
+            raise UsageError(f"bins must be a whole number between 2 and 4096; {self.bins!r} was given")
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= 100:
+            raise UsageError(f"rounds must be a whole number between 0 and 100; {self.rounds!r} was given")
+        if not isinstance(self.shrink, float | int) or not 0 <= self.shrink <= 10:
+            raise UsageError(f"shrink must be a number between 0 and 10; {self.shrink!r} was given")
+        if self.budget is not None:
+            object.__setattr__(self, "budget", _checked_budget(self.budget))
+
+
+def settle_gauss(options: Options, budget: Budget) -> Options:
+    """Options with the budget to evaluate the paper's formula at; refused where it has no proof."""
+    if options.accounting not in ("exact", "classic"):
+        raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
+    settled = _settled(options, budget)
+    if options.accounting == "classic":
+        classic_gaussian_sigma(*_formula_budget(settled))
+    return settled
+
+
+def settle_laplace(options: Options, budget: Budget) -> Options:
+    """Options with the budget to evaluate the paper's formula at; refused where it does not apply."""
+    if options.accounting == "classic":
+        raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
+    if options.accounting == "basic" and not budget.pure:
+        raise UsageError('accounting="basic" adds up pure epsilons: it needs delta = 0')
+    settled = _settled(options, budget)
+    if options.accounting == "advanced":
+        epsilon, delta = _formula_budget(settled)
+        advanced_composition_share(epsilon, 1, delta)
+    return settled
+
+
+def _settled(options: Options, budget: Budget) -> Options:
+    if options.accounting == "exact" or options.budget is not None:
+        return options
+    epsilon = budget.epsilon
+    if epsilon is None:
+        assert budget.rho is not None
+        epsilon = rho_to_epsilon(budget.rho, budget.delta)
+    return replace(options, budget=(epsilon, budget.delta))
+
+
+def _formula_budget(options: Options) -> tuple[float, float]:
+    if options.budget is None:
+        raise UsageError(f'accounting="{options.accounting}" needs budget=(epsilon, delta) to evaluate its formula at')
+    return options.budget
+
+
+def _checked_budget(budget: Any) -> tuple[float, float]:
+    """A pair of numbers, which a file of options may give as a list."""
+    if not isinstance(budget, tuple | list) or len(cast("Sequence[Any]", budget)) != 2:
+        raise UsageError(f"budget must be (epsilon, delta); {budget!r} was given")
+    epsilon, delta = cast("Sequence[Any]", budget)
+    return checked_epsilon(epsilon), checked_delta(delta)
+
+
+def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
+    """One histogram a column and one table a pair, all with the same noise: one line."""
+    m = len(schema.modelled)
+    return (PlannedTables(label="histograms and tables of pairs", tables=m + m * (m - 1) // 2, weight=1.0),)
+
+
+def plan_gauss(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
+    """The plan, if its noise is what the allowance buys."""
+    return plan_tables(schema) if options.accounting == "exact" else ()
+
+
+def gaussian_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
+    """Noise of dpc-gauss: exact, or one classic Gaussian mechanism of L2 sensitivity sqrt(tables) per table's."""
+    plan = plan_tables(schema)
+    if options.accounting == "exact":
+        return plan_noise(allowance, unit, plan)[0]
+    if options.accounting != "classic":
+        raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
+    tables = plan[0].tables
+    return Noise(kind="gaussian", scale=classic_gaussian_sigma(*_formula_budget(options), unit.l2 * math.sqrt(tables)))
+
+
+def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
+    """Noise of dpc-laplace: what the allowance buys, or the paper's advanced or basic composition."""
+    tables = plan_tables(schema)[0].tables
+    if options.accounting == "classic":
+        raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
+    if options.accounting == "exact" and allowance.measure == "epsilon":
+        return allowance.noise(unit, tables)
+    if options.accounting == "exact":
+        # rho of a table: (l1 / b) tanh(m / 2b) <= l1 m / (2 b^2), m the largest move of a cell.
+        return Noise(
+            kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2 * allowance.spendable.amount))
+        )
+    epsilon, delta = _formula_budget(options)
+    share = epsilon / tables
+    if options.accounting == "advanced":
+        share = advanced_composition_share(epsilon, tables, delta)
+    return Noise(kind="laplace", scale=unit.l1 / share * (1 + ROUNDING))
+
+
+def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generator) -> OneHotModel:
+    """Count all histograms and pairs with this noise, and fit the copula of values."""
+    names = tuple(door.schema.modelled)
+    bins = tuple(public_bins(door.schema[name], options.bins) for name in names)
+    counts = np.zeros(0, np.int64)
+    if len(names) > 1:  # first, since bits that are counted in pairs need not be read again for the histograms
+        counts = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
+    ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, bins, strict=True)]
+    histograms = tuple(noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS))
+    rows = None if door.rows is None else float(max(door.rows, 1))
+    counted = Counted(schema=door.schema, bins=bins, histograms=histograms, counts=counts, std=noise.std, rows=rows)
+    decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
+    return fit_counted(counted, options.margins, options.shrink, decoding, rng)
+
+
+def fit_gauss(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:
+    """dpc-gauss through a Door."""
+    return fit_with(door, options, gaussian_noise(door.schema, options, door.allowance, door.unit), rng)
+
+
+def fit_laplace(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:
+    """dpc-laplace through a Door."""
+    return fit_with(door, options, laplace_noise(door.schema, options, door.allowance, door.unit), rng)
+
+
+def outline_gauss(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+    """What dpc-gauss will measure."""
+    return _outline(schema, options, gaussian_noise(schema, options, allowance, unit))
+
+
+def outline_laplace(
+    schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int
+) -> tuple[Outline, ...]:
+    """What dpc-laplace will measure."""
+    return _outline(schema, options, laplace_noise(schema, options, allowance, unit))
+
+
+def _outline(schema: Schema, options: Options, noise: Noise) -> tuple[Outline, ...]:
+    sizes = sorted(int(public_bins(schema[name], options.bins).max()) + 1 for name in schema.modelled)
+    m = len(sizes)
+    lines = (Outline(label=HISTOGRAMS, tables=m, cells=sizes[-1], noise=noise),)
+    if m < 2:
+        return lines
+    return (*lines, Outline(label=PAIRS, tables=m * (m - 1) // 2, cells=math.prod(sizes[-2:]), noise=noise))
+
+
+DPC_GAUSS = Method(
+    name="dpc-gauss",
+    summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Gaussian noise)",
+    neighbours="replace",
+    options=Options,
+    fit=fit_gauss,
+    plan=plan_gauss,
+    outline=outline_gauss,
+    settle=settle_gauss,
+    needs_delta=True,
+    caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
+)
+DPC_LAPLACE = Method(
+    name="dpc-laplace",
+    summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Laplace noise)",
+    neighbours="replace",
+    options=Options,
+    fit=fit_laplace,
+    outline=outline_laplace,
+    settle=settle_laplace,
+    caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
+)

@@ -1,0 +1,247 @@
+"""DPCopula-Hybrid: cells of the small columns from noisy counts, and a Gaussian copula of the large columns in each.
+
+Reference: Li, Xiong, Jiang (2014), section 4.4. Ours differs where the paper errs: how many rows a cell has is private
+under both relations, so nothing inside a cell is scaled by it; margins and taus of a cell come from noisy tables of
+counts whose noise is the same in every cell. All cells come from the schema. One row is in one cell, so all cells'
+tables over the same columns are one table of counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedTables, plan_noise
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.dpcopula.kendall import Repair, require_listed
+from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.method import Method, Outline
+from sklar.model.correlation.bivariate import corr_of_table
+from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
+from sklar.model.gaussian.cells import MixtureModel
+from sklar.model.gaussian.model import GaussianModel
+from sklar.model.margins.bins import lay_out_column
+from sklar.model.margins.fit import spread
+from sklar.model.margins.margin import Margin, margin_from_dense
+from sklar.model.margins.transforms import project_to_simplex
+from sklar.release.door import Door
+from sklar.release.requests import RecodedTable
+from sklar.schema.table import Schema
+
+Floats = NDArray[np.float64]
+MOST_CELLS = 20_000
+CELLS, MARGINS, PAIRS = "cells of small columns", "margins in cells", "pairs in cells"
+TRUST = 4.0
+"""A cell's taus count fully once its rows are this many times the noise on a whole table of a pair."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may be changed about the method.
+
+    Attributes:
+        small: Columns with fewer base codes than this make the cells.
+        bins: Bins of a large column for its margin in a cell.
+        ranks: Groups of a large column for its taus in a cell.
+        k: Ratio of what margins and pairs may spend.
+        repair: "higham" or "eigenvalue", as for dpcopula-kendall.
+    """
+
+    small: int = 10
+    bins: int = 32
+    ranks: int = 6
+    k: float = 1.0
+    repair: Repair = "higham"
+
+    def __post_init__(self) -> None:
+        require_listed("repair", self.repair, get_args(Repair))
+        for name, low, high in (("small", 1, 1000), ("bins", 2, 4096), ("ranks", 2, 256)):
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise UsageError(f"{name} must be a whole number between {low} and {high}; {value!r} was given")
+        if isinstance(self.k, bool) or not isinstance(self.k, float | int) or not 1e-6 <= self.k <= 1e6:
+            raise UsageError(f"k must be a number between 1e-6 and 1e6; {self.k!r} was given")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Small and large columns by position, and the number of cells."""
+
+    small: tuple[int, ...]
+    large: tuple[int, ...]
+    cells: int
+
+
+def split_columns(schema: Schema, options: Options) -> Split:
+    """Which columns make the cells; too many cells are refused with a hint."""
+    names = schema.modelled
+    small = tuple(j for j, name in enumerate(names) if schema.size(name) < options.small)
+    cells = math.prod(schema.size(names[j]) for j in small)
+    if cells > MOST_CELLS:
+        order = sorted(small, key=lambda j: -schema.size(names[j]))[:3]
+        listed = ", ".join(f"'{names[j]}' ({schema.size(names[j])})" for j in order)
+        raise UsageError(
+            f"the small columns make {cells:,} cells, and {MOST_CELLS:,} are the most: set a smaller small= (now "
+            f"{options.small}), or coarsen the largest of them: {listed}"
+        )
+    return Split(small=small, large=tuple(j for j in range(len(names)) if j not in small), cells=cells)
+
+
+def plan(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
+    """One table of the cells, one a large column, one a pair of large columns; each with the cells as an axis."""
+    large = len(split_columns(schema, options).large)
+    pairs = large * (large - 1) // 2
+    lines = [PlannedTables(label=CELLS, tables=1, weight=1.0)]
+    if large:
+        lines.append(PlannedTables(label=MARGINS, tables=large, weight=9.0 * options.k / (options.k + 1)))
+    if pairs:
+        lines.append(PlannedTables(label=PAIRS, tables=pairs, weight=9.0 / (options.k + 1)))
+    return tuple(lines)
+
+
+def fit(door: Door, options: Options, rng: np.random.Generator) -> MixtureModel:
+    """Count cells, margins in cells and pairs in cells, and fit a copula in every cell."""
+    split = split_columns(door.schema, options)
+    lines = plan(door.schema, options)
+    noises = plan_noise(door.allowance, door.unit, lines)
+    noise = {line.label: found for line, found in zip(lines, noises, strict=True)}
+    wide = [public_bins(door.schema[door.schema.modelled[j]], options.bins) for j in split.large]
+    ranks = [public_bins(door.schema[door.schema.modelled[j]], options.ranks) for j in split.large]
+    chosen = list(combinations(range(len(split.large)), 2))
+    cells = _counted(door, split, [((), ())], noise, CELLS)[0].reshape(-1)
+    margins = _counted(door, split, [((a,), (wide[a],)) for a in range(len(wide))], noise, MARGINS)
+    pairs = _counted(door, split, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], noise, PAIRS)
+    rows = float(max(door.rows, 1)) if door.rows is not None else max(float(cells.sum()), 1.0)
+    weights = project_to_simplex(cells, rows)
+    seen = Measured(
+        rows=weights * rows,
+        margins=[_shares(m, weights * rows, noise[MARGINS].std) for m in margins],
+        corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options.repair),
+    )
+    models = tuple(_cell_model(door.schema, split, wide, seen, cell) for cell in range(split.cells))
+    return _mixture(door.schema, split, weights, models, rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """What is known of the cells: rows of each, shares of bins (cells x bins) a large column, correlations of each."""
+
+    rows: Floats
+    margins: list[Floats]
+    corr: Floats
+
+
+def _counted(
+    door: Door,
+    split: Split,
+    asked: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
+    noise: dict[str, Noise],
+    label: str,
+) -> list[Floats]:
+    """Noisy tables with the cells as the first axis."""
+    if not asked:
+        return []
+    names = door.schema.modelled
+    first = tuple(names[j] for j in split.small)
+    kept = tuple(np.arange(door.schema.size(name), dtype=np.int32) for name in first)
+    if not first and label == CELLS:  # no small column: one cell, which holds every row; counted on one large column
+        first, kept = (names[0],), (np.zeros(door.schema.size(names[0]), dtype=np.int32),)
+    tables = [
+        RecodedTable(
+            columns=(*first, *(names[split.large[a]] for a in large)), lookups=(*kept, *lookups), noise=noise[label]
+        )
+        for large, lookups in asked
+    ]
+    found = door.count_recoded(tables, label)
+    return [x.counts.reshape(split.cells, *x.counts.shape[len(split.small) :]).astype(np.float64) for x in found]
+
+
+def _shares(counts: Floats, rows: Floats, std: float) -> Floats:
+    """Shares of bins in every cell, drawn to those of all cells together where a cell's rows are few for the noise."""
+    whole = project_to_simplex(counts.sum(axis=0), max(float(rows.sum()), 1.0))
+    own = np.stack([project_to_simplex(line, max(n, 1.0)) for line, n in zip(counts, rows, strict=True)])
+    trust = rows / (rows + std * math.sqrt(counts.shape[1]))
+    return trust[:, None] * own + (1 - trust[:, None]) * whole
+
+
+def _cell_correlations(
+    pairs: list[Floats], rows: Floats, columns: int, noise: dict[str, Noise], repair: Repair
+) -> Floats:
+    """Correlation matrix of every cell, drawn to that of all cells together where its rows are few for the noise."""
+    whole, own = np.zeros(len(pairs)), np.zeros((len(rows), len(pairs)))
+    for p, tables in enumerate(pairs):
+        whole[p] = corr_of_table(project_to_simplex(tables.sum(axis=0), max(float(rows.sum()), 1.0)))
+        own[:, p] = [corr_of_table(project_to_simplex(t, max(n, 1.0))) for t, n in zip(tables, rows, strict=True)]
+    trust = rows / (rows + (TRUST * noise[PAIRS].std * math.sqrt(pairs[0][0].size) if pairs else 1.0))
+    values = trust[:, None] * own + (1 - trust[:, None]) * whole
+    return np.stack([_matrix(line, columns, repair) for line in values])
+
+
+def _matrix(values: Floats, columns: int, repair: Repair) -> Floats:
+    matrix = np.eye(columns)
+    matrix[np.triu_indices(columns, 1)] = values
+    matrix = matrix + np.triu(matrix, 1).T
+    return nearest_correlation(matrix) if repair == "higham" else clipped_correlation(matrix)
+
+
+def _cell_model(
+    schema: Schema, split: Split, wide: list[NDArray[np.int32]], seen: Measured, cell: int
+) -> GaussianModel:
+    margins: list[Margin] = []
+    for a, j in enumerate(split.large):
+        name = schema.modelled[j]
+        margins.append(spread(name, lay_out_column(schema[name]), wide[a].astype(np.int64), seen.margins[a][cell]))
+    rows = max(round(float(seen.rows[cell])), 1)
+    return GaussianModel(margins=tuple(margins), corr=seen.corr[cell], rows_estimate=rows)
+
+
+def _mixture(
+    schema: Schema, split: Split, weights: Floats, models: tuple[GaussianModel, ...], rows: float
+) -> MixtureModel:
+    shape = tuple(schema.size(schema.modelled[j]) for j in split.small)
+    cells = np.stack(np.unravel_index(np.arange(split.cells), shape), axis=1) if shape else np.zeros((1, 0))
+    dense: dict[int, Floats] = {}
+    for place, j in enumerate(split.small):
+        dense[j] = np.bincount(cells[:, place].astype(np.int64), weights, minlength=shape[place]).astype(np.float64)
+    for a, j in enumerate(split.large):
+        dense[j] = np.sum([w * model.margins[a].dense() for w, model in zip(weights, models, strict=True)], axis=0)
+    return MixtureModel(
+        margins=tuple(margin_from_dense(name, dense[j]) for j, name in enumerate(schema.modelled)),
+        small=split.small,
+        large=split.large,
+        cells=cells.astype(np.int64),
+        weights=weights / weights.sum(),
+        models=models,
+        rows_estimate=max(round(rows), 1),
+    )
+
+
+def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+    """What will be measured."""
+    split, lines = split_columns(schema, options), plan(schema, options)
+    cells = {CELLS: split.cells, MARGINS: split.cells * options.bins, PAIRS: split.cells * options.ranks**2}
+    noises = plan_noise(allowance, unit, lines)
+    return tuple(
+        Outline(label=line.label, tables=line.tables, cells=cells[line.label], noise=noise)
+        for line, noise in zip(lines, noises, strict=True)
+    )
+
+
+HYBRID = Method(
+    name="dpcopula-hybrid",
+    summary="cells of the small columns from noisy counts, a Gaussian copula of the large columns in each",
+    neighbours="replace",
+    options=Options,
+    fit=fit,
+    plan=plan,
+    outline=outline,
+    caveats=("Inside a cell, the dependence of each pair of columns is one number.",),
+)

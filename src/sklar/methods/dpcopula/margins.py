@@ -1,0 +1,159 @@
+"""Margins by name for the Gaussian copula systems: densities, plain histograms, EFPA and Privelet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedLine, PlannedTables, PlannedVector
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.methods.margins import MarginOptions, measure_margins, outline_margins, plan_margins
+from sklar.methods.method import Outline
+from sklar.model.margins.bins import Layout, lay_out_column
+from sklar.model.margins.fit import spread
+from sklar.model.margins.margin import Margin
+from sklar.model.margins.transforms import (
+    counts_from_differences,
+    counts_from_frequencies,
+    penalties,
+    project_to_simplex,
+)
+from sklar.release.copula_features import Coefficients
+from sklar.release.door import Door
+from sklar.release.requests import TailNorms
+from sklar.schema.columns import Column
+from sklar.schema.table import Schema
+
+MarginName = Literal["density", "efpa", "laplace", "geometric", "gaussian", "privelet"]
+TRANSFORMED_BINS = 1024
+"""EFPA and Privelet see at most this many bins of a column."""
+CHOICE_SHARE = 0.5
+"""EFPA spends this part of a column's share on how many frequencies to keep."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NamedMargins:
+    """Margins of all modelled columns, and the number of rows (public or estimated)."""
+
+    margins: tuple[Margin, ...]
+    rows: float
+
+
+def measure_named(door: Door, allowance: Allowance, name: MarginName) -> NamedMargins:
+    """Measure all margins through a Door by the method of this name, spending the allowance."""
+    if name in ("efpa", "privelet"):
+        return _transformed(door, allowance, name)
+    measured = measure_margins(door, allowance, options=_options(name))
+    return NamedMargins(margins=measured.margins, rows=measured.rows)
+
+
+def plan_named(schema: Schema, name: MarginName, k: float, vector: str) -> tuple[PlannedLine, ...]:
+    """Margins with k parts of the whole and one vector of sums with one part; empty if noise is not set in advance.
+
+    EFPA's noise depends on how many frequencies were chosen, Privelet's vectors are coarse, and Laplace noise under a
+    rho is not the plan's.
+    """
+    if name not in ("density", "gaussian"):
+        return ()
+    margins = plan_margins(schema, _options(name))
+    whole = math.fsum(line.weight for line in margins)
+    scaled = [
+        PlannedTables(label=line.label, tables=line.tables, weight=k * line.weight / whole / (k + 1))
+        for line in margins
+    ]
+    return (*scaled, PlannedVector(label=vector, weight=1 / (k + 1)))
+
+
+def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: MarginName) -> tuple[Outline, ...]:
+    """What `measure_named` will measure, for people."""
+    if name not in ("efpa", "privelet"):
+        return outline_margins(schema, allowance, unit, _options(name))
+    share, lines = allowance.part(1.0 / len(schema.modelled)), list[Outline]()
+    for column in schema.modelled:
+        bins = public_bins(schema[column], TRANSFORMED_BINS)
+        kept = min(16, int(bins.max()) + 1) if name == "efpa" else 1 << int(bins.max()).bit_length()
+        feature = Coefficients(column=column, lookup=bins, basis=_BASIS[name], kept=kept)
+        part = share.part(1 - CHOICE_SHARE) if name == "efpa" else share
+        lines.append(Outline(label=f"{name} of {column}", tables=1, cells=kept, noise=_noise(feature, part, unit)))
+    return tuple(lines)
+
+
+def public_bins(column: Column, most: int) -> NDArray[np.int32]:
+    """Bin of every base code: value cells in at most `most` runs of equal length, `other` and null alone."""
+    values = column.value_cells
+    groups = min(values, most)
+    lookup = np.empty(column.size, dtype=np.int32)
+    lookup[:values] = np.arange(values) * groups // values
+    lookup[values:] = groups + np.arange(column.size - values)
+    return lookup
+
+
+_BASIS = {"efpa": "cosine", "privelet": "haar"}
+
+
+def _options(name: MarginName) -> MarginOptions:
+    if name == "density":
+        return MarginOptions()
+    return MarginOptions(repair="simplex", noise="gaussian" if name == "gaussian" else "laplace")
+
+
+def _transformed(door: Door, allowance: Allowance, name: MarginName) -> NamedMargins:
+    """One histogram a column through its coefficients, all columns with equal shares."""
+    share = allowance.part(1.0 / len(door.schema.modelled))
+    found: list[tuple[str, Layout, NDArray[np.int32], NDArray[np.float64]]] = []
+    for column in door.schema.modelled:
+        bins = public_bins(door.schema[column], TRANSFORMED_BINS)
+        counts = (_efpa if name == "efpa" else _privelet)(door, share, column, bins)
+        found.append((column, lay_out_column(door.schema[column]), bins, counts))
+    estimate = float(np.mean([counts.sum() for *_, counts in found]))
+    rows = max(float(door.rows) if door.rows is not None else estimate, 1.0)
+    margins = tuple(
+        spread(column, layout, bins.astype(np.int64), project_to_simplex(counts, rows))
+        for column, layout, bins, counts in found
+    )
+    return NamedMargins(margins=margins, rows=rows)
+
+
+def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> NDArray[np.float64]:
+    """How many frequencies to keep is chosen noisily by the expected error; then those frequencies are measured."""
+    size = int(bins.max()) + 1
+    rest = share.part(1 - CHOICE_SHARE)
+    stds = np.array([_noise(_cosine(column, bins, kept), rest, door.unit).std for kept in range(1, size + 1)])
+    score = TailNorms(column=column, lookup=bins, penalties=penalties(size, stds))
+    epsilon = share.part(CHOICE_SHARE).choice_epsilon()
+    kept = door.choose(score, epsilon, f"frequencies of {column}").indices[0] + 1
+    feature = _cosine(column, bins, kept)
+    noisy = door.sum(feature, _noise(feature, rest, door.unit), f"efpa of {column}")
+    return counts_from_frequencies(noisy.values, size)
+
+
+def _privelet(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> NDArray[np.float64]:
+    size = int(bins.max()) + 1
+    feature = Coefficients(column=column, lookup=bins, basis="haar", kept=1 << (size - 1).bit_length())
+    noisy = door.sum(feature, _noise(feature, share, door.unit), f"privelet of {column}")
+    return counts_from_differences(noisy.values, size)
+
+
+def _cosine(column: str, bins: NDArray[np.int32], kept: int) -> Coefficients:
+    return Coefficients(column=column, lookup=bins, basis="cosine", kept=kept)
+
+
+def _noise(feature: Coefficients, allowance: Allowance, unit: Unit) -> Noise:
+    l1, l2 = feature.norms(unit)
+    return allowance.sum_noise(l1=l1, l2=l2)
+
+
+def laplace_within(allowance: Allowance, *, l1: float, l2: float) -> Noise:
+    """Discrete Laplace noise of scale b for one vector.
+
+    Pure: epsilon = l1 / b. Under a rho: (l1 / b) tanh(l2 / (2 b)) <= l1 l2 / (2 b^2).
+    """
+    if allowance.measure == "epsilon":
+        return allowance.sum_noise(l1=l1, l2=l2)
+    return Noise(kind="laplace", scale=math.sqrt(l1 * min(l1, l2) / (2 * allowance.spendable.amount)))

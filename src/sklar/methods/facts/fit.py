@@ -1,0 +1,155 @@
+"""Measures the facts of a schema that are marked "pay": bounds of numbers and lists of labels, through a Door.
+
+All bounds come from one call that counts every such column over public cells, all labels from one discovery. Each
+column costs as much as any other: one table of counts with the same noise; discoveries share the allowance's delta.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from sklar.accounting.composition.discovery import discovery_settings
+from sklar.accounting.noise import Noise
+from sklar.errors import BudgetError
+from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, with_bounds
+from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
+from sklar.release.door import Door
+from sklar.release.requests import Discovery, RecodedTable
+from sklar.schema.columns import INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
+from sklar.schema.table import Schema
+
+NAME = "facts"
+"""As which measuring facts stands in the ledger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredFacts:
+    """A schema without "pay" marks, and what was found, in words."""
+
+    schema: Schema
+    notes: tuple[str, ...]
+
+
+def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
+    """The public schema that the rows are read by: search ranges for bounds, and the columns whose labels are sought.
+
+    Nothing that is stated under a "pay" mark gets in here, unless it is kept because it is public.
+    """
+    columns: dict[str, Column] = dict.fromkeys(schema, Ignore())
+    for name in bounds_to_pay(schema):
+        columns[name] = search_cells(_numeric(schema, name), keep_listed=keep_listed).column
+    for name in labels_to_pay(schema):
+        columns[name] = Category(("(any)",))  # only the texts themselves are counted
+    return Schema(columns)
+
+
+def measured_columns(schema: Schema) -> int:
+    """How many columns must be counted or searched for labels."""
+    return len(bounds_to_pay(schema)) + len(labels_to_pay(schema))
+
+
+def measure_facts(door: Door, schema: Schema, *, keep_listed: bool = False) -> MeasuredFacts:
+    """Measure all marked facts, spending the whole allowance of the Door.
+
+    Args:
+        door: A Door over the `measuring_schema` of the same schema.
+        schema: The schema with the marks.
+        keep_listed: The stated bounds and labels are public knowledge: search within the former, keep the latter.
+    """
+    noise = door.allowance.noise(door.unit, measured_columns(schema))
+    columns = {**dict(schema), **_bounds(door, schema, noise, keep_listed), **_found(door, schema, noise, keep_listed)}
+    return settled(schema, columns)
+
+
+def settled(schema: Schema, columns: Mapping[str, Column]) -> MeasuredFacts:
+    """The schema of measured columns, without the marks that remain; the rest of it as it was."""
+    final = {name: _without_marks(column) for name, column in columns.items()}
+    notes = [_note(name, final[name]) for name in (*bounds_to_pay(schema), *labels_to_pay(schema))]
+    return MeasuredFacts(schema=Schema(final, schema.constraints, schema.prices), notes=tuple(notes))
+
+
+def _bounds(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:
+    names = bounds_to_pay(schema)
+    if not names:
+        return {}
+    searches = {name: search_cells(_numeric(schema, name), keep_listed=keep_listed) for name in names}
+    tables = [RecodedTable(columns=(name,), lookups=(s.lookup,), noise=noise) for name, s in searches.items()]
+    counted = door.count_recoded(tables, "bounds")
+    return {
+        name: with_bounds(_numeric(schema, name), search, occupied_range(release.counts[: search.cells], noise))
+        for (name, search), release in zip(searches.items(), counted, strict=True)
+    }
+
+
+def _found(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:
+    names = labels_to_pay(schema)
+    if not names:
+        return {}
+    if not door.allowance.delta:
+        raise BudgetError("finding labels that nobody listed needs a delta above 0: list them, or allow a delta")
+    threshold, floor = discovery_settings(noise, door.unit, door.allowance.delta / len(names))
+    requests = [Discovery(column=name, noise=noise, threshold=threshold, floor=floor) for name in names]
+    found = door.discover(requests, "labels")
+    return {
+        release.column: with_labels(_labels(schema, release.column), release.labels, keep_listed=keep_listed)
+        for release in found
+    }
+
+
+def _without_marks(column: Column) -> Column:
+    """Facts that state nothing need no mark; a column that may or may not be null is nullable, which tells nothing."""
+    marked = {fact for fact, word in column.sources if word == PAY}
+    if not marked:
+        return column
+    source = {fact: word for fact, word in column.sources if fact not in marked}
+    if "nullable" in marked:
+        return replace(column, nullable=True, source={**source, "nullable": "public"})  # type: ignore[call-arg]
+    return replace(column, source=source)  # type: ignore[call-arg]
+
+
+def _note(name: str, column: Column) -> str:
+    if isinstance(column, Labels):
+        if column.provenance("values") == "public":
+            return f"{name}: no label stood out above the noise; all rows become '{column.other}'"
+        listed = ", ".join(str(value) for value in column.values[:5])
+        return f"{name}: {len(column.values)} labels ({listed}{', ...' if len(column.values) > 5 else ''})"
+    range_ = f"{getattr(column, 'lower')} to {getattr(column, 'upper')}"  # noqa: B009
+    if "measured" not in (column.provenance("lower"), column.provenance("upper")):
+        return f"{name}: nothing stood out above the noise; the public range stays, {range_}"
+    return f"{name}: {range_}"
+
+
+def _numeric(schema: Schema, name: str) -> Numeric:
+    return cast(Numeric, schema[name])
+
+
+def _labels(schema: Schema, name: str) -> Labels:
+    return cast(Labels, schema[name])
+
+
+NOTHING_FOUND: tuple[str, int] = ("(nothing found)", 0)
+"""The one label of a column in which no label stood out: as text, as an integer."""
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,18}))(?:\.0)?")
+
+
+def with_labels(column: Labels, found: Iterable[str], *, keep_listed: bool = False) -> Labels:
+    """The column with the labels that were found, after those it lists if these are public."""
+    listed = column.values if keep_listed else ()
+    new = _integers(found) if column.integer_labels else sorted(found)
+    more = [label for label in new if label not in listed and label != column.other]
+    values = sorted([*listed, *more]) if column.ordered else [*listed, *more]  # type: ignore[type-var]
+    word = "measured" if values else "public"
+    placeholder = NOTHING_FOUND[column.integer_labels]
+    source = {**dict(column.sources), "values": word}
+    other = column.other if values or column.other != placeholder else None
+    return replace(column, values=tuple(values) or (placeholder,), other=other, source=source)
+
+
+def _integers(texts: Iterable[str]) -> list[int]:
+    """Texts that spell a 64-bit integer, as "7" or "7.0"; a column of integer labels knows no others."""
+    matches = (_WHOLE.fullmatch(text) for text in texts)
+    numbers = {int(match[1]) for match in matches if match}
+    return sorted(number for number in numbers if INT64_MIN <= number <= INT64_MAX)

@@ -1,0 +1,83 @@
+"""Which facts of a schema are marked "pay", and whether they can be measured at all.
+
+What a schema states under such a mark may have been read off the rows, as in a draft. So it is never used: bounds are
+searched over a public range, and lists of labels are found afresh. Only with `keep_listed`, by which the custodian says
+that the stated facts are public, do they limit the search (bounds) or stay (labels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sklar.errors import SchemaError
+from sklar.model.margins.margin import Margin
+from sklar.schema.columns import Column, Labels
+from sklar.schema.numbers import Integer, Real
+from sklar.schema.rules import AtMost
+from sklar.schema.table import Schema
+
+PAY = "pay"
+MEASURABLE = ("lower", "upper", "values", "nullable")
+
+
+def must_pay(schema: Schema) -> bool:
+    """Whether a fact of the schema is to be measured before it can be used."""
+    return bool(schema.facts_by_provenance(PAY))
+
+
+def bounds_to_pay(schema: Schema) -> tuple[str, ...]:
+    """Columns with a bound to measure."""
+    marked = schema.facts_by_provenance(PAY)
+    return tuple(dict.fromkeys(name for name, fact in marked if fact in ("lower", "upper")))
+
+
+def labels_to_pay(schema: Schema) -> tuple[str, ...]:
+    """Columns whose labels are to be found."""
+    return tuple(name for name, fact in schema.facts_by_provenance(PAY) if fact == "values")
+
+
+def require_payable(schema: Schema) -> None:
+    """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules lean on."""
+    faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
+    faults += _rule_faults(schema)
+    if faults:
+        raise SchemaError(faults)
+
+
+def _is_stated(column: Column, fact: str) -> bool:
+    """Whether a fact says anything: unset bins, empty edges and the like do not."""
+    return getattr(column, fact) not in (None, (), False)
+
+
+def _column_faults(column: Column) -> list[str]:
+    paid = [fact for fact, word in column.sources if word == PAY]
+    unmeasurable = [fact for fact in paid if fact not in MEASURABLE and _is_stated(column, fact)]
+    faults = [f"{fact} cannot be measured: confirm it, or delete it" for fact in unmeasurable]
+    if isinstance(column, Integer | Real) and column.edges and {"lower", "upper"} & set(paid):
+        faults.append("its edges fix its bounds: delete edges to pay for the bounds")
+    if isinstance(column, Labels) and column.ordered and not column.integer_labels and "values" in paid:
+        faults.append("the order of its labels cannot be measured: state them, or make it a category")
+    return faults
+
+
+def _rule_faults(schema: Schema) -> list[str]:
+    paid = {*bounds_to_pay(schema), *labels_to_pay(schema)}
+    return [
+        f"constraint {i} ({rule.kind}): it names values of '{name}', which are yet to be measured: pay first"
+        for i, rule in enumerate(schema.constraints, 1)
+        if not isinstance(rule, AtMost)
+        for name in rule.columns
+        if name in paid
+    ]
+
+
+def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
+    """The schema whose real columns have the decimals that their margins were found to have."""
+    found: dict[str, Column] = {}
+    for margin in margins:
+        column = schema[margin.column]
+        if margin.decimals is not None and isinstance(column, Real) and column.decimals is None:
+            source = {**dict(column.sources), "decimals": "measured"}
+            found[margin.column] = replace(column, decimals=margin.decimals, source=source)
+    return Schema({**dict(schema), **found}, schema.constraints, schema.prices) if found else schema

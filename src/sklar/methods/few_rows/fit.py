@@ -1,0 +1,164 @@
+"""The small regime of the DP vine: many columns, few rows; margins, then one sphere of normal scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.methods.few_rows.margins import measure_small_margins
+from sklar.methods.few_rows.shares import Shares, closing_shares, correlation_noise, opening_shares
+from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
+from sklar.model.latent.indirect import Moment, Moments, fit_normals
+from sklar.model.latent.model import SmallModel
+from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
+from sklar.model.latent.target import Basis, Classes, LevelOrder, class_basis, no_basis, order_levels, target_classes
+from sklar.model.margins.likelihood import Total
+from sklar.model.margins.margin import Margin
+from sklar.release.door import Door
+
+LEAST_SHARE = 1e-3
+"""Smaller parts of the budget buy nothing but noise."""
+
+
+class HasTarget(Protocol):
+    """Options of any method that may name a target."""
+
+    @property
+    def target(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallOptions:
+    """What may be changed about the small regime.
+
+    Attributes:
+        target: A column that users will predict.
+        small_shares: Budget for margins, star, pairs and class pairs; chosen from the noise by default.
+    """
+
+    target: str | None = None
+    small_shares: Shares | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Setting:
+    """What the margins settled: who is scored, who is nominal, and the classes of the target."""
+
+    margins: tuple[Margin, ...]
+    rows: float
+    scored: tuple[Latent, ...]
+    nominal: tuple[int, ...]
+    classes: Classes | None
+    basis: Basis
+
+
+def fit_small(
+    door: Door, allowance: Allowance, total: float | None, options: HasTarget, rng: np.random.Generator
+) -> SmallModel:
+    """Measure margins and a few sums on a sphere; fit latent normals to them without looking at rows again.
+
+    Args:
+        door: The way to the rows.
+        allowance: What remains of `door.allowance`.
+        total: The number of rows as released (or public) before, or None.
+        options: May name a target; `SmallOptions` may set the shares.
+        rng: For the simulations of the fit; what is asked at the Door never depends on it.
+    """
+    target = None if options.target is None else door.schema.modelled.index(options.target)
+    noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
+    given = options.small_shares if isinstance(options, SmallOptions) else None
+    shares = opening_shares(noise, target is not None) if given is None else given
+    measured = measure_small_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
+    setting = _settle(door, measured.margins, measured.total.rows, target)
+    seen = _measure_star(door, allowance, shares.star, setting)
+    if given is None and target is not None:
+        closing = closing_shares(shares, _strength(setting, seen), noise)
+        seen = _again(door, allowance, closing.star - shares.star, setting, seen)
+        shares = closing
+    latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
+    share = np.ones(1) if setting.classes is None else setting.classes.share
+    normals = fit_normals(latents, share, setting.basis, moments, rng)
+    return SmallModel(
+        margins=setting.margins, latents=latents, normals=normals, classes=setting.classes, rows=setting.rows
+    )
+
+
+def _known(door: Door, allowance: Allowance, total: float | None) -> Total | None:
+    """The number of rows released before, with the noise that the spent part of the door's allowance bought."""
+    if door.rows is not None:
+        return Total(rows=float(max(door.rows, 1)), sigma=0.0)
+    spent = door.allowance.amount - allowance.amount
+    if total is None or spent <= 0:
+        return None
+    noise = replace(allowance, amount=spent).noise(door.unit)
+    return Total(rows=total, sigma=noise.std)
+
+
+def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> _Setting:
+    columns = [door.schema[name] for name in door.schema.modelled]
+    classes = None
+    if target is not None:
+        classes = target_classes(target, margins[target], not columns[target].ordered)
+    scored: list[Latent] = []
+    nominal: list[int] = []
+    for j, (column, margin) in enumerate(zip(columns, margins, strict=True)):
+        if j == target or margin.dense().max() > NEARLY_ALL:
+            continue
+        if not column.ordered and np.count_nonzero(margin.dense()) > 2:
+            nominal += [j] if classes is not None else []
+            continue
+        scored.append(value_latent(j, margin, column.null_code))
+        marker = null_latent(j, margin, column.null_code) if column.null_code is not None else None
+        scored += [marker] if marker is not None else []
+    basis = no_basis() if classes is None else class_basis(classes)
+    return _Setting(
+        margins=margins, rows=rows, scored=tuple(scored), nominal=tuple(nominal), classes=classes, basis=basis
+    )
+
+
+def _measure_star(door: Door, allowance: Allowance, share: float, at: _Setting, label: str = "star") -> Star | None:
+    if at.classes is None or share < LEAST_SHARE or not (at.scored or at.nominal):
+        return None
+    return measure_star(door, allowance.part(share), at.scored, at.nominal, at.classes, at.rows, label)
+
+
+def _again(door: Door, allowance: Allowance, share: float, at: _Setting, seen: Star | None) -> Star | None:
+    """A second star from what was left, joined to the first by inverse variance."""
+    again = _measure_star(door, allowance, share, at, "star again") if seen is not None else None
+    return seen if seen is None or again is None else pool_stars(seen, again)
+
+
+def _strength(at: _Setting, seen: Star | None) -> float:
+    """Sum over columns of the squared correlation with the classes, without what noise adds."""
+    if seen is None:
+        return 0.0
+    noise = seen.variance / at.basis.spread
+    scored = float((at.basis.turn(seen.scores) ** 2 - noise[:, None]).sum())
+    return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
+
+
+def _orders(at: _Setting, seen: Star) -> list[LevelOrder]:
+    assert at.classes is not None
+    margins = [at.margins[j] for j in at.nominal]
+    return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
+
+
+def _measure_pairs(
+    door: Door, allowance: Allowance, shares: Shares, at: _Setting, seen: Star | None
+) -> tuple[tuple[Latent, ...], Moments]:
+    """The star orders the levels of nominal columns, which then join the pairs."""
+    latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None
+    if seen is not None:
+        star = Moment(mean=seen.scores, variance=seen.variance)
+        orders = _orders(at, seen)
+        nominal = zip(at.nominal, orders, strict=True)
+        latents += tuple(value_latent(j, at.margins[j], None, found.order) for j, found in nominal)
+        levels = np.stack([found.shifts for found in orders], axis=1) if orders else None
+    if shares.pairs >= LEAST_SHARE and len(latents) > 1:
+        pairs = measure_pairs(door, allowance.part(shares.pairs), latents, at.rows)
+    if at.classes is not None and shares.class_pairs >= LEAST_SHARE and len(latents) > 1:
+        class_pairs = measure_class_pairs(door, allowance.part(shares.class_pairs), latents, at.classes, at.rows)
+    return latents, Moments(star=star, levels=levels, pairs=pairs, class_pairs=class_pairs)

@@ -1,0 +1,128 @@
+"""The columns as the vine method sees them once their margins are released: axes on the u scale, and tables on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.accounting.noise import Noise
+from sklar.model.axis import Scale, lay_out
+from sklar.model.margins.margin import Margin
+from sklar.model.pairs.grouping import Groups, base_lookup, group_cells
+from sklar.model.pairs.hints import Hint
+from sklar.release.door import Door
+from sklar.release.requests import RecodedTable
+from sklar.schema.table import Schema
+
+LEAST_SIGMAS = 3.0
+"""A group should hold this many standard deviations of the noise, or its counts say little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Axis:
+    """One modelled column.
+
+    Attributes:
+        name: its name.
+        scale: its margin laid out on [0, 1].
+        coarse: the cell of its first public histogram that each margin cell lies in, or None.
+        ordered: whether the order of its codes has a meaning.
+        numeric: whether its codes are cells of numbers.
+        null: margin cell of null at the upper end of an ordered axis, or None.
+    """
+
+    name: str
+    scale: Scale
+    coarse: np.ndarray | None
+    ordered: bool
+    numeric: bool
+    null: int | None = None
+
+    @property
+    def top(self) -> float:
+        """Where the values of an ordered column end and null begins; 1 if it has none."""
+        return 1.0 if self.null is None else float(self.scale.edges[-2])
+
+    def groups(self, most: int, sigma: float, rows: float) -> Groups:
+        """At most `most` groups that stand out of noise of standard deviation `sigma`."""
+        return group_cells(self.scale, most, LEAST_SIGMAS * sigma / rows, self.coarse)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """A released table on groups of axes.
+
+    Attributes:
+        columns: positions of its axes among the modelled columns.
+        groups: groups of each axis.
+        counts: noisy counts.
+        sigma: standard deviation of the noise of a count.
+        hint: what else is known about the correlation of a pair, or None.
+    """
+
+    columns: tuple[int, ...]
+    groups: tuple[Groups, ...]
+    counts: np.ndarray
+    sigma: float
+    hint: Hint | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """A table to be measured: axes, their groups and the noise."""
+
+    columns: tuple[int, ...]
+    groups: tuple[Groups, ...]
+    noise: Noise
+
+
+def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np.ndarray]) -> tuple[Axis, ...]:
+    """Axes of all modelled columns.
+
+    Args:
+        schema: the public facts.
+        margins: fitted margins, one per modelled column.
+        coarse: by column, the public cell of every base code in the histogram the margin was first measured on.
+    """
+    axes: list[Axis] = []
+    for margin in margins:
+        column = schema[margin.column]
+        scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered)
+        cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
+        null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
+        axes.append(
+            Axis(
+                name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric, null=null
+            )
+        )
+    return tuple(axes)
+
+
+def measure(door: Door, axes: Sequence[Axis], plans: Sequence[Plan], label: str) -> tuple[Measured, ...]:
+    """Measure all planned tables in one pass over the rows."""
+    if not plans:
+        return ()
+    lookups: dict[int, np.ndarray] = {}
+
+    def lookup(column: int, groups: Groups) -> np.ndarray:
+        if id(groups) not in lookups:
+            array = base_lookup(groups, axes[column].scale)
+            array.setflags(write=False)
+            lookups[id(groups)] = array
+        return lookups[id(groups)]
+
+    requests = [
+        RecodedTable(
+            columns=tuple(axes[c].name for c in plan.columns),
+            lookups=tuple(lookup(c, g) for c, g in zip(plan.columns, plan.groups, strict=True)),
+            noise=plan.noise,
+        )
+        for plan in plans
+    ]
+    released = door.count_recoded(requests, label)
+    return tuple(
+        Measured(columns=plan.columns, groups=plan.groups, counts=noisy.counts, sigma=noisy.noise.std)
+        for plan, noisy in zip(plans, released, strict=True)
+    )

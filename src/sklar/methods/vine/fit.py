@@ -1,0 +1,205 @@
+"""The DP vine: margins, pairs and a tree measured with noise; everything deeper is made from those releases alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.methods.margins import MeasuredMargins, measure_margins
+from sklar.methods.method import Method
+from sklar.methods.vine.axes import Axis, Measured, lay_out_axes
+from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
+from sklar.methods.vine.options import Options, check_options, depth_of
+from sklar.methods.vine.pairs import (
+    CHOICE_SHARE,
+    affordable_pairs,
+    choose_pairs,
+    chooses_pairs,
+    dependence,
+    informative_pairs,
+    measure_pairs,
+    pair_groups,
+    pairs_to_measure,
+)
+from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
+from sklar.methods.vine.tree import choose_tree, fit_tree, measure_tree, measure_triples, measure_with_target
+from sklar.model.pairs.grouping import Groups
+from sklar.model.protocol import TableModel
+from sklar.model.vine.calibration import empty_calibration
+from sklar.model.vine.deeper import PairTable, grow
+from sklar.model.vine.model import VineFacts, VineModel
+from sklar.model.vine.vine import Vine
+from sklar.release.door import Door
+from sklar.release.requests import RecodedTable
+
+ORDERED_GAIN = 2.0
+"""Chi-square that a deeper edge between ordered columns must gain, as AIC asks for one parameter: below it edges
+would mostly be noise."""
+TWO_VALUED_GAIN = 10.0
+"""The same for two-valued columns, whose correlations given others mislead easily: a cautious round number."""
+RARE = 0.005
+"""A value with less mass than this does not make a column more than two-valued."""
+
+
+def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
+    """Fit the DP vine through a Door, or the model for few rows where pair tables would drown in noise."""
+    check_options(door.schema, options)
+    stage, allowance = total_stage(door.allowance, door.unit)
+    total, total_sigma = measure_total(door, stage)
+    stages = cut_stages(door.schema, options, allowance, door.unit, total)
+    if has_few_rows(door.schema, stages):
+        from sklar.methods.few_rows.fit import fit_small
+
+        return fit_small(door, allowance, total, options, rng)
+    return fit_vine(door, stages, (total, total_sigma), options, rng)
+
+
+def measure_total(door: Door, stage: Allowance | None) -> tuple[float, float]:
+    """The number of rows and its standard deviation: public under replace-one, else one noisy count."""
+    if stage is None:
+        return float(max(door.rows or 0, 1)), 0.0
+    name = door.schema.modelled[0]
+    everything = np.zeros(door.schema.size(name), dtype=np.int32)
+    noise = stage.noise(door.unit)
+    (noisy,) = door.count_recoded([RecodedTable(columns=(name,), lookups=(everything,), noise=noise)], "rows")
+    return float(max(noisy.counts.sum(), 1)), noise.std
+
+
+def fit_vine(
+    door: Door, stages: Stages, total: tuple[float, float], options: Options, rng: np.random.Generator
+) -> VineModel:
+    """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
+    margins = measure_margins(door, stages.margins, *total)
+    coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
+    axes = lay_out_axes(door.schema, margins.margins, coarse)
+    rows = max(margins.rows, 1.0)
+    # A stream of its own: what is drawn later does not depend on whether sums were asked for.
+    (stream,) = rng.spawn(1)
+    known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
+    pairs = _measure_pairs(door, stages.pairs, axes, rows, options)
+    known = doubt(known, pairs, rows)
+    sharp = sharpen(known, pairs, rows)
+    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
+    fine = measure_tree(door, stages.tree, axes, forest, rows)
+    extra = _measure_target(door, stages, axes, rows, options, pairs)
+    vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
+    calibrated = Calibrated(calibration=empty_calibration(), strength=0.0)
+    if options.calibration and len(axes) > 1:
+        others = [*fine, *extra, *histogram_tables(axes, margins)]
+        calibrated = calibrate_vine(vine, axes, pairs, others, rows, rng)
+    return VineModel(
+        margins=margins.margins,
+        scales=tuple(axis.scale for axis in axes),
+        vine=vine,
+        calibration=calibrated.calibration,
+        facts=VineFacts(
+            rows=rows,
+            margin_error=expected_margin_error(margins),
+            strength=calibrated.strength,
+            pairs=len(pairs),
+            noise="gaussian" if stages.pairs.measure == "rho" else "laplace",
+        ),
+    )
+
+
+def _measure_pairs(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, options: Options
+) -> tuple[Measured, ...]:
+    """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
+    columns = len(axes)
+    pairs: Sequence[tuple[int, int]] | None = None
+    tables = max(columns * (columns - 1) // 2, 1)
+    if chooses_pairs(columns):
+        wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
+        pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, _target(door, options))
+        allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
+    groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
+    informative = informative_pairs(groups)
+    if pairs is not None:
+        informative = tuple(sorted(set(informative) & set(pairs)))
+    return measure_pairs(door, allowance, axes, groups, informative)
+
+
+def _target(door: Door, options: Options) -> int | None:
+    return None if options.target is None else door.schema.modelled.index(options.target)
+
+
+def _measure_target(
+    door: Door, stages: Stages, axes: Sequence[Axis], rows: float, options: Options, pairs: Sequence[Measured]
+) -> tuple[Measured, ...]:
+    """Tables with a declared target, if there is one: fine ones of each column, coarse ones of each pair."""
+    target = _target(door, options)
+    if target is None or stages.target is None or stages.triples is None:
+        return ()
+    chosen = None if not chooses_pairs(len(axes)) else [(table.columns[0], table.columns[1]) for table in pairs]
+    return (
+        *measure_with_target(door, stages.target, axes, target, rows),
+        *measure_triples(door, stages.triples, axes, target, rows, chosen),
+    )
+
+
+def _grow(
+    axes: Sequence[Axis],
+    pairs: Sequence[Measured],
+    fine: Sequence[Measured],
+    rows: float,
+    depth: int,
+    rng: np.random.Generator,
+) -> Vine:
+    """Fit tree one to its tables and the deeper trees to the pair tables."""
+    trees = (fit_tree(axes, fine, rows),) if len(axes) > 1 else ()
+    tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
+    return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
+
+
+def _pair_table(table: Measured) -> PairTable:
+    first, second = table.groups
+    return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
+
+
+def _eligible(axes: Sequence[Axis]) -> dict[int, float]:
+    """Columns that a Gaussian pair copula can speak about, and the chi-square an edge must gain to be believed.
+
+    Given others, a two-valued column is often nearly certain, and correlations of what is left mislead easily: they
+    must be much clearer than those of ordered columns with more values.
+    """
+    two_valued = {j: TWO_VALUED_GAIN for j, axis in enumerate(axes) if np.sum(axis.scale.mass > RARE) == 2}
+    ordered = {j: ORDERED_GAIN for j, axis in enumerate(axes) if axis.ordered}
+    return {**ordered, **two_valued}
+
+
+def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Measured]:
+    """The released histograms of single columns that can be read off margin cells, as tables to calibrate to."""
+    tables: list[Measured] = []
+    for column, (axis, histograms) in enumerate(zip(axes, margins.histograms, strict=True)):
+        for seen in histograms:
+            cells = seen.lookup[axis.scale.starts]
+            if not np.array_equal(np.repeat(cells, axis.scale.widths), seen.lookup):
+                continue
+            groups = Groups(lookup=cells, edges=np.zeros(seen.counts.size + 1))
+            tables.append(Measured(columns=(column,), groups=(groups,), counts=seen.counts, sigma=seen.sigma))
+    return tables
+
+
+def expected_margin_error(margins: MeasuredMargins) -> tuple[float, ...]:
+    """Total variation error that the raw noise of its first histogram would give each margin.
+
+    Half the sum of expected absolute errors, sigma sqrt(2 / pi) a bin; fitting a density brings it down further.
+    """
+    first = [seen[0] for seen in margins.histograms]
+    return tuple(min(float(x.counts.size * x.sigma / (np.sqrt(2 * np.pi) * margins.rows)), 1.0) for x in first)
+
+
+VINE = Method(
+    name="vine",
+    summary="A vine copula from noisy tables of counts, calibrated to all of them; picks its regime by itself.",
+    options=Options,
+    fit=fit,
+    gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
+    outline=outline_vine,
+    takes_target=True,
+    check=check_options,
+)

@@ -1,0 +1,168 @@
+"""Coarse tables of pairs of columns: how many groups, how the budget is split, and what they say about dependence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
+from sklar.methods.vine.axes import Axis, Measured, Plan, measure
+from sklar.model.pairs.families import denoise_pair, mutual_information
+from sklar.model.pairs.grouping import Groups, base_lookup
+from sklar.release.door import Door
+from sklar.release.requests import Candidate, TableDistance
+
+ROWS_PER_CELL = 1.5
+"""A table of K x K cells is worth its noise while a cell holds this many standard deviations on average."""
+CELL_POWER = 0.33
+"""Tables get budget in proportion to this power of their number of cells; the optimum is flat."""
+
+
+def resolution(rows: float, sigma: float) -> float:
+    """K = sqrt(rows / (1.5 sigma)): the number of groups per axis that a square table can bear."""
+    return float(np.sqrt(max(rows, 0.0) / (ROWS_PER_CELL * sigma)))
+
+
+def pair_groups(
+    axes: Sequence[Axis], sigma: float, rows: float, most_nominal: int, most_ordered: int
+) -> tuple[Groups, ...]:
+    """Groups of every column for the coarse pair tables."""
+    most = int(np.clip(resolution(rows, sigma), 2, most_nominal))
+    return tuple(axis.groups(min(most, most_ordered) if axis.numeric else most, sigma, rows) for axis in axes)
+
+
+def informative_pairs(groups: Sequence[Groups]) -> tuple[tuple[int, int], ...]:
+    """All pairs of columns that have at least two groups; one group has nothing to depend on."""
+    return tuple(combinations([j for j, group in enumerate(groups) if group.count > 1], 2))
+
+
+def measure_pairs(
+    door: Door,
+    allowance: Allowance,
+    axes: Sequence[Axis],
+    groups: Sequence[Groups],
+    pairs: Sequence[tuple[int, int]],
+) -> tuple[Measured, ...]:
+    """Noisy tables of the given pairs, in one pass."""
+    plans = share_out(allowance, door.unit, [((a, b), (groups[a], groups[b])) for a, b in pairs])
+    return measure(door, axes, plans, "pairs")
+
+
+def share_out(
+    allowance: Allowance, unit: Unit, tables: Sequence[tuple[tuple[int, ...], tuple[Groups, ...]]]
+) -> list[Plan]:
+    """Split an allowance over tables by their number of cells."""
+    size = np.array([float(np.prod([group.count for group in groups])) for _, groups in tables]) ** CELL_POWER
+    # A hair less than the whole, so that rounding never asks for more than the allowance.
+    share = (1 - 1e-9) * size / size.sum() if len(size) else size
+    return [
+        Plan(columns=columns, groups=groups, noise=allowance.part(float(part)).noise(unit))
+        for (columns, groups), part in zip(tables, share, strict=True)
+    ]
+
+
+def dependence(table: Measured, rows: float) -> float:
+    """Mutual information of a pair table after denoising: zero when nothing stands out of the noise."""
+    first, second = table.groups
+    return mutual_information(denoise_pair(table.counts, table.sigma, rows, first.mass, second.mass))
+
+
+ALL_PAIRS = 780
+"""Up to this many pairs (40 columns) every pair is measured, and it is also the most that are ever measured."""
+PAIRS_PER_COLUMN = 6
+CANDIDATE_COLUMNS = 200
+CHOICE_SHARE = 0.15
+CHOICE_GROUPS = 5
+USEFUL_GROUPS = 5.0
+
+
+def chooses_pairs(columns: int) -> bool:
+    """Whether there are too many pairs of columns to measure them all."""
+    return columns * (columns - 1) // 2 > ALL_PAIRS
+
+
+def pairs_to_measure(columns: int) -> int:
+    """How many pair tables a fit measures at most; a public number."""
+    return min(PAIRS_PER_COLUMN * columns, ALL_PAIRS) if chooses_pairs(columns) else columns * (columns - 1) // 2
+
+
+def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int) -> int:
+    """The most pairs whose tables can still bear five groups a side, at least one."""
+    pairs = max(wanted, 1)
+    while pairs > 1 and rows < USEFUL_GROUPS**2 * ROWS_PER_CELL * allowance.noise(unit, tables=pairs).std:
+        pairs = max(int(pairs * 0.8), 1)
+    return pairs
+
+
+def choose_pairs(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, picks: int, always: int | None
+) -> tuple[tuple[int, int], ...]:
+    """Pick pairs by how far their coarse table is from independence under the released margins.
+
+    The score of a pair is the L1 distance between its exact table and a public estimate, which one row moves by one
+    (mutual information would move by much more), minus what chance alone would give. Each pick is an exponential
+    mechanism on one and the same list of scores.
+
+    Args:
+        door: where to ask.
+        allowance: for all picks together.
+        axes: the columns.
+        rows: (noisy) number of rows.
+        picks: number of pairs wanted.
+        always: a column all of whose pairs are measured without asking (a declared target), or None.
+    """
+    groups = [axis.groups(CHOICE_GROUPS, 0.0, rows) for axis in axes]
+    given = [] if always is None else _with(always, groups)
+    candidates = [pair for pair in combinations(_liveliest(groups), 2) if always not in pair]
+    picks = min(picks - len(given), len(candidates))
+    if picks <= 0:
+        return tuple(given[: max(picks + len(given), 0)] or given)
+    lookups = [_read_only(base_lookup(group, axis.scale)) for group, axis in zip(groups, axes, strict=True)]
+    score = TableDistance(
+        candidates=tuple(_candidate(axes, groups, lookups, pair, rows) for pair in candidates),
+        bonuses=tuple(-_chance(groups, pair, rows) for pair in candidates),
+    )
+    epsilon = allowance.part((1 - 1e-9) / picks).choice_epsilon()
+    chosen = door.choose(score, epsilon, "choose pairs", picks=picks)
+    return tuple(sorted([*given, *(candidates[i] for i in chosen.indices)]))
+
+
+def _with(column: int, groups: Sequence[Groups]) -> list[tuple[int, int]]:
+    others = (j for j, group in enumerate(groups) if j != column and group.count > 1)
+    return [(min(j, column), max(j, column)) for j in others]
+
+
+def _liveliest(groups: Sequence[Groups]) -> list[int]:
+    """Columns worth asking about: not constant, and at most `CANDIDATE_COLUMNS`, those of largest Gini index first."""
+    spread = np.array([1.0 - np.sum(group.mass**2) for group in groups])
+    order = np.argsort(-spread, kind="stable")[:CANDIDATE_COLUMNS]
+    return sorted(int(j) for j in order if groups[j].count > 1)
+
+
+def _read_only(lookup: np.ndarray) -> np.ndarray:
+    lookup.setflags(write=False)
+    return lookup
+
+
+def _candidate(
+    axes: Sequence[Axis],
+    groups: Sequence[Groups],
+    lookups: Sequence[np.ndarray],
+    pair: tuple[int, int],
+    rows: float,
+) -> Candidate:
+    a, b = pair
+    return Candidate(
+        columns=(axes[a].name, axes[b].name),
+        lookups=(lookups[a], lookups[b]),
+        estimate=rows * np.outer(groups[a].mass, groups[b].mass),
+    )
+
+
+def _chance(groups: Sequence[Groups], pair: tuple[int, int], rows: float) -> float:
+    """Expected distance of an independent pair: sum over cells of E|X - mean| = sqrt(2 rows p / pi)."""
+    a, b = pair
+    return float(np.sqrt(2 * rows / np.pi) * np.sqrt(groups[a].mass).sum() * np.sqrt(groups[b].mass).sum())

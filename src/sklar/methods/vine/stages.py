@@ -1,0 +1,123 @@
+"""The stages of the vine: what it measures, in order, and with which part of its allowance. `plan` and `fit` read this.
+
+The number of rows comes first, with a share of its own. Once it is known (released, public, or assumed by a plan), the
+rest of the allowance is cut: sums that tell correlations, then margins, pairs, tree one, and the tables of a target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.methods.few_rows.shares import pairs_noise
+from sklar.methods.margins import outline_margins
+from sklar.methods.method import Outline
+from sklar.methods.vine.options import Options, budget_shares, scored_columns
+from sklar.methods.vine.pairs import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure, resolution
+from sklar.methods.vine.sums import sums_share
+from sklar.methods.vine.tree import MOST_GROUPS, TRIPLE_GROUPS
+from sklar.schema.table import Schema
+
+TOTAL_SHARE = 0.003
+"""Share of the budget for the number of rows: its noise is a fraction of that of any table, so little is enough."""
+NEEDED_GROUPS = 5.0
+"""Groups a side that pair tables of columns with many values need; with fewer, the model for few rows is better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """The parts of an allowance, one a stage.
+
+    Attributes:
+        resolution: Groups a side that tables of all pairs could bear.
+        sums: For the sums that tell correlations; None where they are not worth it.
+        margins: For the histograms.
+        pairs: For the tables of pairs, and for choosing them where there are too many.
+        tree: For the finer tables of tree one.
+        target: For fine tables with a declared target; None without one.
+        triples: For coarse tables of each pair with the target; None without one.
+    """
+
+    resolution: float
+    sums: Allowance | None
+    margins: Allowance
+    pairs: Allowance
+    tree: Allowance
+    target: Allowance | None
+    triples: Allowance | None
+
+
+def total_stage(allowance: Allowance, unit: Unit) -> tuple[Allowance | None, Allowance]:
+    """(what the number of rows may cost, what is left); under replace-one it is public and costs nothing."""
+    if unit.neighbours == "replace":
+        return None, allowance
+    return allowance.part(TOTAL_SHARE), allowance.part(1 - TOTAL_SHARE)
+
+
+def cut_stages(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: float) -> Stages:
+    """Cut what is left after the number of rows is known."""
+    shares, columns = budget_shares(options), len(schema.modelled)
+    noise = allowance.part(shares.pairs).noise(unit, tables=max(pairs_to_measure(columns), 1))
+    bearable = resolution(rows, noise.std)
+    share = sums_share(schema, options, bearable, rows)
+    rest = allowance.part(1 - share)
+    return Stages(
+        resolution=bearable,
+        sums=allowance.part(share) if share > 0 else None,
+        margins=rest.part(shares.margins),
+        pairs=rest.part(shares.pairs),
+        tree=rest.part(shares.tree),
+        target=rest.part(shares.target) if shares.target else None,
+        triples=rest.part(shares.triples) if shares.triples else None,
+    )
+
+
+def has_few_rows(schema: Schema, stages: Stages) -> bool:
+    """Whether pair tables with the groups that the columns need would hold too few rows for their noise.
+
+    A column needs five groups a side, or as many as it has values.
+    """
+    values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
+    needed = float(np.mean(np.clip(values, 2, NEEDED_GROUPS)))
+    return len(schema.modelled) > 2 and stages.resolution < needed
+
+
+def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+    """The stages for people. Numbers of cells are those of columns with many values."""
+    total, allowance = total_stage(allowance, unit)
+    stages, columns = cut_stages(schema, options, allowance, unit, rows), len(schema.modelled)
+    lines: list[Outline] = []
+    if total is not None:
+        lines.append(Outline(label="number of rows", tables=1, cells=1, noise=total.noise(unit)))
+    if stages.sums is not None:
+        scored = len(scored_columns(schema))
+        noise, cells = pairs_noise(stages.sums, unit, scored), scored * (scored - 1) // 2
+        lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise))
+    lines += outline_margins(schema, stages.margins, unit)
+    if columns > 1:
+        lines.append(_pairs(stages.pairs, unit, rows, columns, options))
+        lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
+    if stages.target is not None and columns > 1:
+        lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MOST_GROUPS))
+    if stages.triples is not None and columns > 2:
+        triples = max(pairs_to_measure(columns - 1), 1)
+        lines.append(_square("triples with the target", triples, stages.triples, unit, rows, TRIPLE_GROUPS))
+    return tuple(lines)
+
+
+def _pairs(allowance: Allowance, unit: Unit, rows: int, columns: int, options: Options) -> Outline:
+    tables = pairs_to_measure(columns)
+    if chooses_pairs(columns):
+        tables = affordable_pairs(allowance, unit, rows, tables)
+        allowance = allowance.part(1 - CHOICE_SHARE)
+    return _square("pairs", tables, allowance, unit, rows, max(options.groups))
+
+
+def _square(label: str, tables: int, allowance: Allowance, unit: Unit, rows: int, most: int) -> Outline:
+    noise: Noise = allowance.noise(unit, tables=tables)
+    groups = int(np.clip(resolution(rows, noise.std), 2, most))
+    return Outline(label=label, tables=tables, cells=groups**2, noise=noise)

@@ -1,0 +1,158 @@
+"""Correlations of all ordered columns from one vector of sums, and how they sharpen the tables of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.methods.few_rows.sums import measure_mean
+from sklar.methods.vine.axes import Axis, Measured
+from sklar.methods.vine.options import Options, scored_columns
+from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
+from sklar.model.axis import NO_NULLS
+from sklar.model.latent.indirect import Moment, fit_correlations
+from sklar.model.latent.scores import NEARLY_ALL, Latent, score_lookup
+from sklar.model.pairs.grouping import value_tops
+from sklar.model.pairs.hints import Reading, move_along, read_correlation, score_hint
+from sklar.release.door import Door
+from sklar.release.features import PairSums, Scores
+from sklar.schema.table import Schema
+
+LEAST_SHARE, MOST_SHARE = 0.05, 0.15
+FULL_RESOLUTION = 10.0
+"""Tables with this many groups a side tell most about dependence; the fewer they have, the more the sums are worth."""
+ENOUGH = 0.3
+"""Correlations of n rows have a sampling error of about 1 / sqrt(n); noise of this part of it does no harm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A correlation of values on the normal scale, its variance, and where values end on the two axes."""
+
+    corr: float
+    variance: float
+    tops: tuple[float, float] = NO_NULLS
+
+
+Correlations = Mapping[tuple[int, int], Known]
+"""By pair of columns, smaller first."""
+
+
+def sums_share(schema: Schema, options: Options, resolution: float, rows: float) -> float:
+    """Share of the budget for the sums; zero where there is nothing to correlate, or only some pairs are measured.
+
+    It is larger where tables must be coarse, and in proportion to the pairs that the sums can tell about. Where tables
+    tell a correlation much better than the rows themselves tell that of the population, sums have nothing to add.
+
+    Args:
+        schema: The public facts.
+        options: May set the share.
+        resolution: Groups per axis that a table of a pair can bear, sqrt(rows / (1.5 sigma)).
+        rows: The (noisy) number of rows.
+    """
+    scored, columns = len(scored_columns(schema)), len(schema.modelled)
+    if scored < 2 or chooses_pairs(columns):
+        return 0.0
+    if options.sums is not None:
+        return options.sums
+    if told_by_tables(resolution) < ENOUGH / np.sqrt(max(rows, 1.0)):
+        return 0.0
+    share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
+    return float(share * scored * (scored - 1) / (columns * (columns - 1)))
+
+
+def told_by_tables(resolution: float) -> float:
+    """Standard deviation with which a table of K x K cells tells a correlation, roughly: K sigma / rows."""
+    groups = max(min(resolution, FULL_RESOLUTION), 1e-9)
+    return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
+
+
+def measure_correlations(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, rng: np.random.Generator
+) -> Correlations:
+    """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
+
+    The scores are those of the released margins of values; a null in an ordered column scores 0.
+    """
+    scored = [j for j in scored_columns(door.schema) if _varies(axes[j])]
+    if len(scored) < 2:
+        return {}
+    latents = [_values(j, axes[j]) for j in scored]
+    lookups = [
+        np.repeat(score_lookup(latent, len(axes[j].scale.order)), axes[j].scale.widths)
+        for j, latent in zip(scored, latents, strict=True)
+    ]
+    feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
+    mean, variance = measure_mean(door, allowance.part(1 - 1e-9), feature, rows, "correlations")
+    tops = [axes[j].top for j in scored]
+    moment = Moment(mean=mean, variance=variance)
+    corr, spread = fit_correlations(latents, np.array(tops), moment, rng)
+    return {
+        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]), tops=(tops[a], tops[b]))
+        for a, b in combinations(range(len(scored)), 2)
+    }
+
+
+def _varies(axis: Axis) -> bool:
+    """Whether the values of a column, without its null, are more than one."""
+    values = axis.scale.mass if axis.null is None else np.delete(axis.scale.mass, axis.null)
+    return bool(values.max(initial=0.0) < NEARLY_ALL * axis.top)
+
+
+def _values(column: int, axis: Axis) -> Latent:
+    """The axis without its null."""
+    last = len(axis.scale.order) - (axis.null is not None)
+    edges = np.minimum(axis.scale.edges[: last + 1] / axis.top, 1.0)
+    return Latent(column=column, order=axis.scale.order[:last], edges=edges)
+
+
+def doubt(known: Correlations, tables: Sequence[Measured], rows: float) -> Correlations:
+    """The correlations with the variance by which they differ from what the tables tell, beyond the noise of both.
+
+    Where dependence is not Gaussian, sums and tables mean different things by a correlation. The excess of their mean
+    squared distance over its expectation from noise alone estimates how different; the sums are trusted less by that.
+    """
+    gaps: list[float] = []
+    weights: list[float] = []
+    for table in tables:
+        found = _read(known, table, rows)
+        if found is not None:
+            expected = found[0].variance + found[1].variance
+            gaps.append((found[0].corr - found[1].corr) ** 2 - expected)
+            weights.append(expected**-2)
+    excess = max(0.0, float(np.average(gaps, weights=weights))) if gaps else 0.0
+    return {pair: replace(one, variance=one.variance + excess) for pair, one in known.items()}
+
+
+def sharpen(known: Correlations, tables: Sequence[Measured], rows: float) -> tuple[Measured, ...]:
+    """The tables moved to the correlations that they and the sums tell together, each with a hint for its fits."""
+    return tuple(_sharpened(known, table, rows) for table in tables)
+
+
+def _sharpened(known: Correlations, table: Measured, rows: float) -> Measured:
+    found = _read(known, table, rows)
+    if found is None:
+        return table
+    reading, one = found
+    counts, corr = move_along(table.counts, reading, rows, one.corr, one.variance)
+    edges = table.groups[0].edges, table.groups[1].edges
+    hint = score_hint(edges, corr, one.variance + 1 / rows, _tops(table, one))
+    return replace(table, counts=counts, hint=hint)
+
+
+def _tops(table: Measured, one: Known) -> tuple[float, float]:
+    return value_tops((table.groups[0], table.groups[1]), one.tops)
+
+
+def _read(known: Correlations, table: Measured, rows: float) -> tuple[Reading, Known] | None:
+    """What a table of a pair tells about its correlation, beside what the sums tell."""
+    one = known.get((table.columns[0], table.columns[1])) if len(table.columns) == 2 else None
+    if one is None:
+        return None
+    edges = table.groups[0].edges, table.groups[1].edges
+    reading = read_correlation(table.counts, table.sigma, rows, edges, one.corr, _tops(table, one))
+    return None if reading is None else (reading, one)

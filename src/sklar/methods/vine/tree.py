@@ -1,0 +1,123 @@
+"""Tree one: the spanning tree of the strongest measured pairs, and a finer table for each of its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
+from sklar.methods.vine.axes import Axis, Measured, Plan, measure
+from sklar.methods.vine.pairs import ROWS_PER_CELL, resolution, share_out
+from sklar.model.pairs.copula import IndependentPair
+from sklar.model.pairs.families import fit_pair
+from sklar.model.pairs.grouping import Groups
+from sklar.model.vine.vine import Edge, maximum_spanning_tree
+from sklar.release.door import Door
+
+MOST_GROUPS = 32
+FINE_GROUPS = 48
+
+
+def choose_tree(size: int, strengths: Mapping[tuple[int, int], float]) -> tuple[tuple[int, int], ...]:
+    """The maximum spanning forest of the measured pairs."""
+    pairs = list(strengths)
+    return tuple(pairs[i] for i in maximum_spanning_tree(size, pairs, [strengths[pair] for pair in pairs]))
+
+
+def measure_tree(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], forest: Sequence[tuple[int, int]], rows: float
+) -> tuple[Measured, ...]:
+    """A finer noisy table for each edge, in one pass, with equal shares."""
+    if not forest:
+        return ()
+    noise = allowance.part(1 - 1e-9).noise(door.unit, tables=len(forest))
+    return measure(door, axes, [_plan(axes, pair, noise, rows) for pair in forest], "tree one")
+
+
+def _plan(axes: Sequence[Axis], pair: tuple[int, int], noise: Noise, rows: float) -> Plan:
+    """Rectangular where it pays: a column with few cells leaves room for a finer partner."""
+    sigma = noise.std
+    most = int(np.clip(resolution(rows, sigma), 2, MOST_GROUPS))
+    sizes = [len(axes[column].scale.starts) for column in pair]
+    first, second = (min(most, size) for size in sizes)
+    limits = (
+        min(sizes[0], max(most, most * most // second), MOST_GROUPS),
+        min(sizes[1], max(most, most * most // first), MOST_GROUPS),
+    )
+    groups = tuple(axes[c].groups(limit, sigma, rows) for c, limit in zip(pair, limits, strict=True))
+    return Plan(columns=pair, groups=groups, noise=noise)
+
+
+def fit_tree(axes: Sequence[Axis], tables: Sequence[Measured], rows: float) -> tuple[Edge, ...]:
+    """Tree one: fitted pair copulas on the measured edges, independent ones to connect what is left."""
+    edges = [_fit_edge(axes, table, rows) for table in tables]
+    measured = [(edge.first, edge.second) for edge in edges]
+    chain = [(0, column) for column in range(1, len(axes))]
+    weights = [1.0] * len(measured) + [0.0] * len(chain)
+    kept = maximum_spanning_tree(len(axes), measured + chain, weights)
+    return tuple(edges[i] if i < len(edges) else independent_edge(*chain[i - len(edges)]) for i in kept)
+
+
+def independent_edge(first: int, second: int) -> Edge:
+    """An edge that only keeps the tree connected."""
+    return Edge(first=first, second=second, given=(), copula=IndependentPair(), family="independent", tau=0.0)
+
+
+def _fit_edge(axes: Sequence[Axis], table: Measured, rows: float) -> Edge:
+    first, second = table.columns
+    fine, tops = None, (axes[first].top, axes[second].top)
+    if axes[first].ordered and axes[second].ordered:
+        fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
+    pair = fit_pair(table.counts, table.sigma, rows, (table.groups[0], table.groups[1]), fine, table.hint, tops)
+    return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)
+
+
+TARGET_GROUPS = 8
+TARGET_GROUPS = 64
+TRIPLE_GROUPS = 10
+
+
+def measure_with_target(
+    door: Door, allowance: Allowance, axes: Sequence[Axis], target: int, rows: float
+) -> tuple[Measured, ...]:
+    """A table (a, target) for every other column a, as fine as the noise permits, with equal shares."""
+    others = [column for column in range(len(axes)) if column != target]
+    if not others:
+        return ()
+    noise = allowance.part(1 - 1e-9).noise(door.unit, tables=len(others))
+    last = axes[target].groups(TARGET_GROUPS, noise.std, rows)
+    most = int(np.clip(rows / (ROWS_PER_CELL * noise.std * last.count), 2, TARGET_GROUPS))
+    plans = [
+        Plan(columns=(column, target), groups=(axes[column].groups(most, noise.std, rows), last), noise=noise)
+        for column in others
+    ]
+    return measure(door, axes, [plan for plan in plans if _worth_asking(plan.groups)], "target")
+
+
+def measure_triples(
+    door: Door,
+    allowance: Allowance,
+    axes: Sequence[Axis],
+    target: int,
+    rows: float,
+    pairs: Sequence[tuple[int, int]] | None,
+) -> tuple[Measured, ...]:
+    """Coarse tables (a, b, target) of the given pairs, or of all of them, with budget by their number of cells."""
+    wanted = list(combinations(range(len(axes)), 2)) if pairs is None else pairs
+    wanted = [pair for pair in wanted if target not in pair]
+    if not wanted:
+        return ()
+    sigma = allowance.noise(door.unit, tables=len(wanted)).std
+    last = axes[target].groups(TARGET_GROUPS, sigma, rows)
+    most = int(np.clip(np.sqrt(rows / (ROWS_PER_CELL * sigma * last.count)), 2, TRIPLE_GROUPS))
+    groups = [axis.groups(most, sigma, rows) for axis in axes]
+    tables = [((a, b, target), (groups[a], groups[b], last)) for a, b in wanted]
+    plans = share_out(allowance, door.unit, [table for table in tables if _worth_asking(table[1])])
+    return measure(door, axes, plans, "target triples")
+
+
+def _worth_asking(groups: tuple[Groups, ...]) -> bool:
+    return all(group.count > 1 for group in groups)

@@ -1,0 +1,298 @@
+"""Compiled loops of the calibration; imported only when weights are computed, because numba is slow to load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sklar.model.axis import TINY
+from sklar.model.lookup_kernels import place
+
+
+@njit(cache=True, fastmath=True)
+def tilt(cells: np.ndarray, offsets: np.ndarray, dual: np.ndarray) -> np.ndarray:
+    """Sum over tables of the dual value of each particle's cell."""
+    tables, particles = cells.shape
+    total = np.zeros(particles)
+    for k in range(tables):
+        start = offsets[k]
+        for i in range(particles):
+            total[i] += dual[start + cells[k, i]]
+    return total
+
+
+BLOCK = 2_048
+"""Particles whose codes stay in the cache while all tables are visited."""
+
+
+@njit(cache=True)
+def all_cells(codes: np.ndarray, parts: np.ndarray, strides: np.ndarray) -> np.ndarray:
+    """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
+    particles = codes.shape[1]
+    cells = np.empty((parts.shape[0], particles), dtype=np.uint16)
+    for start in range(0, particles, BLOCK):
+        stop = min(start + BLOCK, particles)
+        for k in range(parts.shape[0]):
+            for i in range(start, stop):
+                cell = np.int64(0)
+                for axis in range(parts.shape[1]):
+                    cell += strides[k, axis] * np.int64(codes[parts[k, axis], i])
+                cells[k, i] = cell
+    return cells
+
+
+@njit(cache=True, fastmath=True)
+def tilt_codes(
+    codes: np.ndarray, parts: np.ndarray, strides: np.ndarray, offsets: np.ndarray, dual: np.ndarray
+) -> np.ndarray:
+    """`tilt` without holding the cells of all tables."""
+    particles = codes.shape[1]
+    total = np.zeros(particles)
+    for start in range(0, particles, BLOCK):
+        stop = min(start + BLOCK, particles)
+        for k in range(parts.shape[0]):
+            first = offsets[k]
+            if parts.shape[1] == 2:
+                a, b, s, t = parts[k, 0], parts[k, 1], strides[k, 0], strides[k, 1]
+                for i in range(start, stop):
+                    total[i] += dual[first + s * np.int64(codes[a, i]) + t * np.int64(codes[b, i])]
+                continue
+            for i in range(start, stop):
+                cell = first
+                for axis in range(parts.shape[1]):
+                    cell += strides[k, axis] * np.int64(codes[parts[k, axis], i])
+                total[i] += dual[cell]
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def solve_cell(mass: float, observed: float, variance: float, dual: float) -> float:
+    """The d with mass e^d + variance (dual + d) = observed.
+
+    The left side is convex and increasing in d, so Newton's method from the right of the root never overshoots. Two
+    upper bounds of the root: that of the linear part alone, and, where d >= 0, log((observed - variance dual) / mass).
+    """
+    bound = observed / variance - dual
+    if mass <= 1e-25:  # no particle carries the cell, so there is nothing to learn: at most go back to no tilt
+        return min(max(min(bound, -dual), 0.0), 30.0)
+    rest = observed - variance * dual
+    d = bound
+    if rest > 0:
+        other = np.log(rest / mass)
+        if other >= 0 and other < d:
+            d = other
+        elif other < 0 and d > 0:
+            d = 0.0
+    elif d > 0:
+        d = 0.0
+    for _ in range(200):
+        grown = mass * np.exp(d)
+        step = (grown + variance * (dual + d) - observed) / (grown + variance)
+        d -= step
+        if abs(step) < 1e-9:
+            break
+    return min(max(d, -50.0), 60.0)
+
+
+@njit(cache=True, fastmath=True)
+def _scale_and_count(
+    cell: np.ndarray, factor: np.ndarray, following: np.ndarray, weights: np.ndarray, mass: np.ndarray
+) -> None:
+    """Multiply weights by the factor of their cell, and count them in the following table, in one pass."""
+    mass[:] = 0.0
+    for i in range(weights.shape[0]):
+        weight = weights[i] * factor[cell[i]]
+        weights[i] = weight
+        mass[following[i]] += weight
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_table(
+    mass: np.ndarray, observed: np.ndarray, variance: np.ndarray, dual: np.ndarray, factor: np.ndarray
+) -> float:
+    """Solve every cell of one table; returns the mass moved."""
+    moved = 0.0
+    for j in range(mass.shape[0]):
+        d = solve_cell(mass[j], observed[j], variance[j], dual[j])
+        dual[j] += d
+        factor[j] = np.exp(d)
+        moved += mass[j] * abs(factor[j] - 1.0)
+    return moved
+
+
+@njit(cache=True, error_model="numpy")
+def soft_fit(
+    cells: np.ndarray,
+    offsets: np.ndarray,
+    observed: np.ndarray,
+    variance: np.ndarray,
+    dual: np.ndarray,
+    weights: np.ndarray,
+    sweeps: int,
+    tolerance: float,
+) -> int:
+    """Cyclic exact minimization of the dual; changes `dual` and `weights` in place, returns the number of sweeps."""
+    tables = cells.shape[0]
+    mass = np.zeros(offsets[1])
+    for i in range(weights.shape[0]):
+        mass[cells[0, i]] += weights[i]
+    for sweep in range(sweeps):
+        moved = 0.0
+        for k in range(tables):
+            start, stop = offsets[k], offsets[k + 1]
+            total = mass.sum()
+            mass /= total
+            factor = np.empty(stop - start)
+            moved += _solve_table(mass, observed[start:stop], variance[start:stop], dual[start:stop], factor)
+            factor /= total
+            following = (k + 1) % tables
+            mass = np.zeros(offsets[following + 1] - offsets[following])
+            _scale_and_count(cells[k], factor, cells[following], weights, mass)
+        if moved / tables < tolerance:
+            return sweep + 1
+    return sweeps
+
+
+TRIES = 6
+SOFT = 4.0
+"""Added to targets where errors are divided by them: the smallest cells, mostly of three columns, do not rule."""
+
+
+@njit(cache=True, fastmath=True)
+def weighted_counts(cells: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weight in every cell of every table."""
+    counts = np.zeros(offsets[-1])
+    for i in range(cells.shape[0]):
+        for k in range(cells.shape[1]):
+            counts[offsets[k] + cells[i, k]] += weights[i]
+    return counts
+
+
+@njit(cache=True, fastmath=True)
+def _change(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, old: Any, new: Any) -> Any:
+    """Change of sum weight (count - target)^2 when row `old` becomes `new`; slope = 2 weight (count - target)."""
+    change = 0.0
+    for k in range(cells.shape[1]):
+        a, b = offsets[k] + cells[old, k], offsets[k] + cells[new, k]
+        if a != b:
+            change += weight[a] + weight[b] + slope[b] - slope[a]
+    return change
+
+
+@njit(cache=True, fastmath=True)
+def _move(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, row: Any, by: float) -> None:
+    for k in range(cells.shape[1]):
+        a = offsets[k] + cells[row, k]
+        slope[a] += 2.0 * weight[a] * by
+
+
+@njit(cache=True)
+def swap_rows(
+    cells: np.ndarray, offsets: np.ndarray, chosen: np.ndarray, proposed: np.ndarray, target: np.ndarray
+) -> None:
+    """Replace rows, in place, by the best of a few proposals when that lowers the weighted squared error."""
+    weight = 1.0 / (target + SOFT)
+    slope = -2.0 * weight * target
+    for i in range(chosen.shape[0]):
+        _move(cells, offsets, slope, weight, chosen[i], 1.0)
+    for visit in range(proposed.shape[0] // TRIES):
+        i = visit % chosen.shape[0]
+        best, choice = 0.0, -1
+        for j in range(visit * TRIES, (visit + 1) * TRIES):
+            change = _change(cells, offsets, slope, weight, chosen[i], proposed[j])
+            if change < best:
+                best, choice = change, proposed[j]
+        if choice >= 0:
+            _move(cells, offsets, slope, weight, chosen[i], -1.0)
+            _move(cells, offsets, slope, weight, choice, 1.0)
+            chosen[i] = choice
+
+
+@njit(cache=True)
+def forward(
+    edges: np.ndarray,
+    edges_guide: np.ndarray,
+    given: np.ndarray,
+    given_guide: np.ndarray,
+    cdf: np.ndarray,
+    u: np.ndarray,
+    v: np.ndarray,
+) -> np.ndarray:
+    """CDF at u given v; `cdf` holds, for each cell of v (row), the CDF at the edges of u."""
+    result = np.empty(u.shape[0])
+    for k in range(u.shape[0]):
+        i, j = place(edges, edges_guide, u[k]), place(given, given_guide, v[k])
+        part = (u[k] - edges[i]) / (edges[i + 1] - edges[i])
+        value = cdf[j, i] + part * (cdf[j, i + 1] - cdf[j, i])
+        result[k] = min(max(value, TINY), 1.0 - TINY)
+    return result
+
+
+@njit(cache=True)
+def inverse(
+    edges: np.ndarray,
+    given: np.ndarray,
+    given_guide: np.ndarray,
+    cdf: np.ndarray,
+    cdf_guide: np.ndarray,
+    p: np.ndarray,
+    v: np.ndarray,
+) -> np.ndarray:
+    """The u with forward(u, v) = p."""
+    result = np.empty(p.shape[0])
+    for k in range(p.shape[0]):
+        j = place(given, given_guide, v[k])
+        i = place(cdf[j], cdf_guide[j], p[k])
+        rise = cdf[j, i + 1] - cdf[j, i]
+        part = min(max((p[k] - cdf[j, i]) / rise, 0.0), 1.0) if rise > 1e-15 else 0.5
+        value = edges[i] + part * (edges[i + 1] - edges[i])
+        result[k] = min(max(value, TINY), 1.0 - TINY)
+    return result
+
+
+TILE = 1024
+"""Rows at a time: what is known of them stays in the cache while the groups pass by."""
+
+
+@njit(cache=True, nogil=True)
+def pick(scores: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
+    """The group (line) with the largest sum of score and offset, for every row (column)."""
+    groups, rows = scores.shape
+    best = np.empty(TILE, np.float32)
+    for start in range(0, rows, TILE):
+        height = min(TILE, rows - start)
+        best[:height] = scores[0, start : start + height] + offsets[0]
+        out[start : start + height] = 0
+        for group in range(1, groups):
+            line, offset = scores[group, start : start + height], offsets[group]
+            for i in range(height):
+                value = line[i] + offset
+                larger = value > best[i]
+                best[i] = value if larger else best[i]
+                out[start + i] = group if larger else out[start + i]
+
+
+@njit(cache=True, nogil=True)
+def lead(scores: np.ndarray, offsets: np.ndarray, first: np.ndarray, second: np.ndarray, gap: np.ndarray) -> None:
+    """The same with the group behind it, and by how much it is behind; at least two groups."""
+    groups, rows = scores.shape
+    best, next_best = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
+    for start in range(0, rows, TILE):
+        height = min(TILE, rows - start)
+        best[:height] = scores[0, start : start + height] + offsets[0]
+        next_best[:height] = -np.inf
+        first[start : start + height] = 0
+        second[start : start + height] = 0
+        for group in range(1, groups):
+            line, offset = scores[group, start : start + height], offsets[group]
+            for i in range(height):
+                value = line[i] + offset
+                if value > best[i]:
+                    second[start + i], next_best[i] = first[start + i], best[i]
+                    first[start + i], best[i] = group, value
+                elif value > next_best[i]:
+                    second[start + i], next_best[i] = group, value
+        for i in range(height):
+            gap[start + i] = best[i] - next_best[i]

@@ -1,0 +1,260 @@
+"""Class shifts and correlations of the latents from noisy sphere sums, by indirect inference.
+
+Sums of points on a sphere are not moments of the latents: cells, clipping and the projection all bend them. So the
+model is simulated, its rows are scored and placed on the sphere like real rows, and the parameters move until the
+simulated sums meet the released ones, with shrinkage against the known noise at every step
+(Gourieroux, Monfort and Renault, 1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.latent.normals import (
+    ClassNormals,
+    class_normals,
+    shrink_factors,
+    shrink_normal,
+    shrink_spike_slab,
+    symmetric,
+)
+from sklar.model.latent.scores import Latent, marked_columns, normal_density, place_scores
+from sklar.model.latent.target import Basis, no_basis
+
+Floats = NDArray[np.float64]
+
+ROUNDS = 8
+SPHERE_LOSS = 0.97
+"""A normal coordinate loses about 3% of its slope when its row is divided by its own length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moment:
+    """A released mean per row, and the variance of its noise."""
+
+    mean: Floats
+    variance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """What was released about dependence; None where nothing was spent.
+
+    Attributes:
+        star: Contrasts x the first latents, which make up the sphere of the star: mean of contrast times coordinate.
+        levels: M x the other latents (of nominal columns): E[c score], already shrunken.
+        pairs: Mean products of two coordinates, all pairs of latents in the order of the upper triangle.
+        class_pairs: Contrasts x pairs.
+    """
+
+    star: Moment | None = None
+    levels: Floats | None = None
+    pairs: Moment | None = None
+    class_pairs: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Parameters:
+    shifts: Floats
+    pooled: Floats
+    differences: Floats
+
+
+def fit_normals(
+    latents: Sequence[Latent], share: Floats, basis: Basis, moments: Moments, rng: np.random.Generator
+) -> ClassNormals:
+    """The normals whose simulated rows reproduce the released sums, shrunken against their noise."""
+    return _fit(make_world(latents, share, rng), share, basis, moments)
+
+
+def fit_correlations(
+    latents: Sequence[Latent], present: Floats, pairs: Moment, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them.
+
+    Args:
+        latents: The axes of values.
+        present: Probability of not being null, for each; a null scores 0, whatever the other columns have.
+        pairs: Mean products of two coordinates on the sphere.
+        rng: For the simulations.
+    """
+    share = np.ones(1)
+    world = make_world(latents, share, rng, present)
+    (factor,) = _fit(world, share, no_basis(), Moments(pairs=pairs)).factors
+    return factor @ factor.T, pairs.variance / _pair_slopes(world) ** 2
+
+
+def _fit(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassNormals:
+    latents = world.latents
+    size, contrasts = len(latents), basis.scores.shape[1]
+    at = _Parameters(
+        shifts=np.zeros((contrasts, size)), pooled=np.eye(size), differences=np.zeros((contrasts, size, size))
+    )
+    for _ in range(ROUNDS):
+        scores = simulate_scores(world, _normals(share, basis, at, latents))
+        at = _move(world, basis, moments, at, scores)
+    return _normals(share, basis, at, latents)
+
+
+def _normals(share: Floats, basis: Basis, at: _Parameters, latents: Sequence[Latent]) -> ClassNormals:
+    return class_normals(share, basis.scores, at.shifts, at.pooled, at.differences, marked_columns(latents))
+
+
+def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores: Floats) -> _Parameters:
+    """One step: the residual of each released moment, divided by its slope, shrunken."""
+    points = on_sphere(scores)
+    slopes = _pair_slopes(world)
+    shifts = _move_shifts(world, basis, moments, at.shifts, scores)
+    pooled = at.pooled
+    if moments.pairs is not None:
+        pooled = _move_pooled(world, moments.pairs, at.pooled, points, slopes)
+    differences = at.differences
+    if moments.class_pairs is not None:
+        differences = _move_differences(world, basis, moments.class_pairs, differences, points, slopes)
+    return _Parameters(shifts=shifts, pooled=pooled, differences=differences)
+
+
+def _pair_slopes(world: World) -> Floats:
+    """Change of each mean product on the sphere by a change of the correlation behind it, roughly."""
+    single = SPHERE_LOSS * world.slopes * world.stretch()
+    return np.outer(single, single)
+
+
+def _move_shifts(world: World, basis: Basis, moments: Moments, shifts: Floats, scores: Floats) -> Floats:
+    moved = shifts.copy()
+    if moments.star is not None:
+        inside = moments.star.mean.shape[1]
+        slopes = SPHERE_LOSS * world.slopes[:inside] * world.stretch(inside)
+        contrasts = basis.contrasts[world.classes] * world.weights[:, None]
+        residual = basis.turn(moments.star.mean - contrasts.T @ on_sphere(scores[:, :inside]))
+        raw = np.clip(shifts[:, :inside] + residual / slopes, -0.95, 0.95)
+        for m, spread in enumerate(basis.spread):
+            moved[m, :inside] = shrink_normal(raw[m], moments.star.variance / spread / slopes**2)
+    if moments.levels is not None:
+        rest = shifts.shape[1] - moments.levels.shape[1]
+        standardized = basis.scores[world.classes] * world.weights[:, None]
+        moved[:, rest:] += (moments.levels - standardized.T @ scores[:, rest:]) / world.slopes[rest:]
+    return moved
+
+
+def _move_pooled(world: World, seen: Moment, pooled: Floats, points: Floats, slopes: Floats) -> Floats:
+    size = len(pooled)
+    residual = symmetric(seen.mean, size) - (points.T * world.weights) @ points
+    raw = _hollow(np.clip(pooled + residual / slopes, -1.5, 1.5))
+    return np.eye(size) + shrink_factors(raw, seen.variance, slopes)
+
+
+def _move_differences(
+    world: World, basis: Basis, seen: Moment, differences: Floats, points: Floats, slopes: Floats
+) -> Floats:
+    size = len(slopes)
+    upper = np.triu_indices(size, 1)
+    contrasts = basis.contrasts[world.classes] * world.weights[:, None]
+    simulated = np.stack([((points.T * line) @ points)[upper] for line in contrasts.T])
+    raw = np.stack([d[upper] for d in differences]) + basis.turn(seen.mean - simulated) / slopes[upper]
+    noise = seen.variance / slopes[upper] ** 2
+    shrunken = [
+        shrink_spike_slab(np.clip(line, -1.5, 1.5), noise / spread)
+        for line, spread in zip(raw, basis.spread, strict=True)
+    ]
+    return np.stack([symmetric(line, size) for line in shrunken])
+
+
+def _hollow(matrix: Floats) -> Floats:
+    out = matrix.copy()
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+Ints = NDArray[np.int64]
+
+DRAWS = 6000
+_LEAST_SLOPE = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class World:
+    """What stays fixed while parameters move: common random numbers and the scores of cells.
+
+    Attributes:
+        latents: The axes.
+        noise: Standard normals, draws x d, white inside each class.
+        classes: Class of each draw.
+        weights: Weight of each draw; they sum to one, and to the class share inside a class.
+        scores: Score of each place along each axis.
+        slopes: E[z score(z)] of each latent: how strongly the score of a cell follows the latent behind it.
+        energy: E[score^2] of each latent.
+        seen: Whether each draw has each latent, if some are missing at random (then they score 0).
+    """
+
+    latents: Sequence[Latent]
+    noise: Floats
+    classes: Ints
+    weights: Floats
+    scores: Sequence[Floats]
+    slopes: Floats
+    energy: Floats
+    seen: NDArray[np.bool_] | None = None
+
+    def stretch(self, first: int | None = None) -> float:
+        """How much longer than their scores the coordinates on the sphere of the first latents (or all) are."""
+        energy = self.energy[:first]
+        return float(np.sqrt(len(energy) / energy.sum())) if len(energy) else 1.0
+
+
+def make_world(
+    latents: Sequence[Latent], share: Floats, rng: np.random.Generator, present: Floats | None = None
+) -> World:
+    """Common random numbers for latents in classes of the given shares, each present with the given probability."""
+    size = len(latents)
+    counts = np.maximum(np.rint(share * DRAWS).astype(np.int64), 2 * size + 50)
+    scores = [place_scores(latent.edges) for latent in latents]
+    pairs = list(zip(latents, scores, strict=True))
+    chance = np.ones(size) if present is None else present
+    return World(
+        latents=latents,
+        noise=np.concatenate([_white(rng.standard_normal((n, size))) for n in counts]),
+        classes=np.repeat(np.arange(len(share)), counts),
+        weights=np.repeat(share / counts, counts),
+        scores=scores,
+        slopes=np.array([_slope(latent.edges, s) for latent, s in pairs]) * chance,
+        energy=np.array([max(np.diff(latent.edges) @ s**2, 1e-6) for latent, s in pairs]) * chance,
+        seen=None if present is None else rng.random((int(counts.sum()), size)) < present,
+    )
+
+
+def simulate_scores(world: World, normals: ClassNormals) -> Floats:
+    """Scores of simulated rows, draws x d; values of null cells score 0, as in the lookups."""
+    z = normals.place(world.noise, world.classes)
+    out = np.empty_like(z)
+    null_rows: dict[int, NDArray[np.bool_]] = {}
+    for i, latent in enumerate(world.latents):
+        place = latent.places_at(normals.uniform(z[:, i], i))
+        out[:, i] = world.scores[i][place]
+        if latent.marks_null:
+            null_rows[latent.column] = place == 1
+    for i, latent in enumerate(world.latents):
+        if not latent.marks_null and latent.column in null_rows:
+            out[null_rows[latent.column], i] = 0.0
+    return out if world.seen is None else out * world.seen
+
+
+def on_sphere(scores: Floats) -> Floats:
+    """Rows scaled to length sqrt(d); rows of zeros stay."""
+    length = np.sqrt((scores**2).sum(axis=1, keepdims=True))
+    return scores * (np.sqrt(scores.shape[1]) / np.maximum(length, 1e-9))
+
+
+def _slope(edges: Floats, scores: Floats) -> float:
+    return float(np.clip(-scores @ np.diff(normal_density(edges)), _LEAST_SLOPE, 1.0))
+
+
+def _white(noise: Floats) -> Floats:
+    """Exact mean 0 and covariance I, so that simulated moments carry little noise of their own."""
+    centered = noise - noise.mean(axis=0)
+    factor = np.linalg.cholesky(centered.T @ centered / len(centered))
+    return np.linalg.solve(factor, centered.T).T

@@ -1,0 +1,240 @@
+"""The model of a table with few rows: a class, latent normals given the class, and released margins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.model.conditioning import Proposals, Runs, cover
+from sklar.model.correlation.bivariate import truncated_normal
+from sklar.model.latent.normals import ClassNormals
+from sklar.model.latent.scores import Latent
+from sklar.model.latent.target import Classes
+from sklar.model.margins.margin import Margin, restrict
+from sklar.model.protocol import Codes
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SmallModel:
+    """Class ~ shares; z given the class normal; each column reads its code off its latent through its margin.
+
+    A column without a latent is independent of the others; the target reads its code off its class.
+
+    Attributes:
+        margins: One per modelled column.
+        latents: The axes, in the order of the normals.
+        normals: The latent normals.
+        classes: Classes of the target, or None.
+        rows: Estimated number of rows.
+    """
+
+    margins: tuple[Margin, ...]
+    latents: tuple[Latent, ...]
+    normals: ClassNormals
+    classes: Classes | None
+    rows: float
+
+    @property
+    def rows_estimate(self) -> int:
+        """The estimated number of rows, rounded."""
+        return max(1, round(self.rows))
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Independent rows."""
+        classes = rng.choice(len(self.normals.share), size=rows, p=self.normals.share)
+        z = self.normals.place(rng.standard_normal((rows, self.normals.size)), classes)
+        return self.codes_of(self._uniforms(z), classes, [rng.random(rows) for _ in self.margins])
+
+    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Rows whose class sizes and margins follow the model as closely as whole rows allow."""
+        steps = (np.arange(rows) + rng.random()) / max(rows, 1)
+        classes = rng.permutation(np.searchsorted(np.cumsum(self.normals.share)[:-1], steps, side="right"))
+        z = self.normals.place(rng.standard_normal((rows, self.normals.size)), classes)
+        u = self._even(z, rng)
+        spread = [rng.permutation(_even_steps(rows, rng)) for _ in self.margins]
+        if self.classes is not None:
+            spread[self.classes.column] = _even_within(classes, rng)
+        return self.codes_of(u, classes, spread)
+
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
+        """Rows for a condition: the class is drawn, then the latents by the sampler of Geweke, Hajivassiliou and Keane.
+
+        Latents of conditioned columns come first, each from its normal law given the earlier ones, cut to the allowed
+        intervals; what no latent decides is drawn from margins cut to the sets.
+        """
+        inside = replace(self, margins=_settled_margins(self, allowed))
+        cuts, share = _cuts(self, allowed), _class_shares(self, inside.margins)
+
+        def propose(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            classes = rng.choice(len(share), size=rows, p=share)
+            spread = [rng.random(rows) for _ in self.margins]
+            z, log = _cut_latents(inside, classes, cuts, spread, rng)
+            return inside.codes_of(self._uniforms(z), classes, spread), log
+
+        return propose
+
+    def codes_of(self, u: Floats, classes: Ints, spread: list[Floats]) -> Codes:
+        """Base codes from uniforms of the latents, classes, and uniforms for whatever no latent decides."""
+        out = np.empty((len(u), len(self.margins)), np.int32, order="F")
+        for j, margin in enumerate(self.margins):
+            if self.classes is not None and j == self.classes.column:
+                out[:, j] = codes_in_classes(margin, self.classes, classes, spread[j])
+            else:
+                out[:, j] = margin.ppf(spread[j])
+        for i, latent in enumerate(self.latents):
+            if not latent.marks_null:
+                null = self.null_rows(latent, u, spread[latent.column])
+                out[:, latent.column] = np.where(null, latent.null, latent.codes_at(u[:, i]))
+        return out
+
+    def null_marker(self, latent: Latent) -> int | None:
+        """Position of the latent that decides whether this latent's column is null."""
+        found = [k for k, other in enumerate(self.latents) if other.marks_null and other.column == latent.column]
+        return found[0] if found else None
+
+    def null_rows(self, latent: Latent, u: Floats, spread: Floats) -> Mask:
+        """Where a column is null: as its null latent says, else (a rare or all but certain null) independently."""
+        if latent.null < 0:
+            return np.zeros(len(u), np.bool_)
+        marker = self.null_marker(latent)
+        if marker is None:
+            return spread < self.margins[latent.column].dense()[latent.null]
+        return self.latents[marker].places_at(u[:, marker]) == 1
+
+    def _uniforms(self, z: Floats) -> Floats:
+        u = np.empty_like(z)
+        for i in range(self.normals.size):
+            u[:, i] = self.normals.uniform(z[:, i], i)
+        return u
+
+    def _even(self, z: Floats, rng: np.random.Generator) -> Floats:
+        """Uniforms by rank: (rank + jitter) / rows. Values are ranked among the rows that are not null."""
+        u = np.empty_like(z)
+        for i, latent in sorted(enumerate(self.latents), key=lambda pair: not pair[1].marks_null):
+            group = np.zeros(len(z), np.int64)
+            if not latent.marks_null:
+                marker = self.null_marker(latent)
+                group = group if marker is None else self.latents[marker].places_at(u[:, marker])
+            u[:, i] = _even_ranks(z[:, i], group, rng)
+        return u
+
+
+def codes_in_classes(margin: Margin, classes: Classes, drawn: Ints, u: Floats) -> Ints:
+    """Base codes of the target: inside each class by the margin."""
+    dense = margin.dense()
+    out = np.empty(len(drawn), np.int64)
+    for k in range(classes.count):
+        codes = np.flatnonzero(classes.of_code == k)
+        mass = dense[codes]
+        mass = mass if mass.sum() > 0 else np.ones(len(codes))
+        rising = np.cumsum(mass / mass.sum())
+        rows = drawn == k
+        out[rows] = codes[np.minimum(np.searchsorted(rising, u[rows], side="right"), np.flatnonzero(mass)[-1])]
+    return out
+
+
+def _even_steps(rows: int, rng: np.random.Generator) -> Floats:
+    return (np.arange(rows) + rng.random(rows)) / max(rows, 1)
+
+
+def _even_within(classes: Ints, rng: np.random.Generator) -> Floats:
+    u = np.empty(len(classes))
+    for k in np.unique(classes):
+        rows = np.flatnonzero(classes == k)
+        u[rows] = rng.permutation(_even_steps(len(rows), rng))
+    return u
+
+
+def _even_ranks(z: Floats, group: Ints, rng: np.random.Generator) -> Floats:
+    u = np.empty(len(z))
+    for k in np.unique(group):
+        rows = np.flatnonzero(group == k)
+        u[rows[np.argsort(z[rows], kind="stable")]] = _even_steps(len(rows), rng)
+    return u
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Cut:
+    """A conditioned latent and the intervals of z that it may fall into, unless its column is null."""
+
+    latent: int
+    runs: Runs
+
+
+def _cuts(model: SmallModel, allowed: Mapping[int, Mask]) -> list[_Cut]:
+    """Conditioned latents, null markers before the values that depend on them."""
+    cuts: list[_Cut] = []
+    for i, latent in sorted(enumerate(model.latents), key=lambda pair: not pair[1].marks_null):
+        if latent.column in allowed:
+            places = _places(latent, allowed[latent.column], model.margins[latent.column])
+            runs = cover(latent.edges[:-1][places], latent.edges[1:][places])
+            z = [model.normals.quantile(ends, i) for ends in (runs.low, runs.high)]
+            cuts.append(_Cut(latent=i, runs=Runs(low=z[0], high=z[1])))
+    return cuts
+
+
+def _places(latent: Latent, mask: Mask, margin: Margin) -> Mask:
+    """Places along the axis that the set allows."""
+    if not latent.marks_null:
+        return mask[latent.order] & (np.diff(latent.edges) > 0)
+    null = int(latent.order[1])
+    return np.array([_has_values(margin, mask, null), mask[null]])
+
+
+def _has_values(margin: Margin, mask: Mask, null: int) -> bool:
+    """Whether the set has a value of some mass besides null."""
+    return bool(np.delete(mask & (margin.dense() > 0), null).any())
+
+
+def _settled_margins(model: SmallModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
+    """Margins cut to the sets; not where a set holds values and nulls that no latent decides: those come as ever."""
+    margins = list(model.margins)
+    for column, mask in allowed.items():
+        margins[column] = restrict(margins[column], mask)
+    for latent in model.latents:
+        mask, margin = allowed.get(latent.column), model.margins[latent.column]
+        if mask is not None and latent.null >= 0 and mask[latent.null] and _has_values(margin, mask, latent.null):
+            margins[latent.column] = margin
+    return tuple(margins)
+
+
+def _class_shares(model: SmallModel, inside: tuple[Margin, ...]) -> Floats:
+    """Probability of each class given the set of the target."""
+    if model.classes is None:
+        return model.normals.share
+    masses = [margins[model.classes.column].dense() for margins in (inside, model.margins)]
+    of_class = [np.bincount(model.classes.of_code, mass, minlength=model.classes.count) for mass in masses]
+    share = model.normals.share * of_class[0] / np.maximum(of_class[1], 1e-300)
+    return share / share.sum()
+
+
+def _cut_latents(
+    model: SmallModel, classes: Ints, cuts: list[_Cut], spread: list[Floats], rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Latents with the conditioned ones inside their intervals, and the log-weights."""
+    normals = model.normals
+    first = [cut.latent for cut in cuts]
+    order = np.array([*first, *(i for i in range(normals.size) if i not in first)], dtype=np.int64)
+    noise = rng.standard_normal((len(classes), normals.size))
+    z, u, log = np.empty_like(noise), np.zeros_like(noise), np.zeros(len(classes))
+    for k in range(len(normals.share)):
+        rows = np.flatnonzero(classes == k)
+        factor = np.linalg.cholesky((normals.factors[k] @ normals.factors[k].T)[np.ix_(order, order)])
+        w = noise[rows]
+        for step, cut in enumerate(cuts):
+            mean = normals.means[k, cut.latent] + w[:, :step] @ factor[step, :step]
+            latent = model.latents[cut.latent]
+            free = model.null_rows(latent, u[rows], spread[latent.column][rows])
+            inside, log_inside = truncated_normal(cut.runs, mean, factor[step, step], rng)
+            w[:, step] = np.where(free, w[:, step], inside)
+            log[rows] += np.where(free, 0.0, log_inside)
+            u[rows, cut.latent] = normals.uniform(mean + factor[step, step] * w[:, step], cut.latent)
+        z[np.ix_(rows, order)] = w @ factor.T + normals.means[k, order]
+    return z, log

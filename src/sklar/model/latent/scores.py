@@ -1,0 +1,128 @@
+"""Latent normals behind the columns: how base codes lie along an axis, and the scores that rows get from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sklar.model.margins.margin import Margin
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SCORE_UNIT = 1 << 10
+"""Scores are integers in units of 2^-10."""
+SCORE_LIMIT = 3 * SCORE_UNIT
+NEARLY_ALL = 0.9999
+"""A column with one value this likely has nothing to correlate."""
+LEAST_NULLS = 0.01
+"""A null needs this probability (and its complement) to get a latent of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Latent:
+    """One standard normal (in total) that drives a column, or whether the column is null.
+
+    Attributes:
+        column: Position of the column among the modelled ones.
+        order: Base codes along the axis, lowest first.
+        edges: Cumulative probability at their borders: 0 first, 1 last. Given not null, for values.
+        marks_null: This latent decides null (last in `order`) against not null (all others).
+        null: Base code of null if it is not on this axis; -1 if there is none, or if it is a level like any other.
+    """
+
+    column: int
+    order: Ints
+    edges: Floats
+    marks_null: bool = False
+    null: int = -1
+
+    def codes_at(self, u: Floats) -> Ints:
+        """Base code that owns each uniform."""
+        return self.order[self.places_at(u)]
+
+    def places_at(self, u: Floats) -> Ints:
+        """Place along the axis that owns each uniform; places without mass own nothing."""
+        last = int(np.searchsorted(self.edges, self.edges[-1], side="left")) - 1
+        return np.clip(np.searchsorted(self.edges, u, side="right") - 1, 0, last)
+
+
+def value_latent(column: int, margin: Margin, null: int | None, order: Ints | None = None) -> Latent:
+    """The axis of a column's values in the given order (by default that of the codes), conditional on not null."""
+    codes = np.arange(margin.size) if order is None else order
+    codes = codes[codes != null] if null is not None else codes
+    mass = margin.dense()[codes]
+    if mass.sum() <= 0:
+        mass = np.ones(len(codes))
+    return Latent(column=column, order=codes, edges=_cumulative(mass), null=-1 if null is None else null)
+
+
+def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
+    """The axis of null against not null, or None when one of them is too rare to learn about."""
+    probability = float(margin.dense()[null])
+    if not LEAST_NULLS < probability < 1 - LEAST_NULLS:
+        return None
+    others = np.setdiff1d(np.arange(margin.size), [null])
+    first = np.flatnonzero(margin.dense()[others])[:1]
+    order = np.array([others[first[0]] if len(first) else others[0], null])
+    return Latent(column=column, order=order, edges=np.array([0.0, 1 - probability, 1.0]), marks_null=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """The values of a column (a latent), the latent that marks its nulls, and the probability of not null."""
+
+    values: int
+    marker: int
+    present: float
+
+
+def marked_columns(latents: Sequence[Latent]) -> tuple[Marked, ...]:
+    """All columns whose nulls have a latent of their own."""
+    markers = {latent.column: (i, float(latent.edges[1])) for i, latent in enumerate(latents) if latent.marks_null}
+    return tuple(
+        Marked(values=i, marker=markers[latent.column][0], present=markers[latent.column][1])
+        for i, latent in enumerate(latents)
+        if not latent.marks_null and latent.column in markers
+    )
+
+
+def place_scores(edges: Floats) -> Floats:
+    """Scores of the places along an axis: E[z | place] for a standard normal z, scaled to variance 1, within [-3, 3].
+
+    Scaling gives a column of two values as much say on the sphere as a continuous one.
+    """
+    mass = np.diff(edges)
+    middle = ndtri(np.clip((edges[1:] + edges[:-1]) / 2, 1e-6, 1 - 1e-6))
+    # Where a place holds next to nothing the difference of densities loses its digits, and the middle is as good.
+    mean = np.where(mass > 1e-9, -np.diff(normal_density(edges)) / np.maximum(mass, 1e-12), middle)
+    spread = np.sqrt(max(float(mass @ mean**2), 1e-6))
+    return np.clip(mean / spread, -3.0, 3.0)
+
+
+def normal_density(edges: Floats) -> Floats:
+    """Standard normal density at the quantiles of `edges`."""
+    return np.exp(-0.5 * ndtri(np.clip(edges, 1e-300, 1 - 1e-16)) ** 2) / np.sqrt(2 * np.pi)
+
+
+def score_lookup(latent: Latent, size: int) -> NDArray[np.int32]:
+    """Fixed-point normal score of every base code; codes that are not on the axis score 0."""
+    scores = np.rint(place_scores(latent.edges) * SCORE_UNIT).astype(np.int32)
+    if latent.marks_null:
+        lookup = np.full(size, scores[0], np.int32)
+        lookup[latent.order[1]] = scores[1]
+        return lookup
+    lookup = np.zeros(size, np.int32)
+    lookup[latent.order] = scores
+    return np.clip(lookup, -SCORE_LIMIT, SCORE_LIMIT)
+
+
+def _cumulative(mass: Floats) -> Floats:
+    edges = np.concatenate([[0.0], np.cumsum(mass)])
+    edges /= edges[-1]
+    edges[-1] = 1.0
+    return edges

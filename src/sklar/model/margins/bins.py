@@ -1,0 +1,310 @@
+"""Which base codes of a column are counted together: public first bins, values singled out, and finer bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.schema.columns import Column
+from sklar.schema.grid import held, into_span, multiples, nearest
+from sklar.schema.numbers import Datetime, Integer, Real
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COARSE_CELLS = 32
+FEW_CELLS = 128
+"""Numeric columns with at most this many value cells are counted cell by cell."""
+HEAVY_RANGE = 500
+"""Integer columns with more unit cells than this are also searched for heavy single values."""
+MOST_ATOMS = 24
+MOST_FINE_BINS = 256
+MOST_PARTS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Layout:
+    """How the base codes of a column can be grouped; functions of the schema, and of its digits once they are found.
+
+    Attributes:
+        width: Width of every value code in values, relative to the range; ones for levels.
+        anchor: Value code that each value code is always counted with: its own, unless the digits of numbers are known.
+        coarse: Coarse cell of every value code by its value; its own number where codes are few.
+        candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
+        size: Number of base codes.
+        rare: Codes after the values which may well be empty: `other` and null.
+        ordered: Whether the value codes have an order.
+        unit: Whether all value codes hold one integer each.
+        digits: How to find the digits of its numbers; None if they are known or cannot be found.
+    """
+
+    width: Floats
+    anchor: Ints
+    coarse: Ints
+    candidate: NDArray[np.bool_]
+    size: int
+    rare: Ints
+    ordered: bool
+    unit: bool
+    digits: DigitSearch | None = None
+
+    @property
+    def values(self) -> int:
+        """Number of value codes."""
+        return len(self.width)
+
+    @property
+    def refined(self) -> bool:
+        """Whether several value codes share a coarse cell, so that a second, finer histogram pays."""
+        return int(self.coarse[-1]) + 1 < self.values
+
+    @property
+    def searched(self) -> bool:
+        """Whether heavy single values are looked for at base-code resolution."""
+        return self.refined and self.unit and self.values > HEAVY_RANGE
+
+
+def lay_out_column(column: Column) -> Layout:
+    """The public layout of a modelled column."""
+    rare = [code for code in (column.other_code, column.null_code) if code is not None]
+    values = column.value_cells
+    width, candidate, unit = np.ones(values), np.zeros(values, dtype=bool), False
+    coarse = np.arange(values)
+    if isinstance(column, Integer | Real | Datetime):
+        grid = column.grid
+        width = np.maximum(grid.widths, 1e-300)
+        unit = bool(grid.integer and np.all(width == 1.0))
+        if values > FEW_CELLS:
+            coarse, candidate = _coarse_cells(width), grid.is_atom
+        width = width / width.sum()
+    layout = Layout(
+        width=width,
+        anchor=np.arange(values),
+        coarse=coarse,
+        candidate=candidate,
+        size=column.size,
+        rare=np.array(rare, dtype=np.int64),
+        ordered=column.ordered,
+        unit=unit,
+    )
+    if not layout.refined:
+        return layout
+    return replace(with_digits(layout, column, getattr(column, "decimals", None)), digits=digits_to_seek(column))
+
+
+def with_digits(layout: Layout, column: Column, digits: int | None) -> Layout:
+    """The layout of a column whose numbers have so many digits: no bin of its cuts through one of them."""
+    anchor, nothing = anchors(column, digits)
+    width = np.where(nothing, 1e-300, layout.width)
+    coarse = np.unique(layout.coarse[anchor], return_inverse=True)[1].astype(np.int64)
+    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, digits=None)
+
+
+def first_lookup(layout: Layout) -> Ints:
+    """Bin of every base code in the first histogram: coarse cells, then candidates, then `other` and null."""
+    candidates = np.flatnonzero(layout.candidate)
+    return _with_atoms(layout, layout.coarse, candidates)
+
+
+def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
+    """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
+
+    Args:
+        layout: The column.
+        atoms: Value codes kept as cells of their own.
+        mass: Estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`.
+        part_mass: Smallest mass worth a bin.
+    """
+    starts = cell_starts(layout, layout.coarse, atoms)
+    chained = starts < layout.values
+    alone = np.isin(starts, atoms) | ~chained
+    parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
+    ends = np.append(starts[1:], layout.size)
+    fine, first = np.empty(layout.values, dtype=np.int64), 0
+    for start, end, count in zip(starts[chained], ends[chained], parts[chained].astype(int), strict=True):
+        cut = _cut(~layout.candidate[start:end], count)
+        fine[start:end] = first + cut
+        first += int(cut[-1]) + 1
+    return _with_atoms(layout, fine[layout.anchor], np.zeros(0, dtype=np.int64))
+
+
+def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
+    """In how many parts to cut each cell: of about the same mass, `part_mass` or as much more as `most` asks for."""
+    part_mass = max(part_mass, float(mass.sum()) / max(2 * most, 1), 1e-300)
+    while True:
+        parts = np.clip(np.round(mass / part_mass), 1, MOST_PARTS)
+        if parts.sum() <= max(most, len(parts)):
+            return parts
+        part_mass *= 1.05
+
+
+def cell_starts(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
+    """First base code of every cell of a density: runs of equal labels, atoms and the codes after the values alone."""
+    change = np.zeros(layout.size, dtype=bool)
+    change[0] = True
+    change[1 : layout.values] = labels[1 : layout.values] != labels[: layout.values - 1]
+    change[atoms] = True
+    change[(atoms + 1)[atoms + 1 < layout.size]] = True
+    change[layout.values :] = True
+    return np.flatnonzero(change)
+
+
+def heavy_values(layout: Layout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
+    """Values that stand out of the noise and of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
+
+    A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
+    `size` Gaussian draws rarely gets there.
+
+    Args:
+        layout: A searched column.
+        counts: Noisy counts of all base codes.
+        sigma: Their noise standard deviation.
+        coarse_counts: Noisy counts of the coarse cells.
+    """
+    values = counts[: layout.values]
+    mean = np.maximum(coarse_counts, 0.0) / np.bincount(layout.coarse)
+    excess = values - mean[layout.coarse]
+    found = np.flatnonzero(excess > sigma * (np.sqrt(2.0 * np.log(layout.values)) + 1.5))
+    return np.sort(found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS])
+
+
+def significant_candidates(layout: Layout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
+    """Candidates whose bin of the first histogram stands out of the noise, sorted."""
+    candidates = np.flatnonzero(layout.candidate)
+    if not len(candidates):
+        return candidates
+    found = counts[lookup[candidates]]
+    threshold = max(3.0, float(np.sqrt(2.0 * np.log(len(candidates)))) + 1.5)
+    heaviest = np.argsort(-found, kind="stable")[:MOST_ATOMS]
+    return np.sort(candidates[heaviest[found[heaviest] > threshold * sigma]])
+
+
+def _coarse_cells(width: Floats) -> Ints:
+    """Coarse cell of every code: 32 equal widths, numbered without gaps."""
+    start = np.concatenate([[0.0], np.cumsum(width)[:-1]]) / width.sum()
+    cell = np.clip(np.floor(start * COARSE_CELLS + 1e-9), 0, COARSE_CELLS - 1)
+    return np.unique(cell, return_inverse=True)[1].astype(np.int64)
+
+
+def _with_atoms(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
+    lookup = np.empty(layout.size, dtype=np.int64)
+    lookup[: layout.values] = labels
+    first = int(labels.max()) + 1
+    lookup[atoms] = first + np.arange(len(atoms))
+    lookup[layout.values :] = first + len(atoms) + np.arange(layout.size - layout.values)
+    return np.unique(lookup, return_inverse=True)[1].astype(np.int64)
+
+
+def _cut(counted: NDArray[np.bool_], parts: int) -> Ints:
+    """Part (0, 1, ...) of each code of a run, with about as many counted codes in every part."""
+    rank = np.cumsum(counted) - counted
+    total = max(int(counted.sum()), 1)
+    part = np.minimum(rank * parts // total, parts - 1)
+    return np.unique(part, return_inverse=True)[1].astype(np.int64)
+
+
+# How many digits after the point the numbers of a real column have: what to count, what the counts say, what follows.
+#
+# Whole numbers are often declared as reals. On a grid much finer than they are they fill few of the cells, which a
+# histogram of two or three bins shows. Once their digits are known, every cell stands for the nearest such number: bins
+# are cut between numbers, never through one, and no mass is lost to cells where there can be no value.
+
+
+MOST_DIGITS = 6
+MOST_HELD = 0.5
+"""Digits are sought only if at most this part of the cells holds a number of so few: else all columns look alike."""
+SURE = 3.0
+"""Counts within this many standard deviations of the noise may be nothing."""
+CLEAR = 5.0
+"""Numbers with the digits found must be this many times as many as what could hide in the noise."""
+RARE = 0.01
+"""So few numbers with more digits, for one without, are disregarded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DigitSearch:
+    """What to count to find the digits of a column; a function of the schema alone.
+
+    Attributes:
+        choices: Digits that can be told from more digits, ascending.
+        lookup: Bin of every base code: the first of the choices that a number in the cell can have, then one bin for
+            more digits, then one for what says nothing (the bounds, declared values, null).
+    """
+
+    choices: tuple[int, ...]
+    lookup: Ints
+
+    def found(self, counts: Floats, sigma: float) -> int | None:
+        """The fewest digits that nearly all numbers have, by noisy counts of the bins; None if none can be told.
+
+        Numbers with more digits must be so few that noise alone, or one number in a hundred, explains their count;
+        and the others so many that even all that noise could hide is a small part of them.
+        """
+        told = counts[: len(self.choices) + 1]
+        for i, digits in enumerate(self.choices):
+            fewer, more = float(told[: i + 1].sum()), float(told[i + 1 :].sum())
+            hidden = SURE * sigma * float(np.sqrt(len(told) - i - 1))
+            if fewer > CLEAR * hidden and more < hidden + RARE * fewer:
+                return digits
+        return None
+
+
+def digits_to_seek(column: Column) -> DigitSearch | None:
+    """The search for a real column that declares no digits, if its cells are fine enough to show any."""
+    if not isinstance(column, Real) or column.decimals is not None:
+        return None
+    grid = column.grid
+    free = ~grid.is_atom
+    fits: dict[int, NDArray[np.bool_]] = {}
+    for digits in range(MOST_DIGITS + 1):
+        cells = held(grid, digits) & free
+        if not _few(cells, free):
+            break
+        if cells.any():
+            fits[digits] = cells
+    if not fits:
+        return None
+    lookup = np.full(column.size, len(fits) + 1, dtype=np.int64)
+    lookup[: grid.cells][free] = len(fits)
+    for i, cells in reversed(list(enumerate(fits.values()))):
+        lookup[: grid.cells][cells] = i
+    return DigitSearch(choices=tuple(fits), lookup=lookup)
+
+
+def anchors(column: Column, digits: int | None) -> tuple[Ints, NDArray[np.bool_]]:
+    """The value code that each value code is counted with, and which codes can hold no number at all.
+
+    With digits, a code goes with the one that holds the number nearest to its middle. Where that number is a declared
+    value or a bound, which is a code of its own, the code holds nothing and goes with the next one that does.
+    """
+    own = np.arange(column.value_cells, dtype=np.int64)
+    nothing = np.zeros(column.value_cells, dtype=bool)
+    if not isinstance(column, Real) or digits is None:
+        return own, nothing
+    grid = column.grid
+    free = ~grid.is_atom
+    if not _few(held(grid, digits) & free, free):
+        return own, nothing
+    first, stop = grid.starts, np.append(grid.starts[1:], grid.stop)
+    start, count = multiples(first, stop, digits)
+    number = np.where(count > 0, start / 10.0**digits, nearest(first, stop, digits))
+    code = grid.code(into_span(number, column.lower, column.upper, digits))
+    nothing = free & grid.is_atom[code]
+    holders = np.flatnonzero(free & ~nothing)
+    if not len(holders):
+        return own, np.zeros_like(nothing)
+    return np.where(nothing, code[_nearest_of(holders, own)], np.where(free, code, own)).astype(np.int64), nothing
+
+
+def _few(cells: NDArray[np.bool_], free: NDArray[np.bool_]) -> bool:
+    """Whether so few of the free cells hold a number that it shows."""
+    return int(cells.sum()) <= MOST_HELD * int(free.sum())
+
+
+def _nearest_of(some: Ints, codes: Ints) -> Ints:
+    """For each code the nearest of some ascending codes."""
+    after = np.minimum(np.searchsorted(some, codes), len(some) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.where(codes - some[before] < some[after] - codes, some[before], some[after])

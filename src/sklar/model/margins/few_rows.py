@@ -1,0 +1,166 @@
+"""Margins of a table with few rows, from one or two noisy histograms a column; atoms, nulls and bounds stand apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.margins.averaged import KINDS, QUICK_KINDS, Bins, average_models, fit_models, pooled_weights
+from sklar.model.margins.density import fit_density
+from sklar.model.margins.first_cells import FirstCells
+from sklar.model.margins.likelihood import Observation, Support, Total
+from sklar.model.margins.margin import Margin, margin_from_dense
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SECOND_BINS = 8
+OTHER_SIGMAS = 3.0
+"""Unlisted values keep their code only when it holds more than this many standard deviations of noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Histogram:
+    """A released histogram: noisy counts of all bins and their common noise standard deviation."""
+
+    counts: Floats
+    sigma: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """A coarse numeric column after its first release: what is smooth, and what stands apart.
+
+    Attributes:
+        cells: The public first cells.
+        apart: Base codes outside the smooth chain: kept atoms, a kept `other`, null.
+        axis: Where each value code starts on [0, 1] when kept atoms have no width, and 1 at the end.
+        first: The first histogram; light atoms are merged into the chain.
+    """
+
+    cells: FirstCells
+    apart: Ints
+    axis: Floats
+    first: Bins
+
+
+def split_first(cells: FirstCells, seen: Histogram) -> Split:
+    """Keep the atoms that rise above the noise; merge the others into their neighbours.
+
+    The threshold grows with the number of candidates m as sigma (sqrt(2 log m) + 2.3): 3.5 sigma for two bounds.
+    """
+    assert cells.widths is not None
+    threshold = seen.sigma * (sqrt(2 * log(max(len(cells.atoms), 1))) + 2.3)
+    counts = seen.counts[cells.parent[cells.atoms]]
+    kept = cells.atoms[counts > threshold]
+    apart = np.concatenate([kept, _outside(cells, seen)])
+    widths = cells.widths.copy()
+    widths[kept] = 0.0
+    axis = np.concatenate([[0.0], np.cumsum(widths)])
+    return Split(cells=cells, apart=apart, axis=axis / axis[-1], first=_first_bins(cells, seen, kept, apart))
+
+
+def second_lookup(split: Split, margin: tuple[Ints, Floats], bins: int = SECOND_BINS) -> tuple[Ints, NDArray[np.int64]]:
+    """(edges, lookup): about equal-mass bins of the value codes, then the cells apart, then anything left over."""
+    edges, mass = margin
+    rising = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
+    wanted = np.interp(np.arange(1, bins) / bins, rising + 1e-12 * np.arange(len(rising)), split.axis[edges])
+    inner = np.unique(np.searchsorted(split.axis, wanted))
+    inner = inner[(split.axis[inner] > 1e-9) & (split.axis[inner] < 1 - 1e-9)]
+    codes = np.concatenate([[0], inner, [split.cells.values]])
+    lookup = np.full(split.cells.size, len(codes) - 1 + len(split.apart))
+    lookup[: split.cells.values] = np.searchsorted(inner, np.arange(split.cells.values), side="right")
+    lookup[split.apart] = len(codes) - 1 + np.arange(len(split.apart))
+    return codes, lookup
+
+
+def second_bins(split: Split, edges: Ints, seen: Histogram) -> Bins:
+    """The second release as bins: the left-over bin, if any, is dropped."""
+    used = len(edges) - 1 + len(split.apart)
+    return Bins(edges=edges, counts=seen.counts[:used], sigma=np.full(used, seen.sigma))
+
+
+def smooth_margins(
+    splits: Mapping[str, Split], second: Mapping[str, Bins], total: Total
+) -> dict[str, tuple[Ints, Floats, Floats]]:
+    """(edges, masses between them, masses apart) of every coarse column; model weights are pooled over the columns.
+
+    Without second histograms the result only serves to place their bins, and fewer models are tried.
+    """
+    kinds = KINDS if second else QUICK_KINDS
+    fits = {
+        name: fit_models(s.axis, [s.first, *([second[name]] if name in second else [])], total, kinds)
+        for name, s in splits.items()
+    }
+    if not fits:
+        return {}
+    evidence = np.array([[-np.inf if f is None else f.log_evidence for f in fit] for fit in fits.values()])
+    weights = pooled_weights(evidence)
+    return {
+        name: average_models(splits[name].axis, len(splits[name].apart), fits[name], w)
+        for name, w in zip(fits, weights, strict=True)
+    }
+
+
+def coarse_margin(name: str, split: Split, fitted: tuple[Ints, Floats, Floats]) -> Margin:
+    """The margin over base codes: chain masses spread by width, the cells apart exact, light atoms without mass."""
+    edges, mass, apart = fitted
+    cells = split.cells
+    cuts = np.concatenate([edges[:-1], cells.atoms, cells.atoms + 1, np.arange(cells.values, cells.size)])
+    starts = np.unique(cuts[cuts < cells.size])
+    ends = np.append(starts[1:], cells.size)
+    rising = np.concatenate([[0.0], np.cumsum(mass)])
+    chain = np.minimum(np.stack([starts, ends]), cells.values)
+    out = np.diff(np.interp(split.axis[chain], split.axis[edges], rising), axis=0)[0]
+    out[np.searchsorted(starts, split.apart)] = apart
+    return Margin(column=name, starts=starts, mass=np.maximum(out, 0.0), size=cells.size)
+
+
+def level_margin(name: str, cells: FirstCells, seen: Histogram, total: Total) -> Margin:
+    """The margin of a column counted code by code: smooth along ordered values, exchangeable otherwise."""
+    keep = np.concatenate([np.arange(cells.values), _outside(cells, seen)])
+    chained = (keep < cells.values) & cells.ordered
+    support = Support(width=np.ones(len(keep)), position=_spread(keep, cells.values), chained=chained)
+    observed = Observation(parent=np.arange(len(keep)), counts=seen.counts[keep], sigma=np.full(len(keep), seen.sigma))
+    dense = np.zeros(cells.size)
+    dense[keep] = fit_density(support, [observed], total)
+    return margin_from_dense(name, dense, tolerance=0.0)
+
+
+def pool_total(histograms: Sequence[Histogram], before: Total | None) -> Total:
+    """The number of rows by inverse variance: every histogram sums to it, with bins x sigma^2 of noise."""
+    if before is not None and before.sigma == 0:
+        return before
+    rows = [float(h.counts.sum()) for h in histograms] + ([before.rows] if before else [])
+    variance = [len(h.counts) * h.sigma**2 for h in histograms] + ([before.sigma**2] if before else [])
+    weight = 1.0 / np.maximum(variance, 1e-12)
+    mean = float(weight @ rows / weight.sum())
+    return Total(rows=max(mean, 1.0), sigma=float(weight.sum() ** -0.5))
+
+
+def _outside(cells: FirstCells, seen: Histogram) -> Ints:
+    """Base codes that are no values: `other` if it rises above the noise, and null."""
+    outside = np.arange(cells.values, cells.size)
+    light = (outside == cells.other) & (seen.counts[cells.parent[outside]] <= OTHER_SIGMAS * seen.sigma)
+    return outside[~light]
+
+
+def _first_bins(cells: FirstCells, seen: Histogram, kept: Ints, apart: Ints) -> Bins:
+    bins = int(cells.chain.max()) + 1
+    counts, squares = seen.counts[:bins].copy(), np.full(bins, seen.sigma**2)
+    merged = np.setdiff1d(cells.atoms, kept)
+    np.add.at(counts, cells.chain[merged], seen.counts[cells.parent[merged]])
+    np.add.at(squares, cells.chain[merged], seen.sigma**2)
+    edges = np.append(np.searchsorted(cells.chain, np.arange(bins)), cells.values)
+    beyond = seen.counts[cells.parent[apart]]
+    sigma = np.concatenate([np.sqrt(squares), np.full(len(apart), seen.sigma)])
+    return Bins(edges=edges, counts=np.concatenate([counts, beyond]), sigma=sigma)
+
+
+def _spread(codes: Ints, values: int) -> Floats:
+    """Positions along the chain: unit steps, compressed to 32nds of the range when there are more than 32 values."""
+    return codes.astype(np.float64) * min(1.0, 32.0 / max(values, 1))

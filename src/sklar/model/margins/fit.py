@@ -1,0 +1,115 @@
+"""From released histograms of one column to its margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sklar.model.margins.bins import COARSE_CELLS, Layout
+from sklar.model.margins.density import fit_density
+from sklar.model.margins.likelihood import Observation, Support, Total
+from sklar.model.margins.margin import Margin
+from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_SAME_WIDTH = 0.02
+"""Neighbouring codes whose widths differ by less share a margin cell: integer grids round their cells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Histogram:
+    """One released histogram of a column.
+
+    Attributes:
+        lookup: Bin of every base code.
+        counts: Noisy count of every bin.
+        sigma: Noise standard deviation of a count.
+    """
+
+    lookup: Ints
+    counts: Floats
+    sigma: float
+
+    def on(self, layout: Layout) -> Histogram:
+        """The same histogram where every code is counted with its anchor; bins without any number are dropped."""
+        lookup = self.lookup.copy()
+        lookup[: layout.values] = lookup[layout.anchor]
+        bins, lookup = np.unique(lookup, return_inverse=True)
+        return Histogram(lookup=lookup.astype(np.int64), counts=self.counts[bins], sigma=self.sigma)
+
+
+def pool_total(histograms: Sequence[Histogram], before: Total) -> Total:
+    """The number of rows by inverse variance: every histogram sums to it, with bins * sigma^2 of noise."""
+    if before.sigma == 0:
+        return before
+    weight, value = before.sigma**-2.0, before.rows * before.sigma**-2.0
+    for seen in histograms:
+        precision = 1.0 / (len(seen.counts) * seen.sigma**2)
+        weight, value = weight + precision, value + precision * float(seen.counts.sum())
+    return Total(rows=max(value / weight, 1.0), sigma=weight**-0.5) if weight > 0 else Total(rows=1.0, sigma=1.0)
+
+
+def fit_cells(layout: Layout, starts: Ints, atoms: Ints, histograms: Sequence[Histogram], total: Total) -> Floats:
+    """Probability of every cell (a run of base codes from its start) by smooth density, given all histograms.
+
+    Args:
+        layout: The column.
+        starts: First base code of each cell.
+        atoms: Value codes that are cells of their own and outside the smooth chain.
+        histograms: Everything released about the column.
+        total: The number of rows.
+    """
+    edges = np.append(starts, layout.size)
+    width = np.diff(np.concatenate([[0.0], np.cumsum(layout.width)])[np.minimum(edges, layout.values)])
+    middle = np.cumsum(width) - width / 2.0
+    chained = (starts < layout.values) & ~np.isin(starts, atoms) & layout.ordered
+    support = Support(width=width, position=COARSE_CELLS * middle / max(width.sum(), 1e-300), chained=chained)
+    seen = [observe(starts, layout.size, histogram) for histogram in histograms]
+    return fit_density(support, seen, total, rare=np.isin(starts, layout.rare))
+
+
+def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
+    """A histogram in terms of cells: bins that cut through a cell are added up until none does."""
+    widths = np.diff(np.append(starts, size))
+    if len(seen.counts) == size:  # one bin per base code, so a cell is the sum of its own
+        sigma = seen.sigma * np.sqrt(widths)
+        return Observation(parent=np.arange(len(starts)), counts=np.add.reduceat(seen.counts, starts), sigma=sigma)
+    first = seen.lookup[starts]
+    owner = np.repeat(first, widths)
+    bins = len(seen.counts)
+    if np.array_equal(owner, seen.lookup):
+        return Observation(parent=first, counts=seen.counts, sigma=np.full(bins, seen.sigma))
+    links = coo_array((np.ones(size), (seen.lookup, owner)), shape=(bins, bins))
+    pieces, merged = connected_components(links, directed=False)
+    sigma = seen.sigma * np.sqrt(np.bincount(merged, minlength=pieces))
+    counts = np.bincount(merged, seen.counts, minlength=pieces).astype(np.float64)
+    return Observation(parent=merged[first].astype(np.int64), counts=counts, sigma=sigma)
+
+
+def repaired(seen: Histogram, total: Total, repair: str) -> Floats:
+    """Probability of every bin of one histogram by a simple repair: "simplex" or "clip"."""
+    if repair == "simplex":
+        return project_to_simplex(seen.counts, total.rows)
+    return clip_and_normalize(seen.counts)
+
+
+def spread(name: str, layout: Layout, lookup: Ints, mass: Floats) -> Margin:
+    """The margin that spreads the mass of each group over its base codes in proportion to their widths.
+
+    Cells of the margin are the runs of codes of one group and (nearly) one width, so every released lookup that the
+    groups refine is constant on them.
+    """
+    width = np.ones(layout.size)
+    width[: layout.values] = layout.width / layout.width.max()
+    groups = np.bincount(lookup, width)
+    ratio = np.abs(np.diff(width)) > _SAME_WIDTH * np.maximum(width[1:], width[:-1])
+    starts = np.concatenate([[0], np.flatnonzero((np.diff(lookup) != 0) | ratio) + 1])
+    share = np.add.reduceat(width, starts) / groups[lookup[starts]]
+    return Margin(column=name, starts=starts, mass=mass[lookup[starts]] * share, size=layout.size)

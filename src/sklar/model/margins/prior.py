@@ -1,0 +1,127 @@
+"""Priors on a log-density that is smooth along a chain of ordered cells.
+
+Each prior is a proper density of theta, the log-ratio of a cell's mass to its base measure: differences D theta of some
+order are independent, Gaussian or Student-t, and what D does not see (polynomials along the chain) is wide
+Gaussian, so that evidences of different orders are comparable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DEGREES_OF_FREEDOM = 3.0
+"""Tails of the Student-t increments: heavy enough to let a spike pass, light enough to shrink noise."""
+
+WIDE = (60.0, 20.0, 60.0)
+"""Prior standard deviation (root mean square over cells) of the free polynomials of degree 0, 1 and 2.
+
+A narrow bump on a wide range has a mean and a quadratic part of several tens."""
+
+APART = 5.0
+"""Prior standard deviation of theta for cells outside the chain (atoms, missing values, other)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Structure:
+    """The part of a prior that does not depend on its strength.
+
+    Attributes:
+        terms: D with rows scaled by the square root of the local spacing weight; shape (k - nulls, k).
+        penalty: D'D.
+        chain: The chained cells, in order.
+        fixed: Precision matrix of everything outside D (free polynomials, cells apart).
+        log_norm: log pseudo-determinant of D'D plus log determinant of `fixed` on its own range.
+        heavy: Student-t terms instead of Gaussian ones.
+    """
+
+    terms: Floats
+    penalty: Floats
+    chain: NDArray[np.int64]
+    fixed: Floats
+    log_norm: float
+    heavy: bool = False
+
+
+def smooth(position: Floats, chained: NDArray[np.bool_], order: int, heavy: bool = False) -> Structure:
+    """A discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
+
+    Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it.
+
+    Args:
+        position: Mid-points of all cells, in units such that 1 is a natural spacing.
+        chained: Which cells belong to the chain; the others are independent of it.
+        order: 1, 2 or 3 (the limit of infinite strength: uniform, exponential, Gaussian density).
+        heavy: Student-t terms.
+    """
+    x = position[chained]
+    floor = 1e-3 if order == 1 else 0.05  # cells narrower than this are treated as this far apart: conditioning
+    gaps = [np.maximum((x[step + 1 :] - x[: -step - 1]) / (step + 1), floor) for step in range(order)]
+    differences = np.eye(len(x))
+    for gap in gaps:
+        differences = np.diff(differences, axis=0) / gap[:, None]
+    weight = np.maximum((x[order:] - x[:-order]) / order, floor)
+    return _embed(differences * np.sqrt(weight)[:, None], _free_polynomials(gaps, len(x)), chained, heavy=heavy)
+
+
+def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
+    """Orthonormal basis of what the differences do not see: integrating 1, once per gap, undoes them."""
+    columns = []
+    for degree in range(len(gaps)):
+        column = np.ones(k - degree)
+        for gap in reversed(gaps[:degree]):
+            column = np.concatenate([[0.0], np.cumsum(column * gap)])
+        columns.append(column / np.abs(column).max())
+    return np.linalg.qr(np.stack(columns, axis=1))[0]
+
+
+def _embed(terms: Floats, nulls: Floats, chained: NDArray[np.bool_], heavy: bool = False) -> Structure:
+    """Place a prior on the chained cells into all cells, and give the others independent Gaussians."""
+    k, cells = len(chained), np.flatnonzero(chained)
+    wide, apart = 1.0 / (np.array(WIDE[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / APART**2
+    fixed = np.zeros((k, k))
+    fixed[np.ix_(cells, cells)] = (nulls * wide) @ nulls.T
+    outside = np.flatnonzero(~chained)
+    fixed[outside, outside] = apart
+    placed = np.zeros((len(terms), k))
+    placed[:, cells] = terms
+    log_norm = np.linalg.slogdet(terms @ terms.T)[1] + np.log(wide).sum() + len(outside) * np.log(apart)
+    return Structure(
+        terms=placed, penalty=placed.T @ placed, chain=cells, fixed=fixed, log_norm=float(log_norm), heavy=heavy
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A monotone map of [0, 1] onto itself: t -> log(1 + t/shift) / log(1 + 1/shift), or t itself without a shift.
+
+    Attributes:
+        shift: Where the logarithm starts to bend; None for the linear axis.
+        mirrored: Measure from the upper end.
+    """
+
+    shift: float | None = None
+    mirrored: bool = False
+
+    def forward(self, t: Floats) -> Floats:
+        """Position on the axis."""
+        if self.shift is None:
+            return t
+        if self.mirrored:
+            return 1.0 - np.log1p((1.0 - t) / self.shift) / np.log1p(1.0 / self.shift)
+        return np.log1p(t / self.shift) / np.log1p(1.0 / self.shift)
+
+    def inverse(self, s: Floats) -> Floats:
+        """Where on [0, 1] a position on the axis lies."""
+        if self.shift is None:
+            return s
+        if self.mirrored:
+            return 1.0 - self.shift * np.expm1((1.0 - s) * np.log1p(1.0 / self.shift))
+        return self.shift * np.expm1(s * np.log1p(1.0 / self.shift))
+
+
+AXES = (Axis(), Axis(shift=0.1), Axis(shift=0.02), Axis(shift=0.004), Axis(shift=0.1, mirrored=True))

@@ -1,0 +1,76 @@
+"""A histogram from its lowest noisy frequencies (enhanced Fourier perturbation, with a real transform).
+
+Reference: Acs, Castelluccia, Chen (2012), "Differentially private histogram publishing through lossy compression".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def penalties(bins: int, noise_std: Floats) -> Floats:
+    """Expected norm of the noise when 1, 2, ..., `bins` frequencies are kept: sqrt(kept) times its deviation.
+
+    Args:
+        bins: Number of bins.
+        noise_std: Standard deviation of the noise on each kept frequency, by how many are kept.
+    """
+    return np.sqrt(np.arange(1, bins + 1)) * noise_std
+
+
+def counts_from_frequencies(noisy: Floats, bins: int) -> Floats:
+    """Noisy counts of all bins: the inverse cosine transform with the frequencies that were not kept set to 0."""
+    from scipy.fft import idct  # not at import time: slow to load
+
+    whole = np.zeros(bins)
+    whole[: len(noisy)] = noisy
+    return np.asarray(idct(whole, norm="ortho"), dtype=np.float64)
+
+
+# A histogram from noisy Haar differences: every count is a sum of few noisy numbers, and so is every range.
+#
+# Reference: Xiao, Wang, Gehrke (2010), "Differential privacy via wavelet transforms".
+
+
+def counts_from_differences(noisy: Floats, bins: int) -> Floats:
+    """Noisy counts of all bins from the total and the left-minus-right differences, breadth first.
+
+    A node with total t and difference d has halves (t + d) / 2 and (t - d) / 2.
+    """
+    level = noisy[:1].astype(np.float64)
+    first = 1
+    while first < len(noisy):
+        difference = noisy[first : 2 * first]
+        below = np.empty(2 * first)
+        below[0::2], below[1::2] = (level + difference) / 2, (level - difference) / 2
+        level, first = below, 2 * first
+    return level[:bins]
+
+
+def clip_and_normalize(noisy: ArrayLike) -> Floats:
+    """Negative counts become 0, the rest is scaled to sum to one; uniform when nothing is left."""
+    counts = np.maximum(np.asarray(noisy, dtype=np.float64), 0.0)
+    total = counts.sum()
+    return counts / total if total > 0 else np.full(counts.shape, 1.0 / counts.size)
+
+
+def project_to_simplex(noisy: ArrayLike, total: float) -> Floats:
+    """Probabilities nearest (in L2) to noisy counts / total.
+
+    The projection of y on {x >= 0, sum x = total} is max(y - t, 0), with the threshold t found by sorting
+    (Held, Wolfe and Crowder, 1974).
+
+    Args:
+        noisy: Noisy counts of any shape.
+        total: The (estimated) number of rows; values below a tiny positive number count as that number.
+    """
+    counts = np.asarray(noisy, dtype=np.float64)
+    total = max(float(total), 1e-9)
+    falling = np.sort(counts, axis=None)[::-1]
+    excess = np.cumsum(falling) - total
+    ranks = np.arange(1, falling.size + 1)
+    kept = int(np.flatnonzero(falling - excess / ranks > 0)[-1]) if falling.size else 0
+    return clip_and_normalize(counts - excess[kept] / (kept + 1))

@@ -1,0 +1,5 @@
+"""A Gaussian copula over the values of columns: a normal score a value, and the value that stands out most.
+
+What is measured for it is decided in `sklar.methods.dpc`. Start with `model`; `joint` makes tables agree, `fit` sets
+correlations, `decoding` mends what decoding does to them.
+"""

@@ -1,0 +1,127 @@
+"""What a correlation that is known from elsewhere says about the table of a pair.
+
+Noisy sums of normal scores tell a correlation far better than a noisy table of the same cost: a table of K x K cells
+spends its budget on all its shapes, so its own reading of the correlation is about K times as noisy. But the sums
+see one number, and see it through a Gaussian eye. So a table keeps its shape, and is moved along the one direction that
+a change of correlation would move it, as far as the sums are trusted; and fits of families and deeper edges get the
+correlation as one more observation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.axis import NO_NULLS, split_edges
+from sklar.model.correlation.bivariate import bivariate_normal_cdf, bivariate_normal_density
+from sklar.model.latent.scores import place_scores
+
+Floats = NDArray[np.float64]
+
+_FAR = 9.0
+"""Normal scores beyond this have no density to speak of."""
+_LEAST_SLOPE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hint:
+    """One linear function of the cells' probabilities, roughly the correlation of normal scores, and what it should be.
+
+    Attributes:
+        weights: One number a cell.
+        value: What the sum of weights times probabilities should be.
+        variance: How wrong that may be, the chance of the rows included.
+    """
+
+    weights: Floats
+    value: float
+    variance: float
+
+    def misfit(self, masses: Floats) -> float:
+        """Squared distance from the value, in variances."""
+        return (float(np.vdot(self.weights, masses)) - self.value) ** 2 / self.variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reading:
+    """The correlation that a table tells by itself, near a given one.
+
+    Attributes:
+        corr: The correlation.
+        variance: Variance that the noise of the table gives it.
+        direction: Change of the cells' probabilities by a small change of the correlation.
+    """
+
+    corr: float
+    variance: float
+    direction: Floats
+
+
+def gaussian_cells(
+    edges1: Floats, edges2: Floats, corr: float, tops: tuple[float, float] = NO_NULLS
+) -> tuple[Floats, Floats]:
+    """Probabilities of the cells of a Gaussian copula, and their derivatives by its correlation.
+
+    The derivative of the bivariate normal distribution function by the correlation is its density (Plackett 1954).
+    Beyond `tops` an axis holds nulls, which are independent of the other column.
+    """
+    from scipy.special import ndtri  # not at import time: scipy.special is slow to load
+
+    (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
+    share = tops[0] * tops[1]
+    first, second = ndtri(below1 / tops[0])[:, None], ndtri(below2 / tops[1])[None, :]
+    corners = share * bivariate_normal_cdf(first, second, corr)
+    corners += np.outer(above1, below2) + np.outer(below1 + above1, above2)
+    density = share * bivariate_normal_density(np.clip(first, -_FAR, _FAR), np.clip(second, -_FAR, _FAR), corr)
+    outside = np.isinf(first) | np.isinf(second)
+    slopes = np.where(outside, 0.0, density)
+    return np.maximum(np.diff(np.diff(corners, axis=0), axis=1), 0.0), np.diff(np.diff(slopes, axis=0), axis=1)
+
+
+def read_correlation(
+    counts: Floats,
+    sigma: float,
+    rows: float,
+    edges: tuple[Floats, Floats],
+    corr: float,
+    tops: tuple[float, float] = NO_NULLS,
+) -> Reading | None:
+    """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot tell."""
+    masses, direction = gaussian_cells(*edges, corr, tops)
+    size = float(np.vdot(direction, direction))
+    if size < _LEAST_SLOPE:
+        return None
+    own = corr + float(np.vdot(direction, counts / rows - masses)) / size
+    return Reading(corr=own, variance=(sigma / rows) ** 2 / size, direction=direction)
+
+
+def move_along(counts: Floats, reading: Reading, rows: float, corr: float, variance: float) -> tuple[Floats, float]:
+    """The table moved towards a correlation known with the given variance, and the correlation it then has.
+
+    Both are weighted by their precision; nothing but the one direction changes.
+    """
+    trust = reading.variance / (reading.variance + variance)
+    step = trust * (corr - reading.corr)
+    return counts + rows * step * reading.direction, reading.corr + step
+
+
+def score_hint(
+    edges: tuple[Floats, Floats], corr: float, variance: float, tops: tuple[float, float] = NO_NULLS
+) -> Hint | None:
+    """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells."""
+    weights = np.outer(*(value_scores(e, top) for e, top in zip(edges, tops, strict=True)))
+    masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)), tops)
+    slope = float(np.vdot(weights, direction))
+    if slope < 1e-3:
+        return None
+    return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance)
+
+
+def value_scores(edges: Floats, top: float) -> Floats:
+    """Normal scores of the places along an axis; beyond `top` are nulls, which score 0."""
+    inside = edges[:-1] < top
+    scores = np.zeros(len(edges) - 1)
+    scores[inside] = place_scores(np.minimum(edges[: int(inside.sum()) + 1] / top, 1.0))
+    return scores

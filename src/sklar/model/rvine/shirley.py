@@ -1,0 +1,135 @@
+"""COPULA-SHIRLEY's model of a table: cumulative distributions of encoded columns, joined by a vine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.model.conditioning import Proposals, by_rejection
+from sklar.model.margins.margin import Margin
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+BLOCK = 100_000
+"""Rows that are carried through the vine at a time."""
+MOST_EVEN = 1_000
+"""Vines over more variables are sampled with independent points only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShirleyModel:
+    """Encoded columns over a vine copula. Its vine was learned from rows without noise.
+
+    Attributes:
+        margins: One per modelled column, in schema order.
+        columns: How each column is decoded.
+        vine: The vine over the variables of all columns; None if there are fewer than two.
+        rows_estimate: Number of rows it was learned from.
+    """
+
+    margins: tuple[Margin, ...]
+    columns: tuple[ShirleyColumn, ...]
+    vine: Any
+    rows_estimate: int
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
+        for start in range(0, rows, BLOCK):
+            part = slice(start, min(start + BLOCK, rows))
+            uniforms = self.uniforms(part.stop - part.start, rng)
+            for position, column in enumerate(self.columns):
+                codes[part, position] = column.decode(uniforms)
+        return codes
+
+    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Rows that leave less to chance. Shifted Sobol points go through the vine in place of independent uniforms,
+        so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones of the
+        same ranks, so that its counts match its margin to rounding."""
+        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
+        for start in range(0, rows, BLOCK):
+            part = slice(start, min(start + BLOCK, rows))
+            uniforms = self._even_uniforms(part.stop - part.start, rng)
+            for position, column in enumerate(self.columns):
+                if column.variables == 1:
+                    codes[part, position] = column.at(_spread(uniforms[:, column.first], rng))
+                else:
+                    codes[part, position] = column.decode(uniforms)
+        return codes
+
+    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+        """Rows for a condition: by rejection."""
+        return by_rejection(self, allowed)
+
+    def uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
+        """Independent draws of the vine's variables."""
+        if self.vine is None:
+            return rng.random((rows, max(1, sum(column.variables for column in self.columns))))
+        return self.vine.simulate(rows, rng)
+
+    def _even_uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
+        """Draws of the vine's variables from points that fill the cube evenly, in random order."""
+        if self.vine is None or self.vine.size > MOST_EVEN:
+            return self.uniforms(rows, rng)
+        return self.vine.from_independent(rng.permutation(_shifted(self.vine.size, rows, rng), axis=0))
+
+
+def _spread(u: Floats, rng: np.random.Generator) -> Floats:
+    out = np.empty(len(u))
+    out[np.argsort(u, kind="stable")] = (np.arange(len(u)) + rng.random(len(u))) / len(u)
+    return out
+
+
+def _shifted(size: int, rows: int, rng: np.random.Generator) -> Floats:
+    """The first points of a Sobol sequence, their binary digits shifted so that each is uniform on the cube."""
+    from pyvinecopulib.utils import sobol
+
+    # Of the library that carries the points through the vine: to load SciPy's takes as long as to draw the rows.
+    return sobol(rows, size, rng.integers(0, 2**31 - 1, size=8).tolist())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShirleyColumn:
+    """The levels of a column in the order of their codes after encoding.
+
+    A column of one level has no variable in the vine. A column with one variable inverts its cumulative distribution:
+    levels of equal encoded value lie side by side and share a step in proportion to their counts. A column with one
+    variable per level (one-hot) takes the level whose indicator stands out most: u_k is compared, as a normal score,
+    with the threshold above which the indicator of level k is one, and `offsets` make the shares come out right.
+
+    Attributes:
+        first: Position of its first variable in the vine.
+        variables: 0 for a constant, 1 for an ordered axis, or the number of levels.
+        codes: Base code of every level, in order.
+        edges: Cumulative probability at the borders of the levels, 0 first and 1 last.
+        offsets: One per level for one-hot columns, else empty.
+    """
+
+    first: int
+    variables: int
+    codes: Codes
+    edges: Floats
+    offsets: Floats
+
+    def decode(self, uniforms: Floats) -> Codes:
+        """Base codes of rows, from the uniforms of all variables (one line a row)."""
+        if self.variables == 0:
+            return np.full(len(uniforms), self.codes[0], dtype=np.int32)
+        if self.variables == 1:
+            return self.at(uniforms[:, self.first])
+        return self.codes[np.argmax(self.scores(uniforms) + self.offsets, axis=1)]
+
+    def at(self, u: Floats) -> Codes:
+        """The code whose step of the cumulative distribution holds u."""
+        return self.codes[np.searchsorted(self.edges[1:-1], u, side="right")]
+
+    def scores(self, uniforms: Floats) -> Floats:
+        """How far each indicator exceeds its threshold, as normal scores: z(u_k) - z(1 - p_k)."""
+        from scipy.special import ndtri
+
+        own = np.clip(uniforms[:, self.first : self.first + self.variables], 1e-12, 1 - 1e-12)
+        return ndtri(own) - ndtri(1.0 - np.diff(self.edges))

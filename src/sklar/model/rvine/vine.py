@@ -1,0 +1,326 @@
+"""A vine copula learned without noise, as plain arrays: its trees, pair copulas, sampling and truncation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyvinecopulib as pv
+if TYPE_CHECKING:
+    import pyvinecopulib as pv
+
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FAMILIES = (
+    "indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe", "bb1", "bb6", "bb7", "bb8", "tawn", "tll",
+)  # fmt: skip
+"""Names of the families as pyvinecopulib spells them; an edge stores the position here."""
+LABELS = {"indep": "independent"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DisclosedVine:
+    """A regular vine on columns 0..size-1.
+
+    Edges are listed tree by tree, size - 1 in tree one, one less in each further tree, as many trees as are modelled.
+
+    Attributes:
+        size: Number of columns.
+        first: One end of the conditioned pair of each edge.
+        second: The other end; pair copulas take (first, second) in this order.
+        given: Conditioning columns of all edges one after the other: none for edges of tree one, one for tree two...
+        family: Position of each edge's family in FAMILIES.
+        rotation: 0, 90, 180 or 270.
+        parameters: Parameters of all edges one after the other.
+        counts: Number of parameters of each edge.
+        tau: Kendall's tau of each edge.
+        discrete: Whether each column was fitted as discrete.
+        loglik: Log-likelihood of the fit.
+        rows: Rows it was fitted to.
+    """
+
+    size: int
+    first: Ints
+    second: Ints
+    given: Ints
+    family: Ints
+    rotation: Ints
+    parameters: Floats
+    counts: Ints
+    tau: Floats
+    discrete: NDArray[np.bool_]
+    loglik: float
+    rows: int
+
+    @property
+    def levels(self) -> int:
+        """Number of trees."""
+        return len(tree_bounds(self.size, len(self.first)))
+
+    @property
+    def free_parameters(self) -> int:
+        """Number of parameters of the parametric edges."""
+        return int(self.counts[self.family != FAMILIES.index("tll")].sum())
+
+    def truncate(self, level: int) -> DisclosedVine:
+        """The first `level` trees; the edges of all others become independent. Nothing is fitted again."""
+        if level < 0:
+            raise UsageError(f"a vine is truncated at a level of 0 or more; found {level}")
+        if level >= self.levels:
+            return self
+        edges = sum(self.size - 1 - tree for tree in range(level))
+        givens = sum(tree * (self.size - 1 - tree) for tree in range(level))
+        return DisclosedVine(
+            size=self.size,
+            first=self.first[:edges],
+            second=self.second[:edges],
+            given=self.given[:givens],
+            family=self.family[:edges],
+            rotation=self.rotation[:edges],
+            parameters=self.parameters[: int(self.counts[:edges].sum())],
+            counts=self.counts[:edges],
+            tau=self.tau[:edges],
+            discrete=self.discrete,
+            loglik=float("nan"),
+            rows=self.rows,
+        )
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Floats:
+        """Rows of dependent uniforms, shape (rows, size)."""
+        return self.from_independent(rng.random((rows, self.size)))
+
+    def from_independent(self, w: Floats) -> Floats:
+        """Independent uniforms, one a column, turned into dependent ones (inverse Rosenblatt transform)."""
+        inside = np.asfortranarray(np.clip(w, 1e-12, 1 - 1e-12))
+        if self.size == 1 or not len(self.first):
+            return inside
+        return inverse_rosenblatt(self.to_vinecop(), inside)
+
+    def to_independent(self, u: Floats) -> Floats:
+        """Dependent uniforms turned into independent ones: column by column, in `sampling_order`."""
+        inside = np.asfortranarray(np.clip(u, 1e-12, 1 - 1e-12))
+        if self.size == 1 or not len(self.first):
+            return inside
+        return self.to_vinecop().rosenblatt(inside)
+
+    def sampling_order(self) -> list[int]:
+        """Columns in the order in which `from_independent` draws them, each given the ones before."""
+        if self.size == 1 or not len(self.first):
+            return list(range(self.size))
+        return [int(column) - 1 for column in reversed(self.to_vinecop().order)]
+
+    def to_vinecop(self, *, discrete: bool = False) -> pv.Vinecop:
+        """The same vine in pyvinecopulib; all columns continuous, as for sampling, unless `discrete`."""
+        import pyvinecopulib as pv
+
+        kinds = ["d" if kind and discrete else "c" for kind in self.discrete]
+        labels = [
+            [(int(self.first[e]) + 1, int(self.second[e]) + 1, [int(g) + 1 for g in self.given_of(e)]) for e in tree]
+            for tree in self._trees()
+        ]
+        copulas = [
+            [self._bicop(e, [kinds[self.first[e]], kinds[self.second[e]]]) for e in tree] for tree in self._trees()
+        ]
+        structure = pv.RVineStructure.from_trees(self.size, labels)
+        return pv.Vinecop.from_structure(structure=structure, pair_copulas=copulas, var_types=kinds)
+
+    def given_of(self, edge: int) -> Ints:
+        """Conditioning columns of an edge."""
+        start = 0
+        for tree, edges in enumerate(self._trees()):
+            if edge in edges:
+                at = start + tree * (edge - edges.start)
+                return self.given[at : at + tree]
+            start += tree * len(edges)
+        raise UsageError(f"the vine has no edge {edge}")
+
+    def describe(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Edges of every tree with their family and Kendall's tau; independent edges are only counted."""
+        trees: list[dict[str, Any]] = []
+        for level, edges in enumerate(self._trees(), start=1):
+            told = [self._tell(edge, names) for edge in edges if FAMILIES[self.family[edge]] != "indep"]
+            told.sort(key=lambda edge: -abs(edge["tau"]))
+            trees.append({"tree": level, "edges": told, "independent": len(edges) - len(told)})
+        return trees
+
+    def _trees(self) -> list[range]:
+        return tree_bounds(self.size, len(self.first))
+
+    def _tell(self, edge: int, names: Sequence[str]) -> dict[str, Any]:
+        name = FAMILIES[int(self.family[edge])]
+        turn = f" {self.rotation[edge]}" if self.rotation[edge] else ""
+        return {
+            "first": names[self.first[edge]],
+            "second": names[self.second[edge]],
+            "given": [names[column] for column in self.given_of(edge)],
+            "family": LABELS.get(name, name) + turn,
+            "tau": round(float(self.tau[edge]), 4),
+        }
+
+    def _bicop(self, edge: int, kinds: list[str]) -> pv.Bicop:
+        import pyvinecopulib as pv
+
+        name = FAMILIES[int(self.family[edge])]
+        start = int(self.counts[:edge].sum())
+        values = self.parameters[start : start + int(self.counts[edge])]
+        side = round(len(values) ** 0.5)
+        shaped = values.reshape(side, side) if name == "tll" else values.reshape(-1, 1)
+        family = getattr(pv.BicopFamily, name)
+        if name == "indep":
+            return pv.Bicop.from_family(family, var_types=kinds)
+        return pv.Bicop.from_family(family, int(self.rotation[edge]), np.asfortranarray(shaped), var_types=kinds)
+
+
+def tree_bounds(size: int, edges: int) -> list[range]:
+    """Positions of the edges of each tree."""
+    bounds: list[range] = []
+    start = 0
+    while start < edges:
+        stop = start + size - 1 - len(bounds)
+        bounds.append(range(start, stop))
+        start = stop
+    return bounds
+
+
+def from_vinecop(vine: pv.Vinecop, discrete: NDArray[np.bool_], loglik: float, rows: int) -> DisclosedVine:
+    """Plain arrays of a fitted pyvinecopulib vine."""
+    edges = [edge for tree in vine.get_trees() for edge in tree]
+    copulas = [edge["pair_copula"] for edge in edges]
+    values = [np.asarray(copula.parameters, dtype=np.float64).ravel() for copula in copulas]
+    return DisclosedVine(
+        size=int(vine.dim),
+        first=np.array([edge["conditioned"][0] - 1 for edge in edges], dtype=np.int64),
+        second=np.array([edge["conditioned"][1] - 1 for edge in edges], dtype=np.int64),
+        given=np.array([g - 1 for edge in edges for g in edge["conditioning"]], dtype=np.int64),
+        family=np.array([FAMILIES.index(copula.family.name) for copula in copulas], dtype=np.int64),
+        rotation=np.array([copula.rotation for copula in copulas], dtype=np.int64),
+        parameters=np.concatenate([*values, np.zeros(0)]),
+        counts=np.array([len(value) for value in values], dtype=np.int64),
+        tau=np.array([copula.tau for copula in copulas], dtype=np.float64),
+        discrete=np.asarray(discrete, dtype=bool),
+        loglik=loglik,
+        rows=rows,
+    )
+
+
+SEARCHED = ("frank", "bb1", "bb6", "bb7", "bb8", "tawn")
+"""Families whose conditional quantiles pyvinecopulib finds by bisection, twenty to forty evaluations a row."""
+LEAST = 1e-10
+ROUNDS = 100
+PATIENCE = 8
+"""Rounds of Newton's method alone; from then on every other one halves the interval."""
+CLOSE = 1e-10
+"""A row is done when its conditional probability is this close."""
+NARROW = 1e-14
+"""Or when the interval around its quantile is this narrow."""
+
+
+def inverse_rosenblatt(vine: pv.Vinecop, w: Floats) -> Floats:
+    """Independent uniforms as dependent ones, column by column from the last of the vine's order to the first.
+
+    With columns numbered by that order, x[t, j] is column j given its t conditioning columns of tree t: x[t, j] is the
+    quantile of pair copula (t, j) at probability x[t + 1, j], given its second column, which is x[t, k] or, where k's
+    condition holds one column more, the forward step y[t, k].
+
+    Reference: Dissmann, Brechmann, Czado, Kurowicka (2013), "Selecting and estimating regular vine copulae and
+    application to financial returns", algorithm 2.2.
+    """
+    structure, order = vine.structure, [int(column) - 1 for column in vine.order]
+    size, depth = len(order), int(vine.trunc_lvl)
+    result = np.empty_like(w, order="F")
+    x: dict[tuple[int, int], Floats] = {}
+    y: dict[tuple[int, int], Floats] = {}
+    for j in reversed(range(size)):
+        trees = min(depth, size - 1 - j)
+        x[trees, j] = w[:, order[j]]
+        for tree in reversed(range(trees)):
+            least = int(structure.min_array(tree, j))
+            direct = least == int(structure.struct_array(tree, j, True))
+            beside = (x if direct else y)[tree, least - 1]
+            copula = vine.get_pair_copula(tree, j)
+            x[tree, j] = quantile_given_second(copula, x[tree + 1, j], beside)
+            if structure.needed_hfunc1(tree, j):
+                y[tree + 1, j] = _open(copula.hfunc1(_pairs(x[tree, j], beside)))
+        result[:, order[j]] = x[0, j]
+    return result
+
+
+def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Floats:
+    """x with P(U <= x | V = second) = level.
+
+    With z the normal score of x, Newton's method goes to the zero of Phi^-1(h(x, v)) - Phi^-1(level), which is a
+    straight line in z for the Gaussian copula; it starts from that copula's solution at the same Kendall's tau. A step
+    that leaves the interval known to hold the solution is replaced by a bisection, and so is every other one of a row
+    that takes long.
+    """
+    if copula.family.name not in SEARCHED:
+        return _open(copula.hinv2(_pairs(level, second)))
+    level, second = _open(level), _open(second)
+    if copula.family.name == "frank":
+        return _open(_frank(float(copula.parameters[0, 0]), level, second))
+    from scipy.special import ndtr, ndtri
+
+    goal = ndtri(level)
+    corr = np.sin(np.pi / 2 * np.clip(copula.tau, -0.99, 0.99))
+    z = corr * ndtri(second) + np.sqrt(1 - corr**2) * goal
+    x = _open(ndtr(z))
+    low, high = np.zeros(len(x)), np.ones(len(x))
+    active = np.arange(len(x))
+    for round_ in range(ROUNDS):
+        at = _pairs(x[active], second[active])
+        reached = copula.hfunc2(at)
+        miss = reached - level[active]
+        low[active] = np.where(miss < 0, x[active], low[active])
+        high[active] = np.where(miss < 0, high[active], x[active])
+        go_on = (np.abs(miss) > CLOSE) & (high[active] - low[active] > NARROW)
+        if not go_on.any():
+            break
+        active, at, reached = active[go_on], np.asfortranarray(at[go_on]), reached[go_on]
+        middle = (low[active] + high[active]) / 2
+        if round_ > PATIENCE and round_ % 2:
+            x[active] = middle
+            continue
+        moved = _stepped(x[active], reached, goal[active], copula.pdf(at))
+        x[active] = np.where((moved > low[active]) & (moved < high[active]), moved, middle)
+    return _open(x)
+
+
+def _frank(theta: float, level: Floats, second: Floats) -> Floats:
+    """The quantile of Frank's copula: h(x, v) = level solved for x, with only positive terms.
+
+    x = -log((a (1 - w) + w exp(-theta)) / (a (1 - w) + w)) / theta with a = exp(-theta v), w = level and theta > 0;
+    for theta < 0, h(x, v) of theta is 1 - h(1 - x, v) of -theta.
+    """
+    if abs(theta) < 1e-6:
+        return level
+    turned = 1 - level if theta < 0 else level
+    size = abs(theta)
+    other = np.exp(-size * second) * (1 - turned)
+    found = -np.log((other + turned * np.exp(-size)) / (other + turned)) / size
+    return 1 - found if theta < 0 else found
+
+
+def _stepped(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
+    """One step of Newton's method on the scale of normal scores; the slope is c(x, v) phi(z) / phi(Phi^-1(h))."""
+    from scipy.special import ndtr, ndtri
+
+    z, score = ndtri(x), ndtri(_open(reached))
+    slope = density * np.exp(np.clip((score**2 - z**2) / 2, -700, 700))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return ndtr(z - (score - goal) / slope)
+
+
+def _pairs(first: Floats, second: Floats) -> Floats:
+    return np.asfortranarray(np.column_stack([first, second]))
+
+
+def _open(values: Floats) -> Floats:
+    return np.clip(values, LEAST, 1 - LEAST)

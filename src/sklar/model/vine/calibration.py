@@ -1,0 +1,232 @@
+"""Calibration: weights that tilt the vine so that it agrees with every released table as far as the noise lets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklar.model.axis import Scale, cells_at
+
+MOST_CELLS = 65_535
+"""Cells a table may have to take part; particles carry 16-bit cell numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """One way of grouping a column: the group of each of its margin cells, and the number of groups."""
+
+    column: int
+    lookup: np.ndarray
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SoftTable:
+    """A released table that the model should agree with, up to its noise.
+
+    Attributes:
+        parts: positions of its axes in the list of partitions, slowest first.
+        observed: noisy probabilities of its cells, flat.
+        variance: squared tolerance of a cell (noise variance times the prior strength c).
+        dual: log-weight that the model gives to each cell.
+    """
+
+    parts: tuple[int, ...]
+    observed: np.ndarray
+    variance: float
+    dual: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calibration:
+    """A tilt of the vine: row x has weight exp(sum over tables of dual[cell of x] - level).
+
+    Attributes:
+        partitions: the axes of the tables.
+        tables: the tables, in the order of the sweep.
+        level: makes the mean weight one under the vine.
+        effective: effective sample size of the weights, as a fraction of the particles.
+        ceiling: weights of rows that were not part of the fit are cut here: a few of them would otherwise carry much of
+            the mass.
+    """
+
+    partitions: tuple[Partition, ...]
+    tables: tuple[SoftTable, ...]
+    level: float
+    effective: float
+    ceiling: float
+
+
+def empty_calibration() -> Calibration:
+    """The tilt that changes nothing."""
+    return Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=np.inf)
+
+
+def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
+    """Group of every particle (rows of uniforms) under every partition (row)."""
+    cells: dict[int, np.ndarray] = {}
+    codes = np.empty((len(partitions), len(particles)), dtype=np.uint16)
+    for row, part in zip(codes, partitions, strict=True):
+        if part.column not in cells:
+            cells[part.column] = cells_at(scales[part.column], particles[:, part.column])
+        np.take(part.lookup.astype(np.uint16), cells[part.column], out=row)
+    return codes
+
+
+def table_axes(calibration: Calibration) -> tuple[np.ndarray, np.ndarray]:
+    """Partitions of each table (row) and their strides in its flat cells; missing axes have stride 0."""
+    most = max((len(table.parts) for table in calibration.tables), default=1)
+    parts = np.zeros((len(calibration.tables), most), dtype=np.int64)
+    strides = np.zeros_like(parts)
+    for k, table in enumerate(calibration.tables):
+        counts = [calibration.partitions[part].count for part in table.parts]
+        parts[k, : len(counts)] = table.parts
+        strides[k, : len(counts)] = [int(np.prod(counts[i + 1 :])) for i in range(len(counts))]
+    return parts, strides
+
+
+def cell_matrix(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
+    """Cell of each particle (column) in each table (row)."""
+    from sklar.model.kernels import all_cells
+
+    return all_cells(part_codes(calibration.partitions, scales, particles), *table_axes(calibration))
+
+
+def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
+    """Log-weight of every particle, cut at the ceiling; before that the weights have mean one under the vine."""
+    return weigher(calibration, scales)(particles)
+
+
+def weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.ndarray], np.ndarray]:
+    """`log_weights` with everything prepared that does not depend on the particles."""
+    if not calibration.tables:
+        return lambda particles: np.zeros(len(particles))
+    from sklar.model.kernels import tilt_codes
+
+    duals = [table.dual for table in calibration.tables]
+    fixed = (*table_axes(calibration), table_offsets(duals), np.concatenate(duals))
+    most = np.log(calibration.ceiling)
+
+    def weigh(particles: np.ndarray) -> np.ndarray:
+        codes = part_codes(calibration.partitions, scales, particles)
+        return np.minimum(tilt_codes(codes, *fixed) - calibration.level, most)
+
+    return weigh
+
+
+def table_offsets(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """Where each table begins when all are laid end to end, and the total length."""
+    return np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
+
+
+def prior_strength(tables: Sequence[SoftTable], cells: np.ndarray) -> float:
+    """How far the vine may be from the truth, by empirical Bayes.
+
+    c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - cells_k s_k^2), with m_k the vine's own table, y_k the released
+    one and s_k its noise: the inverse of the squared distance that noise does not explain. Kept within [100, 1e5].
+
+    Args:
+        tables: released tables with `variance` equal to the plain noise variance.
+        cells: cell of every vine particle (column) in each of them (row).
+    """
+    unexplained, scale = 0.0, 0.0
+    for table, cell in zip(tables, cells, strict=True):
+        own = np.bincount(cell, minlength=len(table.observed)) / len(cell)
+        unexplained += float(np.sum((table.observed - own) ** 2)) - len(own) * table.variance
+        scale += 1.0 - float(own @ own)
+    return float(np.clip(scale / max(unexplained, 1e-9), 100.0, 1e5))
+
+
+def calibrate(
+    partitions: tuple[Partition, ...],
+    tables: Sequence[SoftTable],
+    cells: np.ndarray,
+    sweeps: int = 100,
+    tolerance: float = 5e-4,
+    most: float = np.inf,
+) -> tuple[Calibration, np.ndarray]:
+    """Weights of particles that minimize KL(w || uniform) + sum_k |A_k w - y_k|^2 / (2 v_k).
+
+    Exact minimization over the dual of one table at a time, in turn (soft iterative proportional fitting): with m the
+    table's current weighted histogram, each cell solves m e^d + v (lambda + d) = y for d; then lambda += d and the
+    weights of its particles are multiplied by e^d. For v -> 0 this is iterative proportional fitting.
+
+    Args:
+        partitions: the axes of the tables.
+        tables: the tables; their duals are the starting point.
+        cells: cell of each particle (column) in each table (row), 16-bit.
+        sweeps: largest number of rounds over all tables.
+        tolerance: stop when a table moves less mass than this on average.
+        most: log-weights that the starting duals give are cut here; fresh particles may be far outside of what the
+            duals were fitted on.
+
+    Returns:
+        The tilt, and the normalized weights of the particles.
+    """
+    if not tables:
+        return empty_calibration(), np.full(cells.shape[1], 1.0 / max(cells.shape[1], 1))
+    from sklar.model.kernels import tilt
+
+    offsets = table_offsets([table.observed for table in tables])
+    weights = _normalized(np.minimum(tilt(cells, offsets, np.concatenate([table.dual for table in tables])), most))
+    fitted = _swept(tables, cells, weights, sweeps, tolerance)
+    logs = tilt(cells, offsets, np.concatenate([table.dual for table in fitted]))
+    return _summary(partitions, fitted, logs), weights / weights.sum()
+
+
+def hold_margins(
+    calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray, sweeps: int = 30, tolerance: float = 5e-4
+) -> Calibration:
+    """The same tilt, with the tables of single columns fitted once more, on particles it has not seen.
+
+    Weights follow the particles they were fitted on a little too well, and are cut at the ceiling on others, which
+    bends the margins of rows drawn later. The few numbers of the one-column tables straighten them.
+    """
+    single = [k for k, table in enumerate(calibration.tables) if len(table.parts) == 1]
+    if not single:
+        return calibration
+    chosen = replace(calibration, tables=tuple(calibration.tables[k] for k in single))
+    weights = _normalized(log_weights(calibration, scales, particles))
+    fitted = _swept(chosen.tables, cell_matrix(chosen, scales, particles), weights, sweeps, tolerance)
+    again = dict(zip(single, fitted, strict=True))
+    tables = tuple(again.get(k, table) for k, table in enumerate(calibration.tables))
+    return replace(calibration, tables=tables)
+
+
+def _swept(
+    tables: Sequence[SoftTable], cells: np.ndarray, weights: np.ndarray, sweeps: int, tolerance: float
+) -> tuple[SoftTable, ...]:
+    """The tables with their duals after sweeps from given weights, which change in place."""
+    from sklar.model.kernels import soft_fit
+
+    offsets = table_offsets([table.observed for table in tables])
+    observed = np.concatenate([table.observed for table in tables])
+    variance = np.repeat([table.variance for table in tables], np.diff(offsets))
+    dual = np.concatenate([table.dual for table in tables])
+    soft_fit(cells, offsets, observed, np.maximum(variance, 1e-16), dual, weights, sweeps, tolerance)
+    parts = zip(tables, offsets[:-1], offsets[1:], strict=True)
+    return tuple(replace(table, dual=dual[start:stop].copy()) for table, start, stop in parts)
+
+
+def _normalized(logs: np.ndarray) -> np.ndarray:
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], logs: np.ndarray) -> Calibration:
+    weights = _normalized(logs) * len(logs)
+    level = float(logs.max() + np.log(np.mean(np.exp(logs - logs.max()))))
+    effective = float(1.0 / np.mean(weights**2))
+    return Calibration(
+        partitions=partitions, tables=tables, level=level, effective=effective, ceiling=weight_ceiling(weights)
+    )
+
+
+def weight_ceiling(weights: np.ndarray, excess: float = 0.02, most: float = 50.0) -> float:
+    """The lowest ceiling c with at most `excess` of the total weight above it, sum (w - c)+ <= excess sum w."""
+    ordered = np.sort(weights)[::-1]
+    above = np.cumsum(ordered) - ordered * np.arange(1, len(ordered) + 1)
+    within = np.flatnonzero(above <= excess * ordered.sum())
+    return float(np.clip(ordered[within[-1]], 1.0, most))

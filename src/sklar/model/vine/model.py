@@ -1,0 +1,212 @@
+"""The fitted vine model: margins, a vine and its calibration; how rows are drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sklar.model.axis import Scale, codes_at
+from sklar.model.conditioning import Proposals
+from sklar.model.margins.margin import Margin
+from sklar.model.pairs.checkerboard import Checkerboard
+from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.pairs.families import mutual_information
+from sklar.model.vine.calibration import Calibration
+from sklar.model.vine.pool import POLISHING_SWEEPS, Pool, accepted_rows, averaged, draw_pool, pool_size
+from sklar.model.vine.rounding import group_cuts, proposals, round_rows, spread_evenly, triple_cells
+from sklar.model.vine.sampling import vine_proposals
+from sklar.model.vine.vine import Edge, Vine
+
+ROWS_AT_A_TIME = 40_000
+ROUNDING_PARTICLES = (8.0, 15.0)
+LARGE_PARTICLES = 2.0
+LARGE_SAMPLE = 100_000
+LATER_SWEEPS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VineFacts:
+    """What `inspect` tells about a fit besides the trees.
+
+    Attributes:
+        rows: noisy (or public) number of rows.
+        margin_error: expected total variation error of each margin from the known noise.
+        strength: prior strength c of the calibration, or 0 when there was none.
+        pairs: number of measured pair tables.
+        noise: kind of noise on the released tables, "gaussian" or "laplace".
+    """
+
+    rows: float
+    margin_error: tuple[float, ...]
+    strength: float
+    pairs: int
+    noise: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VineModel:
+    """A vine times calibration weights, over the base codes of the modelled columns.
+
+    Attributes:
+        margins: one per modelled column, in schema order.
+        scales: the axis of each column.
+        vine: the dependence on the u scale.
+        calibration: weights that tilt the vine towards the released tables.
+        facts: what to tell about the fit.
+    """
+
+    margins: tuple[Margin, ...]
+    scales: tuple[Scale, ...]
+    vine: Vine
+    calibration: Calibration
+    facts: VineFacts
+
+    @property
+    def rows_estimate(self) -> int:
+        """Default size of a sample: the noisy (or public) number of rows."""
+        return max(round(self.facts.rows), 1)
+
+    def describe(self, names: Sequence[str]) -> dict[str, Any]:
+        """The trees, a drawing of the first, and how the fit went, as plain data."""
+        return {
+            "kind": "vine",
+            "trees": describe_trees(self.vine, names),
+            "drawing": draw_first_tree(self.vine, names),
+            "pair_tables": self.facts.pairs,
+            "calibration": {
+                "tables": len(self.calibration.tables),
+                "effective_sample_size": round(self.calibration.effective, 4),
+                "prior_strength": round(self.facts.strength, 1),
+            },
+            "expected_margin_error": dict(zip(names, self.facts.margin_error, strict=False)),
+        }
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Independent rows as base codes, shape (rows, columns), Fortran order.
+
+        Rejection: a particle of the vine is kept with probability weight / ceiling, so that kept ones are independent
+        draws of the vine times the (cut) weights.
+        """
+        result = self._empty(rows)
+        filled = 0
+        for kept in accepted_rows(self.vine, self.scales, self.calibration, rows, rng):
+            result[filled : filled + len(kept)] = kept
+            filled += len(kept)
+        return result
+
+    def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Rows whose counts lie nearer to the model than those of independent rows would.
+
+        Large samples come from several pools; each starts from the mean tilt of those before, so that few sweeps do.
+        """
+        result = self._empty(rows)
+        large = rows > LARGE_SAMPLE
+        per_row = LARGE_PARTICLES if large else float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
+        tilt, cuts = self.calibration, group_cuts(self.calibration, self.scales)
+        for number, part in enumerate(self._pieces(result, per_row)):
+            size = pool_size(tilt, len(part), per_row)
+            sweeps = LATER_SWEEPS if large and number else POLISHING_SWEEPS
+            pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
+            cells, counts = self._rounded_tables(pool, large, rng)
+            chosen = round_rows(cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
+            for column, scale in enumerate(self.scales):
+                part[:, column] = codes_at(scale, spread_evenly(cuts[column], pool.particles[chosen, column], rng))
+            tilt = averaged(tilt, pool, number)
+        return result
+
+    def _rounded_tables(self, pool: Pool, large: bool, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
+        """Cells of the pool in the tables that rounding follows; where sampling noise is small, triples do not pay."""
+        counts = [len(table.observed) for table in self.calibration.tables]
+        if large or not counts:
+            return pool.table_cells, counts
+        cells, more = triple_cells(self.calibration, self.scales, pool.particles, rng)
+        return np.concatenate([pool.table_cells, cells]), counts + more
+
+    def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
+        """Rows for a condition: sequential importance sampling along the trees."""
+        return vine_proposals(self.vine, self.scales, self.calibration, allowed)
+
+    def _empty(self, rows: int) -> np.ndarray:
+        return np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
+
+    def _pieces(self, result: np.ndarray, per_row: float) -> Iterator[np.ndarray]:
+        """Views of the rows of `result`, each small enough for one pool."""
+        rows = len(result)
+        most = pool_size(self.calibration, max(rows, ROWS_AT_A_TIME), per_row) / per_row
+        count = -(-rows // int(np.clip(most, 1_000, ROWS_AT_A_TIME)))
+        for start, stop in pairwise(np.linspace(0, rows, count + 1).astype(int)):
+            yield result[start:stop]
+
+
+def describe_trees(vine: Vine, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Edges of every tree with their family, Kendall's tau and strength; independent edges are only counted."""
+    trees: list[dict[str, Any]] = []
+    for level, tree in enumerate(vine.trees, start=1):
+        told = [_edge(edge, names) for edge in tree if edge.family != "independent"]
+        told.sort(key=lambda edge: -edge["strength"])
+        trees.append({"tree": level, "edges": told, "independent": len(tree) - len(told)})
+    return trees
+
+
+def _edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "first": names[edge.first],
+        "second": names[edge.second],
+        "given": [names[column] for column in edge.given],
+        "family": edge.family,
+        "tau": round(edge.tau, 4),
+        "strength": round(strength(edge.copula), 4),
+    }
+
+
+def strength(copula: Checkerboard | GaussianPair | IndependentPair) -> float:
+    """Dependence of any shape on the scale of a correlation: sqrt(1 - exp(-2 I)), with I the mutual information.
+
+    For the Gaussian copula this is |correlation| (Joe, JASA 1989); unlike Kendall's tau it means something for nominal
+    columns too.
+    """
+    if isinstance(copula, GaussianPair):
+        return abs(copula.corr)
+    if isinstance(copula, IndependentPair):
+        return 0.0
+    return float(np.sqrt(-np.expm1(-2 * max(mutual_information(copula.mass), 0.0))))
+
+
+def draw_first_tree(vine: Vine, names: Sequence[str]) -> str:
+    """Tree one as indented text: each column under the one it hangs from, with family and Kendall's tau.
+
+    Every group of dependent columns starts at the column with most neighbors; columns that depend on none come last.
+    """
+    near: dict[int, list[tuple[int, Edge]]] = {column: [] for column in range(vine.size)}
+    for edge in vine.trees[0] if vine.trees else ():
+        if edge.family != "independent":
+            near[edge.first].append((edge.second, edge))
+            near[edge.second].append((edge.first, edge))
+    lines: list[str] = []
+    seen: set[int] = set()
+    for root in sorted(near, key=lambda column: (-len(near[column]), column)):
+        if root not in seen:
+            seen.add(root)
+            lines.append(names[root])
+            _draw_below(root, "", near, names, seen, lines)
+    return "\n".join(lines)
+
+
+def _draw_below(
+    column: int,
+    indent: str,
+    near: dict[int, list[tuple[int, Edge]]],
+    names: Sequence[str],
+    seen: set[int],
+    lines: list[str],
+) -> None:
+    below = [(other, edge) for other, edge in near[column] if other not in seen]
+    seen.update(other for other, _ in below)
+    for place, (other, edge) in enumerate(below, start=1):
+        last = place == len(below)
+        lines.append(f"{indent}{'└─' if last else '├─'} {names[other]}  [{edge.family}, tau {edge.tau:+.2f}]")
+        _draw_below(other, indent + ("   " if last else "│  "), near, names, seen, lines)

@@ -1,0 +1,102 @@
+"""Pools of weighted particles: fresh draws of the vine, weighted so that they meet the released tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklar.model.axis import Scale, codes_at
+from sklar.model.vine.calibration import Calibration, calibrate, cell_matrix, weigher
+from sklar.model.vine.sampling import draw_levels, simulate_vine, tabulated, transform
+from sklar.model.vine.vine import Vine, sampling_order
+
+POLISHING_SWEEPS = 100
+POLISHING_TOLERANCE = 1e-3
+MOST_CELL_NUMBERS = 60_000_000
+LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 80_000, 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pool:
+    """Particles to pick rows from.
+
+    Attributes:
+        particles: uniforms of each particle (row) in each column.
+        table_cells: cell of each particle (column) in each released table (row).
+        weights: weight of each particle.
+        tilt: the calibration of these particles.
+    """
+
+    particles: np.ndarray
+    table_cells: np.ndarray
+    weights: np.ndarray
+    tilt: Calibration
+
+
+def draw_pool(
+    vine: Vine,
+    scales: Sequence[Scale],
+    calibration: Calibration,
+    size: int,
+    rng: np.random.Generator,
+    sweeps: int = POLISHING_SWEEPS,
+) -> Pool:
+    """Fresh particles of the vine with the weights that calibrate these very particles.
+
+    The stored tilt is where the sweeps start; a few of them remove the Monte Carlo noise of this pool.
+    """
+    particles = simulate_vine(vine, size, rng, stratified=True)
+    cells = cell_matrix(calibration, scales, particles)
+    fitted, weights = calibrate(
+        calibration.partitions,
+        calibration.tables,
+        cells,
+        sweeps=sweeps,
+        tolerance=POLISHING_TOLERANCE,
+        most=calibration.level + np.log(calibration.ceiling),
+    )
+    return Pool(particles=particles, table_cells=cells, weights=weights, tilt=fitted)
+
+
+def averaged(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
+    """The mean tilt of `earlier` pools, moved on by one more: Monte Carlo noise of single pools averages out."""
+    tables = tuple(
+        replace(old, dual=old.dual + (new.dual - old.dual) / (earlier + 1))
+        for old, new in zip(calibration.tables, pool.tilt.tables, strict=True)
+    )
+    return replace(calibration, tables=tables)
+
+
+def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
+    """Particles to draw for `rows` rows: `per_row` each, between 80,000 and 200,000, fewer when tables are many."""
+    affordable = max(MOST_CELL_NUMBERS // max(len(calibration.tables), 1), LEAST_PARTICLES)
+    return int(np.clip(per_row * rows, min(FEW_PARTICLES, affordable), min(affordable, MOST_PARTICLES)))
+
+
+BLOCK = 16_384
+"""Particles drawn at a time: small enough to stay in the cache."""
+
+
+def accepted_rows(
+    vine: Vine, scales: Sequence[Scale], calibration: Calibration, rows: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Base codes of `rows` independent rows in all, in blocks.
+
+    A particle x of the vine is kept with probability w(x) / c, where w is its weight and c the ceiling of weights
+    (von Neumann 1951). Kept particles are independent, with density proportional to vine times min(w, c).
+    """
+    steps, tables, weigh = sampling_order(vine), tabulated(vine), weigher(calibration, scales)
+    ceiling = calibration.ceiling if calibration.tables else 1.0
+    missing = rows
+    while missing > 0:
+        size = int(min(BLOCK, 1.1 * ceiling * missing + 64))
+        uniforms = transform(vine, steps, draw_levels(vine.size, size, rng), tables)
+        particles = np.empty((size, vine.size), order="F")
+        for column in range(vine.size):
+            particles[:, column] = uniforms.get(column)
+        chance = np.exp(weigh(particles)) / ceiling
+        kept = np.flatnonzero(rng.random(size) < chance)[:missing]
+        missing -= len(kept)
+        yield np.column_stack([codes_at(scale, particles[kept, j]) for j, scale in enumerate(scales)])

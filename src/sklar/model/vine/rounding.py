@@ -1,0 +1,137 @@
+"""Controlled rounding: rows picked from weighted particles so that counts lie nearer to the model than chance would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from sklar.model.axis import Scale, clip_open
+from sklar.model.lookup import interval_of
+from sklar.model.vine.calibration import MOST_CELLS, Calibration, part_codes
+
+PROPOSALS_PER_ROW = (24, 400)
+FEW_PROPOSALS, MOST_PROPOSALS = 300_000, 3_000_000
+
+
+def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
+    reach = np.cumsum(weights)
+    places = (np.arange(rows) + rng.random()) / rows * reach[-1]
+    return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
+
+
+def proposals(rows: int, total: int) -> int:
+    """Proposals for `rows` rows of a sample of `total`.
+
+    24 a row, but in a whole sample at most three million, and in a small one 300,000 (or 400 a row): there each row
+    counts, and all of them together cost little.
+    """
+    per_row = np.clip(FEW_PROPOSALS / max(total, 1), *PROPOSALS_PER_ROW)
+    return int(min(per_row, MOST_PROPOSALS / max(total, 1)) * rows)
+
+
+def round_rows(
+    cells: np.ndarray, counts: Sequence[int], weights: np.ndarray, rows: int, effort: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Indices of `rows` particles whose counts in all tables follow the weighted model closely.
+
+    Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
+    weights) whenever that lowers sum (count - target)^2 / (target + 4) over the cells of all tables. The work is
+    that of the proposals, whatever the number of rows.
+
+    Args:
+        cells: cell of each particle (column) in each table (row).
+        counts: number of cells of each table.
+        weights: weight of each particle.
+        rows: number of rows wanted.
+        effort: number of replacements to propose.
+        rng: source of randomness.
+    """
+    from sklar.model.kernels import swap_rows, weighted_counts
+
+    chosen = systematic(weights, rows, rng)
+    if len(counts) == 0 or rows == 0:
+        return chosen
+    proposed = systematic(weights, effort, rng)
+    cells = np.ascontiguousarray(cells.T)  # all cells of a particle side by side: swaps read whole rows
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
+    swap_rows(cells, offsets, chosen, proposed, target)
+    return chosen
+
+
+MOST_TRIPLES = 400
+"""All triples up to 14 columns; of more columns a random choice."""
+
+
+def triple_cells(
+    calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, list[int]]:
+    """Cell of each particle (column) in tables of three columns (rows), and the number of cells of each table.
+
+    Rows picked to follow these tables too carry less sampling noise in whatever involves three columns. The targets are
+    those of the weighted pool, which holds several times as many particles as rows are picked.
+    """
+    axes = pair_axes(calibration)
+    triples = _choose(sorted(axes), rng)
+    codes = part_codes(calibration.partitions, scales, particles)
+    cells: list[np.ndarray] = []
+    counts: list[int] = []
+    for triple in triples:
+        parts = [axes[column] for column in triple]
+        first, second, third = (calibration.partitions[part].count for part in parts)
+        if first * second * third <= MOST_CELLS:
+            a, b, c = (codes[part] for part in parts)
+            cells.append((a * np.uint16(second) + b) * np.uint16(third) + c)
+            counts.append(first * second * third)
+    return np.array(cells, dtype=np.uint16).reshape(len(cells), len(particles)), counts
+
+
+def pair_axes(calibration: Calibration) -> dict[int, int]:
+    """By column, its partition in the first table of two columns that it is part of."""
+    found: dict[int, int] = {}
+    for table in calibration.tables:
+        for part in table.parts if len(table.parts) == 2 else ():
+            found.setdefault(calibration.partitions[part].column, part)
+    return found
+
+
+def _choose(columns: Sequence[int], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    size = len(columns)
+    if size * (size - 1) * (size - 2) // 6 <= MOST_TRIPLES:
+        return list(combinations(columns, 3))
+    chosen = {tuple(sorted(int(columns[i]) for i in rng.choice(size, 3, replace=False))) for _ in range(MOST_TRIPLES)}
+    return sorted(chosen)
+
+
+def group_cuts(calibration: Calibration, scales: Sequence[Scale]) -> list[np.ndarray]:
+    """For each column, the ends on its axis of all groups in which it is counted together with other columns.
+
+    A column that is in no table at all, whose margin nothing holds in place while others are tilted, is cut at every
+    margin cell.
+    """
+    inner = [np.ones(max(len(scale.order) - 1, 0), dtype=bool) for scale in scales]
+    for part in {part for table in calibration.tables for part in table.parts}:
+        inner[calibration.partitions[part].column][:] = False
+    for part in {part for table in calibration.tables if len(table.parts) > 1 for part in table.parts}:
+        partition = calibration.partitions[part]
+        inner[partition.column] |= np.diff(partition.lookup[scales[partition.column].order]) != 0
+    return [scale.edges[np.concatenate([[True], cut, [True]])] for scale, cut in zip(scales, inner, strict=True)]
+
+
+def spread_evenly(cuts: np.ndarray, u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same uniforms moved inside their intervals, in the same order, so that they cover each interval evenly.
+
+    The i-th smallest of m uniforms in an interval gets a random place in the i-th of m equal parts. Equal uniforms, of
+    a particle that was picked more than once, come apart.
+    """
+    order = np.argsort(u, kind="stable")
+    interval = interval_of(cuts, u[order])
+    counts = np.bincount(interval, minlength=len(cuts) - 1)
+    rank = np.arange(len(u)) - np.repeat(np.cumsum(counts) - counts, counts)
+    low = cuts[interval]
+    spread = np.empty(len(u))
+    spread[order] = low + (rank + rng.random(len(u))) / counts[interval] * (cuts[interval + 1] - low)
+    return clip_open(spread)

@@ -1,0 +1,231 @@
+"""Drawing uniforms from a vine, column by column, with the conditional uniforms that deeper trees need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at
+from sklar.model.conditioning import Proposals, Runs, cover, place_inside
+from sklar.model.pairs.checkerboard import Checkerboard, Tabulated, tabulate
+from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.vine.calibration import Calibration, weigher
+from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
+
+BLOCK = 20_000
+"""Particles carried through the trees at a time: all their conditional uniforms are held together."""
+FARTHEST = float(ndtri(1.0 - TINY))
+"""Normal scores of uniforms that are kept inside the open unit interval."""
+
+Key = tuple[int, tuple[int, ...]]
+Tables = Mapping[int, Tabulated]
+
+
+def tabulated(vine: Vine) -> Tables:
+    """Prepared h-functions of the checkerboards of a vine, by the identity of the copula."""
+    copulas = [edge.copula for tree in vine.trees for edge in tree]
+    return {id(copula): tabulate(copula) for copula in copulas if isinstance(copula, Checkerboard)}
+
+
+class Uniforms:
+    """Uniforms of particles: u of a column given a set of columns, computed when asked for and then kept.
+
+    A uniform is kept as itself, as its normal score or as both: h-functions of Gaussian pairs are linear in scores, so
+    a chain of them needs no normal CDF between its links.
+    """
+
+    def __init__(self, vine: Vine, tables: Tables | None = None):
+        self._by_column: dict[Key, Edge] = {}
+        for tree in vine.trees:
+            for edge in tree:
+                for column in (edge.first, edge.second):
+                    self._by_column[_beyond(edge, column)] = edge
+        self._tables = tabulated(vine) if tables is None else tables
+        self._levels: dict[Key, np.ndarray] = {}
+        self._scores: dict[Key, np.ndarray] = {}
+
+    def put(self, column: int, given: tuple[int, ...], u: np.ndarray) -> None:
+        """Record u of `column` given `given` (increasing)."""
+        self._levels[column, given] = u
+        self._scores.pop((column, given), None)
+
+    def get(self, column: int, given: tuple[int, ...] = ()) -> np.ndarray:
+        """u of `column` given `given`: h-functions applied up the trees."""
+        key = column, given
+        if key not in self._levels:
+            if key not in self._scores:
+                self._compute(column, given)
+            if key not in self._levels:
+                self._levels[key] = clip_open(ndtr(self._scores[key]))
+        return self._levels[key]
+
+    def score(self, column: int, given: tuple[int, ...] = ()) -> np.ndarray:
+        """Normal score of u of `column` given `given`."""
+        key = column, given
+        if key not in self._scores:
+            if key not in self._levels:
+                self._compute(column, given)
+            if key not in self._scores:
+                self._scores[key] = ndtri(self._levels[key])
+        return self._scores[key]
+
+    def descend(self, edge: Edge, column: int) -> None:
+        """From u of `column` given all columns of an edge to the one without its partner (inverse h-function)."""
+        beyond, given = _beyond(edge, column), edge.given
+        if isinstance(edge.copula, IndependentPair):
+            self._share(beyond, (column, given))
+        elif isinstance(edge.copula, GaussianPair):
+            corr = edge.copula.corr
+            z = self.score(*beyond) * np.sqrt(1 - corr**2) + corr * self.score(edge.partner(column), given)
+            self._scores[column, given] = np.clip(z, -FARTHEST, FARTHEST)
+        else:
+            copula = self._tables[id(edge.copula)]
+            p, v = self.get(*beyond), self.get(edge.partner(column), given)
+            self.put(column, given, copula.hinv2(p, v) if column == edge.first else copula.hinv1(v, p))
+
+    def forward(self, edge: Edge, column: int, u: np.ndarray) -> np.ndarray:
+        """u of `column` given also its partner on the edge, from any u given the other columns of the edge."""
+        v = self.get(edge.partner(column), edge.given)
+        copula = self._tables.get(id(edge.copula), edge.copula)
+        return copula.hfunc2(u, v) if column == edge.first else copula.hfunc1(v, u)
+
+    def _compute(self, column: int, given: tuple[int, ...]) -> None:
+        edge = self._by_column[column, given]
+        if isinstance(edge.copula, IndependentPair):
+            self.get(column, edge.given)
+            self._share((column, edge.given), (column, given))
+        elif isinstance(edge.copula, GaussianPair):
+            corr = edge.copula.corr
+            z = self.score(column, edge.given) - corr * self.score(edge.partner(column), edge.given)
+            self._scores[column, given] = np.clip(z / np.sqrt(1 - corr**2), -FARTHEST, FARTHEST)
+        else:
+            self._levels[column, given] = self.forward(edge, column, self.get(column, edge.given))
+
+    def _share(self, source: Key, target: Key) -> None:
+        """What is known of one uniform holds for another that equals it."""
+        for known in (self._levels, self._scores):
+            known.pop(target, None)
+            if source in known:
+                known[target] = known[source]
+
+
+def _beyond(edge: Edge, column: int) -> Key:
+    """The uniform of `column` given all other columns of an edge."""
+    return column, tuple(sorted((*edge.given, edge.partner(column))))
+
+
+def draw_step(step: Step, uniforms: Uniforms, p: np.ndarray) -> None:
+    """Draw one column from its conditional distribution at level p, recording every conditional uniform."""
+    uniforms.put(*(_beyond(step.chain[-1], step.column) if step.chain else (step.column, ())), p)
+    for edge in reversed(step.chain):
+        uniforms.descend(edge, step.column)
+
+
+def draw_levels(columns: int, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
+    """Independent uniform levels, shape (rows, columns) in Fortran order.
+
+    Stratified levels put one particle into each of `rows` equal strata of every column: less Monte Carlo noise, but
+    particles are then not independent.
+    """
+    levels = np.empty((rows, columns), order="F")
+    for column in range(columns):
+        u = rng.random(rows)
+        levels[:, column] = clip_open((rng.permutation(rows) + u) / rows if stratified else u)
+    return levels
+
+
+def transform(vine: Vine, steps: tuple[Step, ...], levels: np.ndarray, tables: Tables | None = None) -> Uniforms:
+    """Turn uniform levels (one column per column of the vine) into particles of the vine."""
+    uniforms = Uniforms(vine, tables)
+    for step in steps:
+        draw_step(step, uniforms, levels[:, step.column])
+    return uniforms
+
+
+def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
+    """Draw particles from the vine: uniforms of shape (rows, columns), Fortran order, in bounded extra memory."""
+    levels = draw_levels(vine.size, rows, rng, stratified=stratified)
+    steps, tables = sampling_order(vine), tabulated(vine)
+    for start in range(0, rows, BLOCK):
+        block = slice(start, min(start + BLOCK, rows))
+        uniforms = transform(vine, steps, levels[block], tables)
+        for column in range(vine.size):
+            levels[block, column] = uniforms.get(column)
+    return levels
+
+
+def vine_proposals(
+    vine: Vine, scales: Sequence[Scale], calibration: Calibration, allowed: Mapping[int, np.ndarray]
+) -> Proposals:
+    """Particles of the vine conditioned on the sets, weighted also by their calibration."""
+    runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
+    steps, tables, weigh = sampling_order(vine, first=runs), tabulated(vine), weigher(calibration, scales)
+
+    def propose(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        particles, log = simulate_inside(vine, steps, runs, rows, rng, tables)
+        codes = np.column_stack([codes_at(scale, particles[:, j]) for j, scale in enumerate(scales)])
+        return codes, log + weigh(particles)
+
+    return propose
+
+
+def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
+    """Intervals of the axis that cover what the allowed base codes own."""
+    low, high = code_edges(scale)
+    keep = allowed & (high > low)
+    return cover(low[keep], high[keep])
+
+
+def conditional_level(step: Step, uniforms: Uniforms, u: np.ndarray) -> np.ndarray:
+    """P(U <= u | columns drawn before) for the column of a step."""
+    for edge in step.chain:
+        u = uniforms.forward(edge, step.column, u)
+    return u
+
+
+def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -> np.ndarray:
+    """Draw a column from its conditional distribution restricted to the runs.
+
+    Returns:
+        The probability of the runs given the columns drawn before: the importance weight of each particle.
+    """
+    rows = len(level)
+    low = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.low])
+    high = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.high])
+    run, place, total = place_inside(low, high, level)
+    draw_step(step, uniforms, clip_open(place))
+    # Rounding in the h-functions may land a hair outside.
+    inside = np.clip(uniforms.get(step.column), runs.low[run], np.nextafter(runs.high[run], 0.0))
+    uniforms.put(step.column, (), clip_open(inside))
+    return total
+
+
+def simulate_inside(
+    vine: Vine,
+    steps: tuple[Step, ...],
+    runs: Mapping[int, Runs],
+    rows: int,
+    rng: np.random.Generator,
+    tables: Tables | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Particles with the columns of `runs` inside their sets, and the log-weight of each.
+
+    Weighted by the result, particles follow the vine conditioned on the sets: the proposal draws each column from its
+    conditional distribution (restricted, where asked), so the weight is the product of the probabilities of the sets
+    given the columns drawn before.
+    """
+    uniforms = Uniforms(vine, tables)
+    log = np.zeros(rows)
+    for step in steps:
+        level = clip_open(rng.random(rows))
+        if step.column in runs:
+            with np.errstate(divide="ignore"):
+                log += np.log(draw_inside(step, uniforms, runs[step.column], level))
+        else:
+            draw_step(step, uniforms, level)
+    particles = np.empty((rows, vine.size), order="F")
+    for column in range(vine.size):
+        particles[:, column] = uniforms.get(column)
+    return particles, log

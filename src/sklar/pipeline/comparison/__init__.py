@@ -1,1 +1,0 @@
-"""Comparing methods and peers on folds of one table: plan, cells, processes, store, ranks, report."""

@@ -1,0 +1,117 @@
+"""Puts the claim together from the schema, the method and the ledger's record of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+
+import sklar
+from sklar.accounting.budget import Budget
+from sklar.accounting.claim import Claim, FactPrice, LedgerTotal
+from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
+from sklar.methods.method import Method
+from sklar.pipeline.fit.prices import promised
+from sklar.schema.prices import Price
+from sklar.schema.reading import ReadOptions
+from sklar.schema.rules import AtMost, Constraint, Function
+from sklar.schema.table import Schema
+
+
+def make_claim(
+    schema: Schema,
+    method: Method,
+    records: Sequence[FitRecord],
+    budget: Budget,
+    ledger: Ledger,
+    read: ReadOptions,
+) -> Claim:
+    """The claim of one private fit.
+
+    Args:
+        schema: As the model has it; the prices of facts that other fits measured are added to what this one cost.
+        method: The method that made the model.
+        records: What the ledger knows of the fit: the model itself last, the measurement of its facts, if any, before.
+        budget: What was asked for.
+        ledger: The ledger.
+        read: How the source was read.
+    """
+    record, own = records[-1], {fit.id for fit in records}
+    earlier = [price for price in schema.prices if price.fit not in own]
+    epsilon, delta = promised(records, budget)
+    again = any(fit.repeated for fit in records)
+    return Claim(
+        method=method.name,
+        guarantee=True,
+        epsilon=fsum([epsilon, *(price.epsilon for price in earlier)]),
+        delta=fsum([delta, *(price.delta for price in earlier)]),
+        rho=None if record.pure else fsum([*(fit.reserved_rho for fit in records), *(p.rho for p in earlier)]),
+        accounting="zcdp" if again and not record.pure else record.accountant,
+        neighbours=record.unit.neighbours,
+        rows_per_person=record.unit.rows_per_person,
+        ledger=_ledger_total(ledger),
+        public=_facts(schema, "public"),
+        assumed=("rows_per_person", *_facts(schema, "assumed")),
+        measured=_facts(schema, "measured"),
+        rules=tuple(describe_rule(rule) for rule in schema.constraints),
+        caveats=method.caveats,
+        version=sklar.__version__,
+        own=(epsilon, delta),
+        prices=_prices(earlier, ledger),
+        unpriced=tuple(".".join(pair) for pair in schema.unpriced),
+        reading=_reading(read),
+        repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
+    )
+
+
+def describe_rule(rule: Constraint) -> str:
+    """A public rule in words."""
+    if isinstance(rule, AtMost):
+        return f"{rule.low} is at most {rule.high}"
+    if isinstance(rule, Function):
+        return f"{rule.column} is a function of {rule.of}"
+    return "never " + " with ".join(f"{name} = {value}" for name, value in rule.pairs)
+
+
+def _facts(schema: Schema, word: str) -> tuple[str, ...]:
+    """Facts of this provenance which the schema really states, as 'column.fact'."""
+    return tuple(f"{name}.{fact}" for name, fact in schema.facts_by_provenance(word) if _stated(schema, name, fact))
+
+
+def _stated(schema: Schema, name: str, fact: str) -> bool:
+    column = schema[name]
+    value = getattr(column, fact)
+    if fact == "missing_value":
+        return value is not None and not getattr(column, "nullable", False)
+    return value is not None and value != () and (value is not False or fact == "nullable")
+
+
+def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
+    known = {fit.id for fit in ledger.fits}
+    return tuple(
+        FactPrice(fit=p.fit, ledger=p.ledger, epsilon=p.epsilon, delta=p.delta, charged_here=p.fit in known)
+        for p in earlier
+    )
+
+
+def _reading(read: ReadOptions) -> tuple[tuple[str, str], ...]:
+    """What was said about how to read the source and bears on what the rows are."""
+    return (
+        *([("sql", read.sql)] if read.sql else []),
+        *([("rows_are_rows", "true")] if read.sql and read.rows_are_rows else []),
+        *(("null_value", text) for text in read.null_values),
+    )
+
+
+def _ledger_total(ledger: Ledger) -> LedgerTotal | None:
+    if ledger.path is None:
+        return None
+    totals = ledger_totals(ledger.header, ledger.fits)
+    cap = ledger.header.cap
+    return LedgerTotal(
+        name=ledger.header.name,
+        fits=totals.fits,
+        epsilon=totals.epsilon,
+        delta=totals.delta,
+        in_advance=totals.in_advance,
+        cap=None if cap is None or cap.epsilon is None else (cap.epsilon, cap.delta),
+    )

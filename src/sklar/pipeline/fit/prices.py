@@ -1,0 +1,98 @@
+"""Prices of measured facts: what a measurement cost, and whether those that a schema states can be added to a fit.
+
+A fit that uses facts measured before is composed with their measurement: epsilons add up, and so do deltas (Dwork,
+Kenthapadi, McSherry, Mironov, Naor 2006; the later mechanism may depend on the earlier output). That needs both budgets
+to be set in advance, and both to speak of the same neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sklar.accounting.budget import Budget, exceeds
+from sklar.accounting.ledger import FitRecord, Ledger, fit_total, fits_total
+from sklar.accounting.unit import Unit
+from sklar.errors import SchemaError
+from sklar.schema.prices import Price
+from sklar.schema.table import Schema
+
+
+def promised(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
+    """(epsilon, delta) of fits that were given this budget together.
+
+    What was asked for is promised, unless a lost step had to be measured again and the fits cost more.
+    """
+    total, asked = fits_total(records), budget.epsilon
+    epsilon = asked if asked is not None and not exceeds(total.epsilon, asked) else total.epsilon
+    return epsilon, total.delta if any(fit.extra_delta for fit in records) else budget.delta
+
+
+def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts: Iterable[str]) -> Price:
+    """The price of facts that these fits measured, under the name of the last of them."""
+    last = records[-1]
+    epsilon, delta = promised(records, budget)
+    return Price(
+        fit=last.id,
+        ledger="" if ledger.path is None else ledger.header.name,
+        epsilon=epsilon,
+        delta=delta,
+        rho=fits_total(records).rho,
+        neighbours=last.unit.neighbours,
+        rows_per_person=last.unit.rows_per_person,
+        facts=tuple(dict.fromkeys(facts)),
+    )
+
+
+def with_own_price(
+    found: Schema, before: Schema, records: Sequence[FitRecord], budget: Budget, ledger: Ledger
+) -> Schema:
+    """The schema of a model with a price for what its own fit found, so that a later fit from it counts this one.
+
+    What the fit paid for first goes under the same price, which is that of the whole fit.
+
+    Args:
+        found: As the model has it.
+        before: As the fit was given it, after what was paid for first.
+        records: What the ledger knows of the whole fit.
+        budget: Of the whole fit.
+        ledger: Its ledger.
+    """
+    known = set(before.facts_by_provenance("measured"))
+    new = [".".join(pair) for pair in found.facts_by_provenance("measured") if pair not in known]
+    if not new:
+        return found
+    own = {record.id for record in records}
+    first = [fact for price in found.prices if price.fit in own for fact in price.facts]
+    earlier = [price for price in found.prices if price.fit not in own]
+    return found.with_prices([*earlier, price_of(records, budget, ledger, [*first, *new])])
+
+
+def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger) -> None:
+    """Refuse, before anything is spent, prices for other neighbours, or below what the ledger knows of them."""
+    known = {fit.id: fit for fit in ledger.fits}
+    faults = [fault for price in prices for fault in _faults(price, unit, known.get(price.fit))]
+    if faults:
+        raise SchemaError(faults)
+
+
+def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
+    paid = f"the price of fit {price.fit}"
+    if (price.neighbours, price.rows_per_person) != (unit.neighbours, unit.rows_per_person):
+        return [
+            f"{paid} is for {_whom(price.neighbours, price.rows_per_person)}, but this fit is for "
+            f"{_whom(unit.neighbours, unit.rows_per_person)}; such amounts do not add up: fit as the facts were paid "
+            "for, or pay for them again"
+        ]
+    if record is not None and (record.unit != unit or _understated(price, record)):
+        return [f"{paid} is less than its ledger says that it cost: restore the schema that was paid for"]
+    return []
+
+
+def _understated(price: Price, record: FitRecord) -> bool:
+    total = fit_total(record)
+    pairs = ((total.epsilon, price.epsilon), (total.delta, price.delta), (total.rho, price.rho))
+    return any(exceeds(spent, stated) for spent, stated in pairs)
+
+
+def _whom(neighbours: str, rows: int) -> str:
+    return f"{neighbours} neighbours with {rows} row{'' if rows == 1 else 's'} a person"

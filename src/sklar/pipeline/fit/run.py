@@ -1,0 +1,244 @@
+"""Fit a private model: check the request, open the books, pay for facts, reserve, run the method, claim."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import json
+import secrets
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import sklar
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.calibrate import plan_events
+from sklar.accounting.ledger import Ledger
+from sklar.accounting.unit import Neighbours, Unit
+from sklar.methods.facts.marks import with_found_digits
+from sklar.methods.method import Method
+from sklar.pipeline.fit.book import open_book, warn_of_ledgers
+from sklar.pipeline.fit.claim import make_claim
+from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
+from sklar.pipeline.fit.prices import require_addable, with_own_price
+from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest
+from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
+from sklar.pipeline.model import Model
+from sklar.pipeline.model_file import Stored
+from sklar.private.noise import SYSTEM, NoiseSource
+from sklar.private.session import Reservation, Session, open_session
+from sklar.release.values import record_line
+from sklar.sample.rng import generator
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+BASELINE_FIT = "sklar.lab.baselines.fit"
+"""Where methods without a guarantee are fitted: imported by name, so that a private fit never reaches it."""
+
+
+def fit(
+    data: Any,
+    schema: Schema | str | PathLike[str],
+    method: str | None = None,
+    epsilon: float | None = None,
+    delta: float = DEFAULT_DELTA,
+    ledger: str | PathLike[str] | None = None,
+    neighbours: Neighbours | None = None,
+    rows_per_person: int = 1,
+    target: str | None = None,
+    *,
+    rho: float | None = None,
+    no_guarantee: bool = False,
+    new_ledger: bool = False,
+    resume: bool = True,
+    read: ReadOptions | Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    pay_share: float = DEFAULT_PAY_SHARE,
+    **options: Any,
+) -> Model:
+    """Learn a model of a table: a private one, or, said so with `no_guarantee`, one of a method that promises nothing.
+
+    Args:
+        data: What `FitRequest` says of it, like all other arguments.
+        schema: Public facts about the columns, or the path of a schema file.
+        method: A name from `sklar methods`; the DP vine by default.
+        epsilon: The privacy budget. It has no default: choose it.
+        delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
+        ledger: The ledger file to charge.
+        neighbours: "add-remove" or "replace".
+        rows_per_person: The most rows any one person has in the table.
+        target: A column that users will predict (public knowledge).
+        rho: A zCDP budget instead of epsilon.
+        no_guarantee: Must be True for methods that promise nothing, and only for those.
+        new_ledger: Make the named ledger, without a cap, if it does not exist.
+        resume: Take up an unfinished fit of the same settings.
+        read: How to read the source.
+        seed: Refused for private methods.
+        pay_share: Share of the budget that pays for marked facts.
+        options: Options of the method.
+
+    Returns:
+        A model to sample from, with its claim.
+    """
+    request = FitRequest(
+        data=data, schema=schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,  # pyright: ignore[reportArgumentType]
+        rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, new_ledger=new_ledger,
+        resume=resume, read=read, seed=seed, pay_share=pay_share, options=options,  # pyright: ignore[reportArgumentType]
+    )  # fmt: skip
+    with fitting(request) as model:
+        return model
+
+
+@contextmanager
+def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model]:
+    """As `fit`, but the fit stays open in the ledger until the block ends.
+
+    Save the model inside the block: if that fails, say for a full disk, the same fit can be resumed at no further cost.
+    """
+    if not request.private:
+        yield importlib.import_module(BASELINE_FIT).fit_baseline(request)
+        return
+    opened = _opened(request, noise)
+    with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
+        warn_of_ledgers(request.data, opened.book, (*paid.records, session.record))
+        model = opened.method.fit(session.door, settings, generator(session.record.seed))
+        yield _claimed(opened, paid, session, settings, model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """A request that was found in order, and the books it is charged to."""
+
+    request: FitRequest
+    method: Method
+    settings: Any
+    budget: Budget
+    book: Ledger
+    unit: Unit
+    noise: NoiseSource
+
+
+def _opened(request: FitRequest, noise: NoiseSource) -> _Opened:
+    """Open the books, after everything that needs none of them was checked."""
+    method, settings = request.private_method()
+    budget = request.budget(method)
+    warn_of_large_epsilon(budget)
+    preferred = request.neighbours or method.neighbours
+    book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger)
+    unit = Unit(neighbours=request.neighbours or book.header.neighbours, rows_per_person=request.rows_per_person)
+    method.require_relation(unit.neighbours)
+    require_addable(request.schema.prices, unit, book)
+    return _Opened(request=request, method=method, settings=settings, budget=budget, book=book, unit=unit, noise=noise)
+
+
+def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
+    """Pay for the facts that the schema marks, if any."""
+    request = opened.request
+    wall = open_wall(
+        request.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise
+    )
+    return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, wall, opened.book)
+
+
+@contextmanager
+def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
+    """Reserve what is left of the budget and open the Door."""
+    request, settings = opened.request, opened.method.settle(opened.settings, paid.rest)
+    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit)
+    with open_session(
+        request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
+        noise=opened.noise,
+    ) as session:  # fmt: skip
+        yield session, settings
+
+
+def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model: Any) -> Model:
+    """The model with what is promised about it."""
+    warn_of_weak_margins(session.recorded)
+    warn_of_large_delta(opened.budget, model.rows_estimate)
+    records = (*paid.records, session.record)
+    found = with_found_digits(paid.schema, model.margins)
+    found = with_own_price(found, paid.schema, records, opened.budget, opened.book)
+    return Model(
+        Stored(
+            schema=found,
+            claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read),
+            fit=_fit_facts(opened.method, settings, session, paid),
+            recorded=session.recorded,
+            model=model,
+        )
+    )
+
+
+def open_wall(
+    data: Any, book: Ledger, unit: Unit, *, resume: bool, read: ReadOptions, noise: NoiseSource = SYSTEM
+) -> OpenWall:
+    """What opens a Door over these rows for a measurement before the fit."""
+
+    def opened(
+        schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str
+    ) -> AbstractContextManager[Session]:
+        reservation = Reservation(
+            method=method,
+            budget=budget,
+            allowance=allowance,
+            unit=unit,
+            seed=fresh_seed(),
+            fingerprint=fingerprint,
+            plan=None,
+        )
+        return open_session(data, schema, book, reservation, resume=resume, read=read, noise=noise, again=True)
+
+    return opened
+
+
+def fresh_seed() -> int:
+    """A seed for the post-processing (never for noise), recorded so that a resumed fit comes to the same model."""
+    return secrets.randbits(63)
+
+
+def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> Reservation:
+    allowance, plan = method.allowance(schema, options, budget, unit)
+    return Reservation(
+        method=method.name,
+        budget=budget,
+        allowance=allowance,
+        unit=unit,
+        seed=fresh_seed(),
+        fingerprint=_fingerprint(schema, method, options, budget, unit),
+        plan=plan_events(allowance, unit, plan) if plan else None,
+    )
+
+
+def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> str:
+    """Recognizes a fit of the same settings; it says nothing about rows."""
+    parts = [schema.fingerprint, method.name, options, budget, unit, sklar.__version__]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _finite(amount: float) -> float | None:
+    return None if amount == float("inf") else amount
+
+
+def _fit_facts(method: Method, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
+    record = session.record
+    bought = {"notes": paid.notes, "releases": [record_line(step) for step in paid.recorded]}
+    return {
+        "method": method.name,
+        "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
+        "budget": dataclasses.asdict(record.budget),
+        "allowance": dataclasses.asdict(record.allowance),
+        "unit": dataclasses.asdict(record.unit),
+        "rows": session.door.rows,
+        "seed": record.seed,
+        "steps": [
+            {"label": step.label, "cost": fit.cost(step), "rho": step.rho, "epsilon": _finite(step.epsilon)}
+            for fit in (*paid.records, record)
+            for step in fit.steps
+        ],
+        **({"paid": bought} if paid.records else {}),
+    }

@@ -1,0 +1,73 @@
+"""Tells when the noise is so large that what was released says next to nothing about the rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from sklar.accounting.budget import Budget
+from sklar.accounting.composition.zcdp import rho_to_epsilon
+from sklar.errors import NoSignalWarning, WeakPromiseWarning
+from sklar.release.values import NoisyCounts, Recorded
+
+CLEAR = 3.0
+"""A histogram whose total is not this many standard deviations above zero carries no signal."""
+
+
+def weak_margins(recorded: Iterable[Recorded]) -> tuple[tuple[str, ...], int]:
+    """Columns none of whose released histograms stands out of its noise, and the number of columns with a histogram.
+
+    The total of a histogram of k cells with noise of standard deviation s has standard deviation s sqrt(k). Only
+    released values are looked at.
+    """
+    clear: dict[str, bool] = {}
+    for step in recorded:
+        for release in step.releases:
+            if isinstance(release, NoisyCounts) and len(release.columns) == 1 and release.counts.size > 1:
+                stands_out = release.counts.sum() > CLEAR * release.noise.std * np.sqrt(release.counts.size)
+                clear[release.columns[0]] = clear.get(release.columns[0], False) or bool(stands_out)
+    return tuple(name for name, stands_out in clear.items() if not stands_out), len(clear)
+
+
+def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
+    """Warn if half of the margins, or more, carry no signal."""
+    weak, columns = weak_margins(recorded)
+    if not weak or 2 * len(weak) < columns:
+        return
+    named = ", ".join(weak[:5]) + (", ..." if len(weak) > 5 else "")
+    warnings.warn(
+        f"the margins of {len(weak)} of {columns} columns carry no signal ({named}): at this budget the noise is "
+        "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or "
+        "more rows.",
+        NoSignalWarning,
+        stacklevel=4,
+    )
+
+
+LARGEST_EPSILON = 10.0
+"""Above this a single person may be e^10, about 22,000, times as likely to have caused an output as not."""
+
+
+def warn_of_large_epsilon(budget: Budget) -> None:
+    """Before anything is spent."""
+    epsilon = rho_to_epsilon(budget.rho or 0.0, budget.delta) if budget.epsilon is None else budget.epsilon
+    if epsilon > LARGEST_EPSILON:
+        warnings.warn(
+            f"epsilon = {epsilon:.4g} protects nobody much: what anyone concludes may be exp({epsilon:.4g}) times as "
+            f"likely with a person as without. Epsilons of about 1 are usual, and {LARGEST_EPSILON:g} is a lot.",
+            WeakPromiseWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_large_delta(budget: Budget, noisy_rows: int) -> None:
+    """After the fit, once there is a noisy number of rows (the number itself where it is public)."""
+    if noisy_rows >= 1 and budget.delta > 1 / noisy_rows:
+        warnings.warn(
+            f"delta = {budget.delta:g} is more than one over the number of rows (about {noisy_rows:,}): to publish the "
+            "row of a person picked at random would keep such a promise. Use a delta far below, as 1e-9.",
+            WeakPromiseWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,210 @@
+"""The public model: what a fit returns and a model file loads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from sklar.accounting.claim import Claim
+from sklar.errors import UsageError
+from sklar.model.protocol import TableModel
+from sklar.pipeline.inspection import inspect_model
+from sklar.pipeline.model_file import Stored, read_model, write_model
+from sklar.release.values import Recorded
+from sklar.schema.table import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sklar.model.vine.intervals import Interval
+
+BATCH_ROWS = 65_536
+
+
+class Model:
+    """A fitted model of a table: sample from it, save it, read its claim. A private one holds no row, no exact count.
+
+    Made by `sklar.fit` and `sklar.load`.
+    """
+
+    __slots__ = ("_stored",)
+
+    def __init__(self, stored: Stored):
+        self._stored = stored
+
+    def __repr__(self) -> str:
+        return f"<sklar.Model: method {self.method}, {len(self.schema.names)} columns>"
+
+    @property
+    def schema(self) -> Schema:
+        """Public facts about the columns."""
+        return self._stored.schema
+
+    @property
+    def claim(self) -> Claim:
+        """What is promised; `str(model.claim)` is one plain paragraph."""
+        return self._stored.claim
+
+    @property
+    def method(self) -> str:
+        """The method that made the model."""
+        return self._stored.claim.method
+
+    @property
+    def releases(self) -> tuple[Recorded, ...]:
+        """Every noisy value the model was made from, step by step."""
+        return self._stored.recorded
+
+    @property
+    def fit_facts(self) -> Mapping[str, Any]:
+        """How it was fitted, as plain data: method, options, budget, allowance, unit, steps, seed."""
+        return self._stored.fit
+
+    @property
+    def table_model(self) -> TableModel:
+        """The joint distribution over base codes behind the samples."""
+        return self._stored.model
+
+    @property
+    def rows_estimate(self) -> int:
+        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee)."""
+        return self._stored.model.rows_estimate
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        iid: bool = False,
+    ) -> pa.Table:
+        """Synthetic rows as an Arrow table.
+
+        Args:
+            n: How many rows; by default the noisy number of rows of the fitted table.
+            seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
+            given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
+                sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
+            iid: Rows drawn without matching any totals. By default the tables of a sample vary less than those of
+                independent rows would. (A vine draws them from fresh weighted pools, so they are independent only up to
+                the pool; see docs/vine.md.)
+        """
+        from sklar.export.arrow import to_arrow
+        from sklar.sample.draw import sample_with_worth
+
+        rows = self.rows_estimate if n is None else n
+        values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=iid)
+        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
+        return _labelled(to_arrow(self.schema, values), self.claim, notes)
+
+    def stream(
+        self,
+        n: int,
+        *,
+        seed: int | None = None,
+        batch_rows: int = BATCH_ROWS,
+        given: Mapping[str, Any] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Independent synthetic rows in batches, in bounded memory."""
+        from sklar.export.arrow import to_arrow
+        from sklar.sample.draw import stream_tables
+
+        tables = stream_tables(self._stored.model, self.schema, n, seed=seed, batch_rows=batch_rows, given=given)
+        arrow = (_labelled(to_arrow(self.schema, table), self.claim, {}) for table in tables)
+        return (batch for table in arrow for batch in table.combine_chunks().to_batches())
+
+    def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
+        """How many rows of the fitted table are as asked for, with error bars from the known noise.
+
+        Where a released table answers the query (a margin, or a measured pair, along its own groups) the coverage is
+        promised over the noise of the fit. Other queries are answered by the model, and the interval is labelled "noise
+        only, model error not included".
+
+        Args:
+            given: Conditions on columns, as in `sample`.
+            coverage: Wanted probability that the interval holds the true count.
+            seed: Seed of the simulation behind intervals of the second kind.
+        """
+        from sklar.model.vine.intervals import count_interval
+        from sklar.model.vine.model import VineModel
+        from sklar.sample.conditions import allowed_codes, read_conditions
+        from sklar.sample.rng import generator
+
+        model = self._stored.model
+        if not isinstance(model, VineModel):
+            raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
+        conditions = read_conditions(self.schema, given)
+        return count_interval(model, allowed_codes(self.schema, conditions), generator(seed), coverage)
+
+    def sample_spark(
+        self,
+        n: int,
+        *,
+        spark: Any = None,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        part_rows: int | None = None,
+    ) -> Any:
+        """Independent synthetic rows as a Spark data frame, drawn by the executors: the rows of `stream`, in any order.
+
+        Args:
+            n: How many rows.
+            spark: The Spark session; by default the active one.
+            seed: Any whole number; the same seed gives the same rows. The frame is the same however often it is used.
+            given: Conditions on columns, as in `sample`.
+            part_rows: Rows of a partition, rounded up to whole blocks of 65,536; about a million by default.
+        """
+        from sklar.pipeline.sampling.spark import spark_frame
+
+        return spark_frame(self._stored, n, spark=spark, seed=seed, given=given, part_rows=part_rows)
+
+    def sample_parts(
+        self,
+        folder: str | PathLike[str],
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        part_rows: int | None = None,
+        workers: int | None = None,
+        written: Callable[[int], None] | None = None,
+    ) -> int:
+        """Independent synthetic rows as a folder of Parquet files, any number of them; gives the number of rows.
+
+        The rows are those of `stream` for the same seed. Repeat a run that was cut short, and it goes on.
+
+        Args:
+            folder: Where to.
+            n: How many rows; by default the noisy number of rows of the fitted table.
+            seed: Any whole number; the same seed gives the same rows.
+            given: Conditions on columns, as in `sample`.
+            part_rows: Rows of a part, rounded up to whole blocks of 65,536; about a million by default.
+            workers: Number of processes, by default one for each usable core.
+            written: Told the number of rows after each part.
+        """
+        from sklar.pipeline.sampling.parts import sample_to_parts
+
+        return sample_to_parts(
+            self._stored, folder, self.rows_estimate if n is None else n, seed=seed, given=given, part_rows=part_rows,
+            workers=workers, written=written,
+        )  # fmt: skip
+
+    def inspect(self) -> dict[str, Any]:
+        """Claim, budget by step, margins and structure, as plain data."""
+        return inspect_model(self._stored)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a model file; it may be published wherever the claim is acceptable."""
+        write_model(self._stored, path)
+
+
+def _labelled(table: pa.Table, claim: Claim, notes: Mapping[str, str]) -> pa.Table:
+    """The table with notes in its metadata; rows of a model that promises nothing always say so."""
+    said = {**notes, **claim.notes}
+    return table.replace_schema_metadata(said) if said else table
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """Read a model file."""
+    return Model(read_model(path))

@@ -1,0 +1,184 @@
+"""The model file: a zip of JSON and npy members, versioned and checksummed; of public values only, if it is private.
+
+Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
+options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `model.json` and
+`arrays/*.npy` (the model). The archive comment carries the SHA-256 of the manifest. No pickle is written or read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import stat
+import zipfile
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.claim import Claim, claim_from_dict
+from sklar.errors import ModelFileError, SklarError, UsageError
+from sklar.export.atomic import atomic_file
+from sklar.model.codec import decode, encode
+from sklar.model.protocol import TableModel
+from sklar.release.values import Recorded, read_line, record_line
+from sklar.schema.table import Schema
+from sklar.schema.toml import schema_from_toml, schema_to_toml
+
+FORMAT = "sklar-model"
+VERSION = 2
+MAX_BYTES = 8 * 2**30
+"""A model file that unpacks to more than this is refused."""
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """All that a model file holds.
+
+    Attributes:
+        schema: Public facts about the columns.
+        claim: What is promised.
+        fit: How it was fitted: method, options, allowance, unit, seed.
+        recorded: Every release, step by step.
+        model: The fitted model.
+    """
+
+    schema: Schema
+    claim: Claim
+    fit: dict[str, Any]
+    recorded: tuple[Recorded, ...]
+    model: TableModel
+
+
+def write_model(stored: Stored, path: str | PathLike[str]) -> None:
+    """Write a model file by atomic rename; the same content gives the same bytes."""
+    members = _members(stored)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sklar": stored.claim.version,
+        "guarantee": str(stored.claim),
+        "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
+    }
+    listing = _json(manifest)
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {"manifest.json": listing, **members}.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
+        archive.comment = hashlib.sha256(listing).hexdigest().encode()
+
+
+def model_digest(stored: Stored) -> str:
+    """Recognizes a model: the same for the same schema, claim, releases and distribution, saved or not."""
+    digest = hashlib.sha256()
+    for name, content in sorted(_members(stored).items()):
+        digest.update(f"{name}:{hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def read_model(path: str | PathLike[str]) -> Stored:
+    """Read and check a model file."""
+    members = _checked_members(path)
+    try:
+        return _parsed(members)
+    except (ArithmeticError, AttributeError, ImportError, LookupError, MemoryError, RecursionError, SklarError,
+            TypeError, ValueError):  # fmt: skip
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: it is damaged or made by another version") from None
+
+
+def _parsed(members: dict[str, bytes]) -> Stored:
+    arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
+    schema = schema_from_toml(members["schema.toml"].decode())
+    model: TableModel = decode(json.loads(members["model.json"]), arrays)
+    if [(m.column, m.size) for m in model.margins] != [(name, schema.size(name)) for name in schema.modelled]:
+        raise ModelFileError("the model does not have the columns of its schema")
+    return Stored(
+        schema=schema,
+        claim=claim_from_dict(json.loads(members["claim.json"])),
+        fit=dict(json.loads(members["fit.json"])),
+        recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
+        model=model,
+    )
+
+
+def _members(stored: Stored) -> dict[str, bytes]:
+    arrays: list[np.ndarray] = []
+    tree = encode(stored.model, arrays)
+    members = {
+        "schema.toml": schema_to_toml(stored.schema).encode(),
+        "claim.json": _json(stored.claim.to_dict()),
+        "fit.json": _json(stored.fit),
+        "releases.jsonl": "\n".join(record_line(step) for step in stored.recorded).encode(),
+        "model.json": _json(tree),
+    }
+    for i, array in enumerate(arrays):
+        buffer = io.BytesIO()
+        np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+        members[f"arrays/{i}.npy"] = buffer.getvalue()
+    return members
+
+
+def _arrays(members: dict[str, bytes]) -> int:
+    return sum(name.startswith("arrays/") for name in members)
+
+
+def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
+    name = _name(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
+                raise ModelFileError(f"{name} unpacks to more than {MAX_BYTES >> 30} GiB and is refused")
+            if "manifest.json" not in archive.namelist():
+                raise ModelFileError(f"{name} is not a model file of Sklar")
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+            comment = archive.comment
+    except OSError as error:
+        raise UsageError(f"cannot read the model file {name}: {error.strerror or 'it is not readable'}") from None
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
+        raise ModelFileError(f"{name} is not a model file, or it is damaged") from None
+    except Exception as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{name} is damaged") from None
+    _check_manifest(name, members, comment)
+    return members
+
+
+def _name(path: str | PathLike[str]) -> str:
+    """The path as text, of a regular file: a device may never end."""
+    try:
+        name = os.fspath(path)
+        mode = os.stat(name).st_mode
+    except FileNotFoundError:
+        raise UsageError(f"there is no model file '{os.fspath(path)}'") from None
+    except (OSError, TypeError, ValueError):
+        raise UsageError("the path of the model file is not a usable path") from None
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"cannot read the model file {name}: it is not a regular file")
+    return name
+
+
+def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> None:
+    listing = members.pop("manifest.json", b"")
+    try:
+        manifest = json.loads(listing)
+        known = manifest["format"] == FORMAT
+        version, digests = manifest["version"], dict(manifest["members"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelFileError(f"{name} is not a model file of Sklar") from None
+    if not known or not isinstance(version, int):
+        raise ModelFileError(f"{name} is not a model file of Sklar")
+    if version != VERSION:
+        raise ModelFileError(
+            f"{name} has format version {version}; this Sklar reads version {VERSION}. Fit the model again"
+        )
+    found = {member: hashlib.sha256(content).hexdigest() for member, content in members.items()}
+    if found != digests or hashlib.sha256(listing).hexdigest().encode() != comment:
+        raise ModelFileError(f"{name} was changed after it was written: its checksums do not match")
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()

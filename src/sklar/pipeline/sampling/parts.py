@@ -1,0 +1,184 @@
+"""Write a sample of any size as a folder of Parquet parts: several processes, the same rows however many, resumable."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from sklar.arrays import usable_cores
+from sklar.errors import OutputError
+from sklar.pipeline.model_file import model_digest, read_model, write_model
+from sklar.sample.conditions import read_conditions
+from sklar.sample.draw import BLOCK_ROWS, blocks_of, whole_number
+from sklar.sample.rng import seed_entropy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sklar.export.parts import Parts
+    from sklar.pipeline.model_file import Stored
+
+PART_ROWS = 16 * BLOCK_ROWS
+
+
+def sample_to_parts(
+    stored: Stored,
+    folder: str | PathLike[str],
+    rows: int,
+    *,
+    seed: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    part_rows: int | None = None,
+    workers: int | None = None,
+    written: Callable[[int], None] | None = None,
+) -> int:
+    """Sample independent rows into a folder of Parquet files.
+
+    The rows are those that `model.stream` gives for the same seed, whatever the number of workers and the size of
+    parts. A run that was cut short goes on where it ended when it is repeated.
+
+    Args:
+        stored: The fitted model, as it is saved.
+        folder: Where to.
+        rows: How many rows.
+        seed: Any whole number; the same seed gives the same rows.
+        given: Conditions on columns.
+        part_rows: Rows of a part, rounded up to whole blocks of 65,536.
+        workers: Number of processes, by default one for each usable core.
+        written: Told the number of rows after each part, also of those that were there already.
+
+    Returns:
+        The number of rows in the folder.
+    """
+    from sklar.export.parts import Parts, open_parts
+
+    count = whole_number(rows, "the number of rows")
+    blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
+    processes = usable_cores() if workers is None else whole_number(workers, "workers")
+    read_conditions(stored.schema, given)  # refused before the folder is begun
+    wanted = Parts(
+        model=model_digest(stored),
+        seed=None if seed is None else seed_entropy(seed),
+        rows=count,
+        part_rows=blocks * BLOCK_ROWS,
+        given=json.dumps(given, sort_keys=True, default=str) if given else "",
+        guarantee=stored.claim.label,
+        sampler=_sampler(),
+    )
+    tell = written or (lambda more: None)
+    with open_parts(folder, wanted, seed_entropy(None)) as (parts, missing):
+        tell(count - sum(len(parts.rows_of(part)) for part in missing))
+        for done in _write_all(stored, folder, parts, missing, given, min(processes, max(len(missing), 1))):
+            tell(len(parts.rows_of(done)))
+    return count
+
+
+def part_tables(stored: Stored, parts: Parts, part: int, given: Mapping[str, Any] | None) -> Iterator[pa.Table]:
+    """The rows of one part, block by block."""
+    from sklar.export.arrow import to_arrow
+
+    assert parts.seed is not None
+    conditions = read_conditions(stored.schema, given)
+    for block in blocks_of(stored.model, stored.schema, parts.rows_of(part), parts.seed, conditions):
+        yield to_arrow(stored.schema, block)
+
+
+def _write_all(
+    stored: Stored,
+    folder: str | PathLike[str],
+    parts: Parts,
+    missing: list[int],
+    given: Mapping[str, Any] | None,
+    processes: int,
+) -> Iterator[int]:
+    """Write the missing parts, and tell each that is done."""
+    from sklar.export.parts import require_room
+
+    place = os.path.abspath(folder)
+    finished = _here(stored, place, parts, missing, given)
+    if processes > 1:
+        finished = _in_processes(stored, place, parts, missing, given, processes)
+    for number, (part, size) in enumerate(finished, 1):
+        yield part
+        if number == 1:
+            require_room(place, size, len(missing) - 1)
+
+
+def _here(
+    stored: Stored, folder: str, parts: Parts, missing: list[int], given: Mapping[str, Any] | None
+) -> Iterator[tuple[int, int]]:
+    for part in missing:
+        yield _write(stored, folder, parts, part, given)
+
+
+def _in_processes(
+    stored: Stored, folder: str, parts: Parts, missing: list[int], given: Mapping[str, Any] | None, processes: int
+) -> Iterator[tuple[int, int]]:
+    """Fresh processes, which read the model from a file of their own; a part is the work of one of them."""
+    with tempfile.TemporaryDirectory() as private:
+        path = os.path.join(private, "model.sklar")
+        write_model(stored, path)
+        pool = ProcessPoolExecutor(
+            processes, mp_context=multiprocessing.get_context("spawn"), initializer=_start, initargs=(path,)
+        )
+        try:
+            futures: list[Future[tuple[int, int]]] = [
+                pool.submit(_write_loaded, folder, parts, part, given) for part in missing
+            ]
+            for future in as_completed(futures):
+                yield future.result()
+        except BrokenProcessPool:
+            raise OutputError(
+                f"a process that wrote to {folder} was ended from outside, perhaps for lack of memory. What is written "
+                "stays; run it again, with fewer workers, to go on."
+            ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_loaded: dict[str, Stored] = {}
+"""The model of this worker process."""
+
+
+def _start(path: str) -> None:
+    _loaded["model"] = read_model(path)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed must not go on writing."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _write_loaded(folder: str, parts: Parts, part: int, given: Mapping[str, Any] | None) -> tuple[int, int]:
+    return _write(_loaded["model"], folder, parts, part, given)
+
+
+def _write(stored: Stored, folder: str, parts: Parts, part: int, given: Mapping[str, Any] | None) -> tuple[int, int]:
+    """(part, its bytes)."""
+    from sklar.export.arrow import arrow_schema
+    from sklar.export.parts import write_part
+
+    tables = part_tables(stored, parts, part, given)
+    types = arrow_schema(stored.schema).with_metadata(stored.claim.notes or None)
+    return part, write_part(folder, part, tables, types, stored.schema)
+
+
+def _sampler() -> str:
+    """What a seed means depends on these; numpy may change its streams between versions."""
+    import numpy as np
+
+    from sklar import __version__
+
+    return f"sklar {__version__}, numpy {np.__version__}"

@@ -1,0 +1,110 @@
+"""Draw a sample on a Spark cluster: every task draws its own blocks of the stream, so that nothing depends on tasks."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sklar.errors import MissingExtraError, UsageError
+from sklar.pipeline.model_file import model_digest, read_model, write_model
+from sklar.pipeline.sampling.parts import PART_ROWS, part_tables
+from sklar.sample.conditions import read_conditions
+from sklar.sample.draw import BLOCK_ROWS, whole_number
+from sklar.sample.rng import seed_entropy
+
+if TYPE_CHECKING:
+    from sklar.export.parts import Parts
+    from sklar.pipeline.model_file import Stored
+
+_models: dict[str, Stored] = {}
+"""Models this executor has read, by digest."""
+
+
+def spark_frame(
+    stored: Stored,
+    rows: int,
+    *,
+    spark: Any = None,
+    seed: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    part_rows: int | None = None,
+) -> Any:
+    """A Spark data frame of independent rows; see `Model.sample_spark`."""
+    from sklar.export.arrow import arrow_schema
+    from sklar.export.parts import Parts
+
+    session = _session(spark)
+    read_conditions(stored.schema, given)  # refused before anything is sent
+    blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
+    parts = Parts(
+        model=model_digest(stored),
+        seed=seed_entropy(seed),  # drawn now: a frame that is used twice must be the same twice
+        rows=whole_number(rows, "the number of rows"),
+        part_rows=blocks * BLOCK_ROWS,
+    )
+    task = _drawing_task(_model_bytes(stored), parts, dict(given) if given else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Spark says about other libraries
+        numbers = session.range(0, parts.count, 1, parts.count)
+        return numbers.mapInArrow(task, _spark_type(arrow_schema(stored.schema), stored.claim.notes))
+
+
+def _drawing_task(content: bytes, parts: Parts, given: Mapping[str, Any] | None) -> Any:
+    def draw(batches: Iterator[Any]) -> Iterator[Any]:
+        stored = _loaded(content, parts.model)
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                for table in part_tables(stored, parts, part, given):
+                    yield from table.cast(_sent_schema(table.schema)).to_batches()
+
+    return draw
+
+
+def _loaded(content: bytes, digest: str) -> Stored:
+    if digest not in _models:
+        with tempfile.TemporaryDirectory() as private:
+            path = os.path.join(private, "model.sklar")
+            with open(path, "wb") as file:  # noqa: PTH123
+                file.write(content)
+            _models[digest] = read_model(path)
+    return _models[digest]
+
+
+def _model_bytes(stored: Stored) -> bytes:
+    with tempfile.TemporaryDirectory() as private:
+        path = os.path.join(private, "model.sklar")
+        write_model(stored, path)
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read()
+
+
+def _sent_schema(types: Any) -> Any:
+    """Spark knows moments in microseconds only."""
+    import pyarrow as pa
+
+    kinds = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in types]
+    return pa.schema([field.with_type(kind).with_nullable(True) for field, kind in zip(types, kinds, strict=True)])
+
+
+def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
+    """Spark's names and types; notes go with every column, since a frame as a whole has no place for them."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    fields = from_arrow_schema(_sent_schema(types), prefer_timestamp_ntz=True)
+    for field in fields:
+        field.metadata = {**(field.metadata or {}), **notes}
+    return fields
+
+
+def _session(spark: Any) -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtraError("a sample on Spark needs PySpark: pip install 'sklar[spark]'") from None
+    session = SparkSession.getActiveSession() if spark is None else spark
+    if not hasattr(session, "range"):
+        raise UsageError("there is no Spark session; start one, or hand it over as spark=...")
+    return session

@@ -1,0 +1,288 @@
+"""A drawing as plain shapes, and its two forms: SVG text, and PNG through matplotlib where that is installed."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike, fspath
+from typing import Any, Literal
+
+from sklar.errors import MissingExtraError, UsageError
+from sklar.report.charts.colors import Color
+
+FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
+INK, GRAY, PAPER, FRAME = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
+ENDINGS = (".svg", ".png")
+LARGEST = 20_000
+"""Pixels of a side of a PNG image, at most."""
+Anchor = Literal["start", "middle", "end"]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """Straight lines, in one or several pieces; with a fill, pieces are closed areas."""
+
+    pieces: tuple[tuple[Point, ...], ...]
+    color: str = "none"
+    width: float = 1.0
+    dash: str = ""
+    fill: str = "none"
+    opacity: float = 1.0
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """A round mark."""
+
+    x: float
+    y: float
+    radius: float
+    fill: str
+    color: str = "none"
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A framed rectangle with a text in its middle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A text; y is its base line. Turned ones read upwards; without a size it is that of the page, or 11."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 0.0
+    anchor: Anchor = "start"
+    color: str = ""
+    bold: bool = False
+    turned: bool = False
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A grid of colored cells, the first row on top."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    rows: tuple[tuple[Color, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Shapes that belong together and share a text that shows when one points at them."""
+
+    shapes: tuple[Shape, ...]
+    title: str
+
+
+Shape = Path | Dot | Box | Label | Picture | Group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canvas:
+    """Shapes in the order in which they are drawn, in pixels from the upper left corner.
+
+    Attributes:
+        width: In pixels.
+        height: In pixels.
+        title: What it shows, for those who cannot see it.
+        shapes: What is drawn.
+        role: Its class in the page, for the page's style.
+        style: Style of its own.
+    """
+
+    width: float
+    height: float
+    title: str
+    shapes: tuple[Shape, ...]
+    role: str = ""
+    style: str = ""
+
+
+def to_svg(canvas: Canvas, *, inline: bool = False) -> str:
+    """The drawing as one SVG element; all texts are escaped. Inline ones take size and fonts from their page."""
+    size = f'viewBox="0 0 {canvas.width:.0f} {canvas.height:.0f}"'
+    head = f'{size} role="img" aria-label="{escape(canvas.title)}"' + (f' class="{canvas.role}"' if canvas.role else "")
+    body = (f"<style>{canvas.style}</style>" if canvas.style else "") + "".join(map(_svg, canvas.shapes))
+    if inline:
+        return f"<svg {head}>{body}</svg>"
+    paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
+    plain = f'width="{canvas.width:.0f}" height="{canvas.height:.0f}" font-family="{FONT}" font-size="11" fill="{INK}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {head} {plain}>{paper}{body}</svg>\n'
+
+
+def _svg(shape: Shape) -> str:
+    match shape:
+        case Path():
+            return _element("path", _path_look(shape), shape.title)
+        case Dot():
+            ring = f' stroke="{shape.color}" stroke-width="2"' if shape.color != "none" else ""
+            place = f'cx="{_n(shape.x)}" cy="{_n(shape.y)}" r="{_n(shape.radius)}"'
+            return _element("circle", f'{place} fill="{shape.fill}"{ring}', shape.title)
+        case Box():
+            place = f'{_place(shape)} rx="5" fill="{PAPER}" stroke="{FRAME}"'
+            return f"<rect {place}/>{_svg(_caption(shape))}"
+        case Label():
+            return f"<text {_label_look(shape)}>{escape(shape.text)}</text>"
+        case Picture():
+            look = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
+            return f'<image {_place(shape)} href="{image_address(shape.rows)}" {look}/>'
+        case Group():
+            inside = "".join(map(_svg, shape.shapes))
+            return f'<g class="point" tabindex="0"><title>{escape(shape.title)}</title>{inside}</g>'
+
+
+def _element(name: str, look: str, title: str) -> str:
+    return f"<{name} {look}><title>{escape(title)}</title></{name}>" if title else f"<{name} {look}/>"
+
+
+def _place(shape: Box | Picture) -> str:
+    return f'x="{_n(shape.x)}" y="{_n(shape.y)}" width="{_n(shape.width)}" height="{_n(shape.height)}"'
+
+
+def _path_look(path: Path) -> str:
+    close = "" if path.fill == "none" else "Z"
+    words = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in piece) + close for piece in path.pieces)
+    look = [f'd="{words}" fill="{path.fill}"']
+    if path.color != "none":
+        look.append(f'stroke="{path.color}" stroke-width="{_n(path.width)}" stroke-linejoin="round"')
+    look += [f'stroke-dasharray="{path.dash}"'] if path.dash else []
+    look += [f'opacity="{path.opacity:g}"'] if path.opacity < 1 else []
+    return " ".join(look)
+
+
+def _label_look(label: Label) -> str:
+    x, y = _n(label.x), _n(label.y)
+    look = [f'x="{x}" y="{y}" text-anchor="{label.anchor}"']
+    look += [f'font-size="{label.size:g}"'] if label.size else []
+    look += [f'fill="{label.color}"'] if label.color else []
+    look += ['font-weight="bold"'] if label.bold else []
+    look += [f'transform="rotate(-90 {x} {y})"'] if label.turned else []
+    look += [f'class="{label.role}"'] if label.role else []
+    return " ".join(look)
+
+
+def _n(value: float) -> str:
+    """A short number."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _caption(box: Box) -> Label:
+    return Label(x=box.x + box.width / 2, y=box.y + box.height / 2 + 4, text=box.text, anchor="middle")
+
+
+def image_address(rows: Sequence[Sequence[Color]]) -> str:
+    """A data address of a PNG image with one pixel a cell: a hundred columns squared weigh a few kilobytes."""
+    height, width = len(rows), len(rows[0]) if rows else 0
+    raw = b"".join(b"\0" + b"".join(map(bytes, row)) for row in rows)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(raw, 9)) + _chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + chunks).decode()
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def require_picture(path: str | PathLike[str]) -> None:
+    """Refuse a name that does not tell which form is wanted."""
+    if not fspath(path).lower().endswith(ENDINGS):
+        raise UsageError(f"a picture is written as .svg or .png; '{fspath(path)}' ends in neither.")
+
+
+def write_picture(canvas: Canvas, path: str | PathLike[str], *, mode: int | None = None) -> None:
+    """Write the drawing; the name's ending, .svg or .png, tells the form."""
+    from sklar.export.atomic import atomic_file
+
+    require_picture(path)
+    data = to_png(canvas) if fspath(path).lower().endswith(".png") else to_svg(canvas).encode()
+    with atomic_file(path, mode=mode) as file:
+        file.write(data)
+
+
+def to_png(canvas: Canvas) -> bytes:
+    """The drawing as a PNG image."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "a .png picture needs matplotlib: pip install 'sklar[eval]', or ask for .svg."
+        ) from None
+    inch = 72.0  # one font point a pixel, as in the SVG
+    dots = min(144.0, LARGEST / max(canvas.width, canvas.height) * inch)
+    figure = Figure(figsize=(canvas.width / inch, canvas.height / inch), dpi=dots)
+    FigureCanvasAgg(figure)
+    axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.axis("off")
+    for order, shape in enumerate(_flat(canvas.shapes)):
+        _draw(axes, shape, order)
+    axes.set_xlim(0, canvas.width)
+    axes.set_ylim(canvas.height, 0)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", facecolor=PAPER)
+    return out.getvalue()
+
+
+def _flat(shapes: Sequence[Shape]) -> Iterator[Path | Dot | Box | Label | Picture]:
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield from _flat(shape.shapes)
+        else:
+            yield shape
+
+
+def _draw(axes: Any, shape: Path | Dot | Box | Label | Picture, order: int) -> None:
+    match shape:
+        case Path():
+            style = (0, tuple(float(x) for x in shape.dash.split())) if shape.dash else "-"
+            for piece in shape.pieces:
+                xs, ys = zip(*piece, strict=True)
+                if shape.fill != "none":
+                    axes.fill(xs, ys, color=shape.fill, alpha=shape.opacity, linewidth=0, zorder=order)
+                if shape.color != "none":
+                    look: dict[str, Any] = {"linewidth": shape.width, "linestyle": style, "alpha": shape.opacity}
+                    axes.plot(xs, ys, color=shape.color, solid_joinstyle="round", zorder=order, **look)
+        case Dot():
+            ring = shape.fill if shape.color == "none" else shape.color
+            axes.plot(
+                shape.x, shape.y, "o", markersize=2 * shape.radius, markerfacecolor=shape.fill, markeredgecolor=ring,
+                markeredgewidth=2 if shape.color != "none" else 0, zorder=order,
+            )  # fmt: skip
+        case Box():
+            from matplotlib.patches import FancyBboxPatch
+
+            rounded = "round,pad=0,rounding_size=5"
+            corner = (shape.x, shape.y)
+            look = {"boxstyle": rounded, "facecolor": PAPER, "edgecolor": FRAME, "zorder": order}
+            axes.add_patch(FancyBboxPatch(corner, shape.width, shape.height, **look))
+            _draw(axes, _caption(shape), order)
+        case Label():
+            axes.text(
+                shape.x, shape.y, shape.text.replace("$", r"\$"), fontsize=shape.size or 11, zorder=order,
+                color=shape.color or INK, rotation=90 if shape.turned else 0,
+                ha={"start": "left", "middle": "center", "end": "right"}[shape.anchor], va="baseline",
+                rotation_mode="anchor", fontweight="bold" if shape.bold else "normal",
+            )  # fmt: skip
+        case Picture():
+            ends = (shape.x, shape.x + shape.width, shape.y + shape.height, shape.y)
+            axes.imshow(shape.rows, extent=ends, interpolation="nearest", aspect="auto", zorder=order)

@@ -1,0 +1,226 @@
+"""A picture of a vine: tree one as a tree of columns, deeper trees as pairs of columns given others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklar.report.charts.canvas import GRAY, Box, Canvas, Label, Path, Shape
+from sklar.report.charts.colors import REAL, SYNTHETIC
+
+MARGIN, HEAD = 24.0, 58.0
+ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
+PAIR_ROW, PAIR_GAP = 50.0, 128.0
+LETTER = 6.7
+LONGEST_NAME = 22
+DEEPER_TREES, DEEPER_PAIRS, PAIRS_ACROSS = 5, 12, 3
+"""More trees, and weaker pairs of a deeper tree, are counted but not drawn."""
+
+
+Edge = Mapping[str, Any]
+"""A pair copula as `inspect` tells of it: first, second, given, family, tau, and perhaps a strength from 0 to 1."""
+
+
+def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: str = "Vine") -> Canvas:
+    """The drawing: tree one from left to right, below it the strongest pairs of the next trees.
+
+    Args:
+        columns: All columns.
+        trees: The edges of every tree; those without dependence may be left out.
+        title: What is written above.
+    """
+    names = {column: shortened(column) for column in columns}
+    box = max((len(name) for name in names.values()), default=4) * LETTER + 18
+    first = trees[0] if trees else ()
+    places = lay_out_forest(columns, [(edge["first"], edge["second"]) for edge in first])
+    depth = 1 + max((place.depth for place in places.values()), default=0)
+    rows = 1 + max((place.row for place in places.values()), default=0)
+    most = max((len(tree) for tree in trees[1:]), default=1)
+    pairs = min(most, PAIRS_ACROSS) * (2 * box + PAIR_GAP + 30) - 30
+    width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + pairs, 560.0)
+    shapes: list[Shape] = _heading(title)
+    for edge in sorted(first, key=thickness):
+        shapes += _branch(edge, places, box)
+    for column, place in places.items():
+        shapes.append(_node(place, box, names[column]))
+    bottom = HEAD + rows * ROW + 10
+    deeper = [(level, tree) for level, tree in enumerate(trees[1:], start=2) if tree]
+    for level, tree in deeper[:DEEPER_TREES]:
+        more, bottom = _pairs(level, tree, names, box, width, bottom)
+        shapes += more
+    if len(deeper) > DEEPER_TREES:
+        left = f"{len(deeper) - DEEPER_TREES} more trees are not drawn; `sklar inspect` lists them."
+        shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, color=GRAY))
+        bottom += 30
+    return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
+
+
+def thickness(edge: Edge) -> float:
+    """Of the line, by strength, or |tau| if that is not told: 1 to 9 pixels."""
+    strength = edge.get("strength")
+    return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
+
+
+def shortened(name: str) -> str:
+    """A name that fits into its box."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def _color(tau: float) -> str:
+    return REAL if tau >= 0 else SYNTHETIC
+
+
+def _heading(title: str) -> list[Shape]:
+    words = "Lines: family and Kendall's tau; thicker is stronger;"
+    return [
+        Label(x=MARGIN, y=26, text=title, size=15, bold=True),
+        Label(x=MARGIN, y=46, text=words, size=10, color=GRAY),
+        Label(x=MARGIN + 268, y=46, text="blue positive,", size=10, color=REAL),
+        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, color=SYNTHETIC),
+    ]
+
+
+def _corner(place: Placed, box: float) -> tuple[float, float]:
+    return MARGIN + place.depth * (box + GAP), HEAD + place.row * ROW + (ROW - BOX_HEIGHT) / 2
+
+
+def _node(place: Placed, box: float, name: str) -> Box:
+    x, y = _corner(place, box)
+    return Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=name)
+
+
+def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]:
+    """The line from a column to one below it, with its labels on the last, level piece."""
+    upper, lower = sorted((places[edge["first"]], places[edge["second"]]), key=lambda place: place.depth)
+    (x0, y0), (x1, y1) = _corner(upper, box), _corner(lower, box)
+    start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
+    points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
+    return [
+        Path(pieces=(points,), width=thickness(edge), color=_color(edge["tau"])),
+        *_labels(edge, (turn + x1) / 2, end),
+    ]
+
+
+def _labels(edge: Edge, x: float, y: float) -> list[Shape]:
+    half = thickness(edge) / 2
+    return [
+        Label(x=x, y=y - half - 2, text=f"{edge['tau']:+.2f}", size=10, anchor="middle", bold=True),
+        Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", color=GRAY),
+    ]
+
+
+def _pairs(
+    level: int, tree: Sequence[Edge], names: Mapping[str, str], box: float, width: float, top: float
+) -> tuple[list[Shape], float]:
+    """The edges of a deeper tree side by side, and where they end."""
+    given = "one column" if level == 2 else f"{level - 1} columns"
+    left = len(tree) - DEEPER_PAIRS
+    heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
+    shapes: list[Shape] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
+    shown = sorted(tree, key=thickness, reverse=True)[:DEEPER_PAIRS]
+    each = 2 * box + PAIR_GAP + 30
+    across = max(int((width - 2 * MARGIN + 30) // each), 1)
+    for number, edge in enumerate(shown):
+        x, y = MARGIN + number % across * each, top + 36 + number // across * PAIR_ROW
+        shapes += _pair(edge, names, box, x, y)
+    return shapes, top + 36 + -(-len(shown) // across) * PAIR_ROW
+
+
+def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Shape]:
+    middle, right = y + BOX_HEIGHT / 2, x + box + PAIR_GAP
+    given = ", ".join(names.get(name, name) for name in edge["given"])
+    room = int((2 * box + PAIR_GAP) / 5.0)
+    told = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
+    return [
+        Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), color=_color(edge["tau"])),
+        *_labels(edge, (x + box + right) / 2, middle),
+        Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
+        Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),
+        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, color=GRAY),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Place of a node: steps from its root, and row (a parent may lie between rows)."""
+
+    depth: int
+    row: float
+
+
+def lay_out_forest(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[str, Placed]:
+    """Places of all nodes; trees come one below the other, the largest first, each hanging from its center."""
+    near: dict[str, list[str]] = {node: [] for node in nodes}
+    for a, b in edges:
+        near[a].append(b)
+        near[b].append(a)
+    places: dict[str, Placed] = {}
+    row = 0
+    for tree in sorted(_trees(near), key=len, reverse=True):
+        row = _place_tree(_center(tree, near), near, places, row)
+    return places
+
+
+def _trees(near: dict[str, list[str]]) -> list[list[str]]:
+    """Nodes of each connected part."""
+    seen: set[str] = set()
+    trees: list[list[str]] = []
+    for node in near:
+        if node not in seen:
+            part = _walk(node, near)
+            seen.update(part)
+            trees.append(part)
+    return trees
+
+
+def _walk(start: str, near: dict[str, list[str]]) -> list[str]:
+    """Nodes in order of distance from `start`."""
+    order, seen = [start], {start}
+    for node in order:
+        for other in near[node]:
+            if other not in seen:
+                seen.add(other)
+                order.append(other)
+    return order
+
+
+def _center(tree: Sequence[str], near: dict[str, list[str]]) -> str:
+    """The middle of a longest path: the root that makes the tree least deep."""
+    one_end = _walk(tree[0], near)[-1]
+    parents: dict[str, str] = {}
+    order = [one_end]
+    for node in order:
+        for other in near[node]:
+            if other != parents.get(node):
+                parents[other] = node
+                order.append(other)
+    path = [order[-1]]
+    while path[-1] != one_end:
+        path.append(parents[path[-1]])
+    return path[len(path) // 2]
+
+
+def _place_tree(root: str, near: dict[str, list[str]], places: dict[str, Placed], row: int) -> int:
+    """Place a tree from a row on; returns the next free row. Without recursion: chains may be long."""
+    parents: dict[str, str] = {}
+    depths = {root: 0}
+    waiting, order = [root], list[str]()
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        below = [other for other in near[node] if other != parents.get(node)]
+        for other in reversed(below):
+            parents[other], depths[other] = node, depths[node] + 1
+            waiting.append(other)
+    rows: dict[str, float] = {}
+    for node in order:
+        if all(other == parents.get(node) for other in near[node]):
+            rows[node] = row
+            row += 1
+    for node in reversed(order):
+        if node not in rows:
+            below = [rows[other] for other in near[node] if other != parents.get(node)]
+            rows[node] = (min(below) + max(below)) / 2
+    places.update({node: Placed(depth=depths[node], row=rows[node]) for node in order})
+    return row

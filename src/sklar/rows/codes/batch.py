@@ -1,0 +1,95 @@
+"""Base codes of some rows, column by column; columns with two codes are kept as bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PackedBits:
+    """Codes 0 and 1, eight to a byte, the first row in the lowest bit, bits beyond the last row zero."""
+
+    rows: int
+    data: npt.NDArray[np.uint8]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory it takes."""
+        return self.data.nbytes
+
+    def codes(self, part: slice) -> Codes:
+        """The codes of some rows, unpacked."""
+        first, stop = part.start // 8 * 8, min(part.stop, self.rows)
+        bits = np.unpackbits(self.data[first // 8 : -(-stop // 8)], count=stop - first, bitorder="little")
+        return bits[part.start - first :]
+
+
+def packed(codes: Codes) -> PackedBits:
+    """Pack codes 0 and 1."""
+    return PackedBits(rows=len(codes), data=np.packbits(codes, bitorder="little"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CodeBatch:
+    """Base codes of some rows, one entry a column, in the order the columns were asked for."""
+
+    rows: int
+    columns: tuple[Codes | PackedBits, ...]
+
+    @property
+    def codes(self) -> tuple[Codes, ...]:
+        """One plain array of codes a column."""
+        return tuple(self.part(at, slice(0, self.rows)) for at in range(len(self.columns)))
+
+    def part(self, at: int, part: slice) -> Codes:
+        """Codes of one column for some rows."""
+        column = self.columns[at]
+        return column.codes(part) if isinstance(column, PackedBits) else column[part]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory it takes."""
+        return sum(column.nbytes for column in self.columns)
+
+
+def blob_of(batch: CodeBatch) -> bytes:
+    """The codes of all columns of a batch, one column after the other."""
+    return b"".join(np.ascontiguousarray(_data(column)).tobytes() for column in batch.columns)
+
+
+def column_bytes(rows: int, size: int) -> int:
+    """Bytes that the codes of a column of `size` codes take: bits if there are two, else the smallest whole type."""
+    return -(-rows // 8) if size == 2 else rows * np.min_scalar_type(max(size - 1, 0)).itemsize
+
+
+def column_starts(rows: int, sizes: Sequence[int]) -> list[int]:
+    """Where each column starts in a blob, and the end of the last."""
+    starts = [0]
+    for size in sizes:
+        starts.append(starts[-1] + column_bytes(rows, size))
+    return starts
+
+
+def column_of(data: bytes | memoryview, rows: int, size: int) -> Codes | PackedBits:
+    """The codes of one column from its bytes."""
+    if size == 2:
+        return PackedBits(rows=rows, data=np.frombuffer(data, dtype=np.uint8))
+    return np.frombuffer(data, dtype=np.min_scalar_type(max(size - 1, 0)))
+
+
+def batch_of(blob: bytes | memoryview, rows: int, sizes: Sequence[int], places: Sequence[int]) -> CodeBatch:
+    """Some columns of a blob, without copying."""
+    view, starts = memoryview(blob), column_starts(rows, sizes)
+    columns = [column_of(view[starts[at] : starts[at + 1]], rows, sizes[at]) for at in places]
+    return CodeBatch(rows=rows, columns=tuple(columns))
+
+
+def _data(column: Codes | PackedBits) -> Codes:
+    return column.data if isinstance(column, PackedBits) else column

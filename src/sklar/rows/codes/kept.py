@@ -1,0 +1,148 @@
+"""Codes that are kept for later passes: in memory as long as they fit, then in a private file if one was asked for."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from sklar.errors import SourceError
+from sklar.rows.codes.batch import CodeBatch, blob_of, column_of, column_starts
+
+
+class KeptCodes:
+    """Batches of codes of all modelled columns.
+
+    Args:
+        sizes: Number of codes of each column.
+        most_bytes: Memory they may take.
+        folder: Where to put them when they outgrow it; None to give up then.
+    """
+
+    def __init__(self, sizes: Sequence[int], most_bytes: int, folder: str | os.PathLike[str] | None):
+        self._sizes, self._most_bytes, self._folder = tuple(sizes), most_bytes, folder
+        self._batches: list[CodeBatch] = []
+        self._bytes = 0
+        self._file: SpillFile | None = None
+
+    def add(self, batch: CodeBatch) -> bool:
+        """Keep one more batch; False if there is no room, and then nothing is kept any longer."""
+        if self._file is None and self._bytes + batch.nbytes > self._most_bytes and not self._spill():
+            return False
+        if self._file is not None:
+            self._file.add(batch)
+        else:
+            self._batches.append(batch)
+            self._bytes += batch.nbytes
+        return True
+
+    def batches(self, places: Sequence[int]) -> Iterator[CodeBatch]:
+        """All batches in order, the chosen columns only."""
+        if self._file is not None:
+            yield from self._file.batches(places)
+        for batch in self._batches:
+            yield CodeBatch(rows=batch.rows, columns=tuple(batch.columns[at] for at in places))
+
+    def close(self) -> None:
+        """Forget everything, so that keeping can begin anew."""
+        self._batches, self._bytes = [], 0
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _spill(self) -> bool:
+        """Move what is in memory to a file; False if none was asked for."""
+        kept, self._batches = self._batches, []
+        if self._folder is None:
+            return False
+        self._file = SpillFile(self._folder, self._sizes)
+        for batch in kept:
+            self._file.add(batch)
+        return True
+
+
+class SpillFile:
+    """Batches of codes in a file without a name.
+
+    The file is taken out of its folder before anything is written to it, so the system removes it when the process
+    ends, however that happens: nothing is left behind by an error, Ctrl-C, kill -9 or a power cut.
+
+    Args:
+        folder: Where; made with permissions 0700 if it is not there, and refused if others may look into it.
+        sizes: Number of codes of each column.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], sizes: Sequence[int]):
+        self._sizes, self._folder = tuple(sizes), os.fspath(folder)
+        self._handle = _nameless(private_folder(folder))
+        self._rows: list[int] = []
+        self._offsets = [0]
+
+    def add(self, batch: CodeBatch) -> None:
+        """Append a batch of all columns."""
+        rest, at = memoryview(blob_of(batch)), self._offsets[-1]
+        self._rows.append(batch.rows)
+        self._offsets.append(at + len(rest))
+        try:
+            while rest:
+                written = os.pwrite(self._handle, rest, at)
+                rest, at = rest[written:], at + written
+        except OSError as error:
+            reason = (error.strerror or "it failed").lower()
+        else:
+            return
+        raise SourceError(f"the cache of codes in {self._folder} cannot be written: {reason}; fit without it")
+
+    def batches(self, places: Sequence[int]) -> Iterator[CodeBatch]:
+        """All batches in order, the chosen columns only."""
+        for rows, offset in zip(self._rows, self._offsets, strict=False):
+            starts = column_starts(rows, self._sizes)
+            parts = [(offset + starts[at], starts[at + 1] - starts[at], self._sizes[at]) for at in places]
+            yield CodeBatch(rows=rows, columns=tuple(column_of(self._read(at, n), rows, size) for at, n, size in parts))
+
+    def close(self) -> None:
+        """Let the system take the file away."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _read(self, at: int, count: int) -> bytes:
+        data = os.pread(self._handle, count, at)
+        while len(data) < count:
+            more = os.pread(self._handle, count - len(data), at + len(data))
+            if not more:
+                raise SourceError(f"the cache of codes in {self._folder} was cut short; fit again")
+            data += more
+        return data
+
+
+def private_folder(folder: str | os.PathLike[str]) -> str:
+    """The folder, made if need be, that nobody but its owner can look into."""
+    place = os.path.abspath(folder)
+    try:
+        os.makedirs(place, mode=0o700, exist_ok=True)
+        mode = os.stat(place).st_mode
+    except OSError as error:
+        raise SourceError(f"the cache folder {place} cannot be used: {(error.strerror or '').lower()}") from None
+    if mode & 0o077:
+        raise SourceError(f"the cache folder {place} is open to others; run: chmod 700 {place}, or name a new folder")
+    return place
+
+
+def _nameless(folder: str) -> int:
+    """A file open for reading and writing, 0600, already without a name."""
+    flag = getattr(os, "O_TMPFILE", None)
+    try:
+        if flag is not None:
+            try:
+                return os.open(folder, os.O_RDWR | flag | getattr(os, "O_CLOEXEC", 0), 0o600)
+            except OSError:  # not every file system has files that never had a name
+                pass
+        handle, name = tempfile.mkstemp(dir=folder, prefix=".sklar-codes-")
+        os.unlink(name)
+        return handle
+    except OSError as error:
+        raise SourceError(f"the cache folder {folder} cannot be used: {(error.strerror or '').lower()}") from None

@@ -1,0 +1,207 @@
+"""Rows as base codes: opened once, passed over many times, kept compactly in memory when they fit, else read again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import usable_cores
+from sklar.errors import SourceError
+from sklar.rows.codes.ahead import read_ahead
+from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes, packed
+from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
+from sklar.rows.codes.kept import KeptCodes
+from sklar.rows.encode import encoder_of
+from sklar.rows.encode.boolean import packed_flags
+from sklar.rows.sources import Source
+from sklar.schema import Boolean, Column, Schema
+
+
+class EncodedRows(CodedPart):
+    """Private rows as base codes. Made by `open_rows`.
+
+    Args:
+        source: The rows.
+        schema: The public facts.
+        null_values: Texts that stand for null, besides the empty one.
+        kept: Where codes are kept for later passes; None to read the source for every pass.
+        threads: Number of threads, by default one for each usable core.
+
+    Attributes:
+        known_ones: Number of rows with code 1 of columns of two codes, as far as it is known: private, like the codes.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        *,
+        null_values: tuple[str, ...] = (),
+        kept: KeptCodes | None = None,
+        threads: int | None = None,
+    ):
+        self.schema, self.threads = schema, threads or usable_cores()
+        self._source, self._kept, self._null_values = source, kept, null_values
+        self._encoders: dict[Column, Callable[[Any], Codes | PackedBits]] = {}
+        self._whole = False
+        self._exact_rows: int | None = source.known_rows
+        self.known_ones: dict[str, int] = {}
+
+    def __enter__(self) -> EncodedRows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the codes; those on disk vanish."""
+        self.known_ones = {}
+        if self._kept is not None:
+            self._kept.close()
+            self._whole = False
+
+    @property
+    def passes(self) -> int:
+        """Number of times the source itself was read."""
+        return self._source.passes
+
+    @property
+    def null_values(self) -> tuple[str, ...]:
+        """Texts that stand for null, besides the empty one."""
+        return self._null_values
+
+    def require_repeatable(self) -> None:
+        """Refuse a source that can be read once only."""
+        if self._source.one_shot:
+            raise SourceError(
+                "facts are measured in passes of their own, and this stream can be read once only; write it to a "
+                "Parquet file first"
+            )
+
+    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """One pass over the given columns as Arrow arrays, before any schema is applied: to find labels."""
+        for batch in self._source.batches(columns):
+            yield tuple(batch.columns)
+
+    @property
+    def exact_rows(self) -> int:
+        """Number of rows: private under add-remove. Costs a pass if it is not known yet."""
+        if self._exact_rows is None:
+            self._exact_rows = sum(batch.rows for batch in self.batches(self.schema.modelled[:1]))
+        return self._exact_rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        """One pass over the codes of the given columns."""
+        self.keep_codes()
+        if self._kept is None:
+            yield from self._encoded(columns)
+            return
+        place = {name: at for at, name in enumerate(self.schema.modelled)}
+        yield from self._kept.batches([place[name] for name in columns])
+
+    def summed(self, job: Job) -> tuple[npt.NDArray[np.int64], ...]:
+        """The answers of a job for all rows."""
+        return job(self)
+
+    def summed_groups(self, job: GroupJob) -> tuple[npt.NDArray[np.int64], ...]:
+        """The answers of a job that needs rows with equal codes together; a pass for each part that fits memory."""
+        from sklar.rows.counting.equal_codes import group_count, grouped_codes
+
+        groups = group_count(self.exact_rows, len(job.columns))
+        return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns, groups)))
+
+    def keep_codes(self) -> None:
+        """Encode all columns in one pass and keep their codes, if they fit; a source that is no table is refused here.
+
+        All columns at once, since kept columns must come from the same order of rows.
+        """
+        if self._kept is None or self._whole:
+            return
+        self._kept.close()  # what a pass that failed left behind would be counted twice
+        rows = 0
+        for batch in self._encoded(self.schema.modelled):
+            if not self._kept.add(batch):
+                self._give_up()
+                return
+            rows += batch.rows
+        self._whole, self._exact_rows = True, rows
+
+    def keep_nothing_beyond(self, cache_bytes: int) -> None:
+        """Do not even begin to keep codes that are known not to fit."""
+        rows = self._exact_rows
+        if rows and sum(column_bytes(rows, self.schema[name].size) for name in self.schema.modelled) > cache_bytes:
+            self._kept = None
+
+    def _give_up(self) -> None:
+        self._kept = None
+        if self._source.one_shot:
+            raise SourceError(
+                "the codes of this stream do not fit the memory set aside for them, and it can be read once only; "
+                "write it to a Parquet file first, name a cache folder, or raise cache_bytes"
+            )
+
+    def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        """One pass over the source. While a batch is being encoded, the next ones are already being read."""
+        encoders = [self._encoder(name) for name in columns]
+        batches = self._source.column_batches(columns)
+        rows = 0
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting: deque[tuple[int, list[Future[Any]]]] = deque()
+            for batch in read_ahead(batches) if self._source.reads_ahead else batches:
+                rows += batch.num_rows
+                waiting.append((batch.num_rows, _encode(batch.columns, encoders, pool, self.threads)))
+                if len(waiting) > 1:
+                    yield _finished(*waiting.popleft())
+            while waiting:
+                yield _finished(*waiting.popleft())
+        self._require_same_rows(rows)
+
+    def _require_same_rows(self, rows: int) -> None:
+        """A whole pass that finds more or fewer rows than the one before read another table."""
+        if self._exact_rows not in (None, rows):
+            raise SourceError(
+                f"{self._source.what} gave other rows than before; run again on rows that stay the same between passes"
+            )
+        self._exact_rows = rows
+
+    def _encoder(self, name: str) -> Callable[[Any], Codes | PackedBits]:
+        """Prepared once for all columns that are described alike."""
+        column = self.schema[name]
+        if column not in self._encoders:
+            self._encoders[column] = _compact(column, encoder_of(column, self._null_values))
+        return self._encoders[column]
+
+
+def _encode(
+    arrays: Sequence[Any], encoders: Sequence[Callable[[Any], Any]], pool: ThreadPoolExecutor, threads: int
+) -> list[Future[Any]]:
+    """Share the columns of a batch out to the threads, in runs of neighbours."""
+
+    def work(low: int, high: int) -> list[Any]:
+        return [encode(array) for encode, array in zip(encoders[low:high], arrays[low:high], strict=True)]
+
+    runs = min(len(encoders), 4 * threads)
+    cuts = [len(encoders) * k // runs for k in range(runs + 1)]
+    return [pool.submit(work, low, high) for low, high in pairwise(cuts)]
+
+
+def _finished(rows: int, parts: list[Future[Any]]) -> CodeBatch:
+    return CodeBatch(rows=rows, columns=tuple(codes for part in parts for codes in part.result()))
+
+
+def _compact(column: Column, encode: Callable[[Any], Codes]) -> Callable[[Any], Codes | PackedBits]:
+    """Columns of two codes are kept as bits; those of Arrow's booleans are taken as they are."""
+    if column.size != 2:
+        return encode
+
+    def compact(array: Any) -> PackedBits:
+        bits = packed_flags(array) if isinstance(column, Boolean) else None
+        return packed(encode(array)) if bits is None else PackedBits(rows=len(array), data=bits)
+
+    return compact

@@ -1,0 +1,192 @@
+"""Counting features with two codes by their bits, and pairs of them: one AND and one bit count serve 64 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import UsageError
+from sklar.rows.codes.batch import CodeBatch, PackedBits
+from sklar.rows.codes.job import CodedPart, Rows
+from sklar.rows.counting.tables import Feature, Plan, plan_counts
+
+Counts = npt.NDArray[np.int64]
+FEWEST_PAIRS = 32
+"""Fewer pairs are counted row by row with the other tables."""
+WORST_SHARE = 1 / 8
+"""All pairs of the features are counted; not worth it if fewer than this share of them was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinaryWork:
+    """All pairs of a set of binary features.
+
+    Attributes:
+        plan: What is counted.
+        pairs: The plan's tables of two binary features.
+        singles: The plan's tables of one of these features.
+        features: The binary features by number, in the order of the bit rows.
+        ones: ones[i, j], for i <= j: number of rows where features i and j both have code 1.
+        rows: Number of rows so far, in an array of one.
+    """
+
+    plan: Plan
+    pairs: tuple[int, ...]
+    singles: tuple[int, ...]
+    features: tuple[int, ...]
+    ones: Counts
+    rows: Counts
+
+    def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Add a batch of rows; each thread counts its own block of pairs."""
+        from sklar.rows.kernels.bits import BLOCK_FEATURES, pair_ones
+
+        bits = np.zeros((len(self.ones), -(-batch.rows // 64)), dtype=np.uint64)
+        place = {name: at for at, name in enumerate(self.plan.columns)}
+
+        def fill(at: int) -> None:
+            feature = self.plan.features[self.features[at]]
+            row = _bits_of(batch, place[feature.column], feature)
+            bits[at].view(np.uint8)[: len(row)] = row
+
+        list(pool.map(fill, range(len(self.features)), chunksize=16))
+        # Later blocks pair with more features: dealing them out in turn keeps the threads even.
+        blocks = np.arange(-(-len(self.ones) // BLOCK_FEATURES))[::-1]
+        for future in [pool.submit(pair_ones, bits, self.ones, blocks[k::threads].copy()) for k in range(threads)]:
+            future.result()
+        self.rows[0] += batch.rows
+
+    def counts(self) -> dict[int, Counts]:
+        """The tables so far: two by two from the ones of both, of each, and the number of rows."""
+        single, total = self.ones.diagonal(), self.rows[0]
+        row = np.zeros(len(self.plan.features), dtype=np.int64)
+        row[list(self.features)] = np.arange(len(self.features))
+        alone = {t: single[row[self.plan.tables[t][0]]] for t in self.singles}
+        at = row[np.array([self.plan.tables[t] for t in self.pairs])]
+        both, left, right = self.ones[at.min(axis=1), at.max(axis=1)], single[at[:, 0]], single[at[:, 1]]
+        cells = np.stack([total - left - right + both, right - both, left - both, both], axis=1).reshape(-1, 2, 2)
+        return dict(zip(self.pairs, cells, strict=True)) | {t: np.array([total - n, n]) for t, n in alone.items()}
+
+
+def binary_work(plan: Plan) -> BinaryWork | None:
+    """The work for the plan's binary pairs, if there are enough of them to be worth it."""
+    two = [feature.groups == 2 for feature in plan.features]
+    pairs = tuple(t for t, axes in enumerate(plan.tables) if len(axes) == 2 and two[axes[0]] and two[axes[1]])
+    known = {f for t in pairs for f in plan.tables[t]}
+    if len(pairs) < max(FEWEST_PAIRS, WORST_SHARE * len(known) ** 2 / 2):
+        return None
+    singles = tuple(t for t, axes in enumerate(plan.tables) if len(axes) == 1 and axes[0] in known)
+    return _work(plan, pairs, singles, tuple(sorted(known)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SinglesWork:
+    """Tables of one feature of two codes each.
+
+    Attributes:
+        plan: What is counted.
+        tables: The plan's tables of one such feature.
+        ones: For each of them, number of rows where the feature has code 1.
+        rows: Number of rows so far, in an array of one.
+    """
+
+    plan: Plan
+    tables: tuple[int, ...]
+    ones: Counts
+    rows: Counts
+
+    def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Add a batch of rows; too quick a work to be shared out."""
+        from sklar.rows.kernels.bits import count_ones
+
+        place = {name: at for at, name in enumerate(self.plan.columns)}
+        for at, table in enumerate(self.tables):
+            feature = self.plan.features[self.plan.tables[table][0]]
+            self.ones[at] += count_ones(_bits_of(batch, place[feature.column], feature))
+        self.rows[0] += batch.rows
+
+    def counts(self) -> dict[int, Counts]:
+        """The tables so far."""
+        return {t: np.array([self.rows[0] - n, n]) for t, n in zip(self.tables, self.ones, strict=True)}
+
+
+def singles_work(plan: Plan, tables: Sequence[int]) -> SinglesWork | None:
+    """The work for those of the tables that have one feature of two codes, as it stands in the rows."""
+    chosen = tuple(t for t in tables if len(plan.tables[t]) == 1 and _is_bits(plan.features[plan.tables[t][0]]))
+    if not chosen:
+        return None
+    zeros = np.zeros(len(chosen), dtype=np.int64)
+    return SinglesWork(plan=plan, tables=chosen, ones=zeros, rows=np.zeros(1, dtype=np.int64))
+
+
+def _is_bits(feature: Feature) -> bool:
+    return feature.groups == 2 and feature.lookup is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnesJob:
+    """In how many rows each two of the plan's features both have code 1; only entries [i, j] with i <= j are right."""
+
+    plan: Plan
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return ((len(self.plan.features), len(self.plan.features)),)
+
+    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
+        work = _work(self.plan, (), (), tuple(range(len(self.plan.features))))
+        with ThreadPoolExecutor(rows.threads) as pool:
+            for batch in rows.batches(self.plan.columns):
+                work.add(batch, pool, rows.threads)
+        return (work.ones[: len(work.features), : len(work.features)],)
+
+
+def exact_ones(rows: Rows, columns: Sequence[str]) -> Counts:
+    """In how many rows columns i and j, of two codes each, both have code 1: all pairs as one symmetric matrix."""
+    plan = plan_counts(rows.schema, [((name,), None) for name in columns])
+    if any(feature.groups != 2 for feature in plan.features):
+        raise UsageError("only columns of exactly two codes can be counted by their bits")
+    (ones,) = rows.summed(OnesJob(plan=plan))
+    _known_ones(rows).update(zip((feature.column for feature in plan.features), ones.diagonal().tolist(), strict=True))
+    upper = np.triu(ones)
+    chosen = np.array(plan.answers, dtype=np.int64)
+    return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
+
+
+def known_singles(rows: Rows, plan: Plan) -> tuple[Counts, ...] | None:
+    """The plan's tables, if all are of one feature of two codes and the pairs counted before have told them."""
+    known = _known_ones(rows)
+    features = [plan.features[axes[0]] for axes in plan.tables if len(axes) == 1]
+    if len(features) < len(plan.tables) or not all(_is_bits(f) and f.column in known for f in features):
+        return None
+    ones = [known[feature.column] for feature in features]
+    return tuple(np.array([rows.exact_rows - n, n], dtype=np.int64) for n in ones)
+
+
+def _known_ones(rows: Rows) -> dict[str, int]:
+    """Number of rows with code 1 of columns of two codes, kept with rows that can keep it; else nothing is known."""
+    return getattr(rows, "known_ones", {})
+
+
+def _work(plan: Plan, pairs: tuple[int, ...], singles: tuple[int, ...], features: tuple[int, ...]) -> BinaryWork:
+    from sklar.rows.kernels.bits import TILE
+
+    width = -(-len(features) // TILE) * TILE
+    ones = np.zeros((width, width), dtype=np.int64)
+    return BinaryWork(
+        plan=plan, pairs=pairs, singles=singles, features=features, ones=ones, rows=np.zeros(1, dtype=np.int64)
+    )
+
+
+def _bits_of(batch: CodeBatch, place: int, feature: Feature) -> npt.NDArray[np.uint8]:
+    """Bytes with one bit a row, set where the feature has code 1; bits beyond the last row are zero."""
+    column = batch.columns[place]
+    if isinstance(column, PackedBits) and feature.lookup is None:
+        return column.data
+    codes = batch.part(place, slice(0, batch.rows))
+    values = codes if feature.lookup is None else feature.lookup.astype(np.uint8)[codes]
+    return np.packbits(values, bitorder="little")

@@ -1,0 +1,231 @@
+"""Exact counts of many tables in one pass over the codes: integers, the same whatever the number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.errors import TableTooLargeError
+from sklar.rows.codes.batch import CodeBatch
+from sklar.rows.codes.job import CodedPart, Rows
+from sklar.rows.counting.binary import BinaryWork, SinglesWork, binary_work, exact_ones, known_singles, singles_work
+from sklar.rows.counting.tables import MAX_BYTES, Lookup, Plan, TableSpec, plan_counts
+
+Counts = npt.NDArray[np.int64]
+DERIVED_CELLS = 1 << 20
+"""A table may be summed out of a bigger one of up to this size instead of being counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountJob:
+    """The counts of all tables of a plan."""
+
+    plan: Plan
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.plan.shape(table) for table in range(len(self.plan.tables)))
+
+    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
+        found = _count_plan(rows, self.plan)
+        return tuple(found[table] for table in range(len(self.plan.tables)))
+
+
+def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Counts, ...]:
+    """Count all tables in one pass.
+
+    Args:
+        rows: The private rows.
+        specs: For each table its columns, and one lookup from base code to group a column, or None for base codes.
+        max_bytes: Refuse, before any row is read, tables that together would take more.
+
+    Returns:
+        One int64 array a table; axis j has as many entries as column j has codes, or its lookup groups.
+    """
+    plan = plan_counts(rows.schema, specs, max_bytes)
+    found = known_singles(rows, plan) or rows.summed(CountJob(plan=plan))
+    given: set[int] = set()
+    answers: list[Counts] = []
+    for answer in plan.answers:
+        answers.append(found[answer].copy() if answer in given else found[answer])
+        given.add(answer)
+    return tuple(answers)
+
+
+def _count_plan(rows: CodedPart, plan: Plan) -> dict[int, Counts]:
+    """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
+    binary = binary_work(plan)
+    done = {*binary.pairs, *binary.singles} if binary else set[int]()
+    derived = _derivable(plan, done)
+    rest = [t for t in range(len(plan.tables)) if t not in done and t not in derived]
+    singles = singles_work(plan, rest)
+    works: list[BinaryWork | SinglesWork | TallyWork] = [work for work in (binary, singles) if work is not None]
+    works += tally_works(plan, [t for t in rest if singles is None or t not in singles.tables])
+    with ThreadPoolExecutor(rows.threads) as pool:
+        for batch in rows.batches(plan.columns):
+            for work in works:
+                work.add(batch, pool, rows.threads)
+    found: dict[int, Counts] = {}
+    for work in works:
+        found |= work.counts()
+    for table, (bigger, axis) in derived.items():
+        found[table] = found[bigger].sum(axis=tuple(a for a in range(len(plan.tables[bigger])) if a != axis))
+    return found
+
+
+def _derivable(plan: Plan, done: set[int]) -> dict[int, tuple[int, int]]:
+    """For one-way tables, a counted table of moderate size with the same feature, and the feature's axis in it."""
+    singles = {axes[0]: t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done}
+    found: dict[int, tuple[int, int]] = {}
+    for table, axes in enumerate(plan.tables if singles else ()):
+        if len(axes) > 1 and any(f in singles for f in axes) and plan.cells(table) <= DERIVED_CELLS:
+            found |= {singles.pop(f): (table, axis) for axis, f in enumerate(axes) if f in singles}
+    return found
+
+
+STACK_BYTES = 32 << 20
+"""Features are recoded for as many rows at a time as fit here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TallyWork:
+    """Tables that share a width of codes, laid out for the kernel.
+
+    Attributes:
+        plan: What is counted.
+        tables: The plan's tables by number.
+        features: The plan's features by number, in the order of the stack's rows.
+        places: For each of them, the place of its column in a batch.
+        lookups: For each of them, its lookup in the type of the stack.
+        dtype: Type of the stack.
+        axes: Rows of the stack for all axes, table after table, from axis_starts[t].
+        axis_starts: Where the axes of each table start.
+        shape: Number of codes along each of the axes.
+        out: Counts of all tables, table t from out_starts[t].
+        out_starts: Where the counts of each table start.
+    """
+
+    plan: Plan
+    tables: tuple[int, ...]
+    features: tuple[int, ...]
+    places: tuple[int, ...]
+    lookups: tuple[npt.NDArray[Any] | None, ...]
+    dtype: np.dtype[Any]
+    axes: npt.NDArray[np.int64]
+    axis_starts: npt.NDArray[np.int64]
+    shape: npt.NDArray[np.int64]
+    out: Counts
+    out_starts: npt.NDArray[np.int64]
+
+    def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Add a batch of rows to all tables; each thread counts its own tables, so no two write to the same cell."""
+        from sklar.rows.kernels.tallies import tally
+
+        height = max(1, STACK_BYTES // max(1, len(self.features) * self.dtype.itemsize))
+        shares = [np.arange(k, len(self.tables), threads) for k in range(min(threads, len(self.tables)))]
+        for start in range(0, batch.rows, height):
+            stack = self._stack(batch, slice(start, min(start + height, batch.rows)), pool, threads)
+            layout = (stack, self.axes, self.axis_starts, self.shape, self.out, self.out_starts)
+            for future in [pool.submit(tally, *layout, share) for share in shares]:
+                future.result()
+
+    def counts(self) -> dict[int, Counts]:
+        """The counts so far, by the plan's table."""
+        bounds = zip(self.tables, self.out_starts[:-1], self.out_starts[1:], strict=True)
+        return {table: self.out[low:high].reshape(self.plan.shape(table)) for table, low, high in bounds}
+
+    def _stack(self, batch: CodeBatch, part: slice, pool: ThreadPoolExecutor, threads: int) -> npt.NDArray[Any]:
+        """The features of some rows of a batch, one row of the matrix each."""
+        from sklar.rows.kernels.tallies import recode
+
+        stack = np.empty((len(self.features), part.stop - part.start), dtype=self.dtype)
+
+        def fill(first: int, last: int) -> None:
+            for at in range(first, last):
+                codes, lookup = batch.part(self.places[at], part), self.lookups[at]
+                if lookup is None:
+                    stack[at] = codes
+                else:
+                    recode(codes, lookup, stack[at])
+
+        cuts = np.linspace(0, len(self.features), 2 * threads + 1).astype(int).tolist()
+        for future in [pool.submit(fill, low, high) for low, high in pairwise(cuts)]:
+            future.result()
+        return stack
+
+
+def tally_works(plan: Plan, tables: Sequence[int]) -> list[TallyWork]:
+    """Group tables by the narrowest type that holds the codes of all their features."""
+    groups: dict[str, list[int]] = {}
+    for table in tables:
+        largest = max(plan.shape(table), default=1)
+        groups.setdefault(np.min_scalar_type(max(largest - 1, 0)).name, []).append(table)
+    return [_work(plan, group, np.dtype(name)) for name, group in groups.items()]
+
+
+def _work(plan: Plan, tables: Sequence[int], dtype: np.dtype[Any]) -> TallyWork:
+    numbers = tuple(dict.fromkeys(f for t in tables for f in plan.tables[t]))
+    row = {feature: at for at, feature in enumerate(numbers)}
+    place = {name: at for at, name in enumerate(plan.columns)}
+    features = [plan.features[f] for f in numbers]
+    axes = [f for t in tables for f in plan.tables[t]]
+    axis_starts = np.cumsum([0, *(len(plan.tables[t]) for t in tables)]).astype(np.int64)
+    out_starts = np.cumsum([0, *(plan.cells(t) for t in tables)]).astype(np.int64)
+    return TallyWork(
+        plan=plan,
+        tables=tuple(tables),
+        features=numbers,
+        places=tuple(place[feature.column] for feature in features),
+        lookups=tuple(None if f.lookup is None else f.lookup.astype(dtype) for f in features),
+        dtype=dtype,
+        axes=np.array([row[f] for f in axes], dtype=np.int64),
+        axis_starts=axis_starts,
+        shape=np.array([plan.features[f].groups for f in axes], dtype=np.int64),
+        out=np.zeros(out_starts[-1], dtype=np.int64),
+        out_starts=out_starts,
+    )
+
+
+def require_pair_room(columns: Sequence[str], sizes: Sequence[int], max_bytes: int = MAX_BYTES) -> None:
+    """Refuse, before any row is read, tables that together would take more than `max_bytes`."""
+    total = 8 * pair_cell_count(sizes)
+    if total <= max_bytes:
+        return
+    order = sorted(range(len(sizes)), key=lambda j: -sizes[j])[:3]
+    largest = ", ".join(f"'{columns[j]}' ({sizes[j]:,})" for j in order)
+    raise TableTooLargeError(
+        f"the tables of all {len(sizes) * (len(sizes) - 1) // 2:,} pairs of columns would have {total // 8:,} cells, "
+        f"more than fit into {max_bytes / 1e9:,.1f} GB; use coarser grids (bins) for the largest columns: {largest}"
+    )
+
+
+def pair_cell_count(sizes: Sequence[int]) -> int:
+    """Number of cells of the tables of all pairs: ((sum s)^2 - sum s^2) / 2."""
+    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+
+
+def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Counts:
+    """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
+    if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
+        return _two_by_two(exact_ones(rows, columns), rows.exact_rows)
+    specs: list[TableSpec] = [
+        ((columns[j], columns[k]), (lookups[j], lookups[k])) for j, k in combinations(range(len(columns)), 2)
+    ]
+    return np.concatenate([table.ravel() for table in exact_counts(rows, specs)])
+
+
+def _two_by_two(ones: Counts, total: int) -> Counts:
+    """Tables from the rows with both, with the first and with the second code 1, and all rows."""
+    first, second = np.triu_indices(len(ones), 1)
+    both, single = ones[first, second], ones.diagonal()
+    left, right = single[first], single[second]
+    tables = np.empty((len(both), 4), dtype=np.int64)
+    tables[:, 0], tables[:, 1] = total - left - right + both, right - both
+    tables[:, 2], tables[:, 3] = left - both, both
+    return tables.ravel()

@@ -1,0 +1,99 @@
+"""Parquet files, read a few pages at a time so that even one huge row group is never held whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sklar.rows.shield import shielded
+from sklar.rows.sources.files import FileStamp
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
+
+BUFFER_BYTES = 1 << 18
+
+
+class ParquetFile(Source):
+    """One Parquet file."""
+
+    reads_ahead = True
+    what = "the Parquet file"
+
+    def __init__(self, path: str, options: SourceOptions):
+        self._stamp = FileStamp(path)
+        super().__init__(options.progress, [self._stamp])
+        with self._open() as file:
+            self._names, self._rows = tuple(file.schema_arrow.names), file.metadata.num_rows
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._names
+
+    @property
+    def known_rows(self) -> int | None:
+        return self._rows
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        with self._open() as file:
+            done = 0
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns), use_threads=True):
+                yield batch.select(list(columns))
+                done += batch.num_rows
+                if self._progress and self._rows:
+                    self._progress(done / self._rows)
+
+    def _open(self) -> Any:
+        import pyarrow.parquet as pq
+
+        # pre_buffer would fetch whole row groups; a memory map would count the file's pages as ours.
+        settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
+        return shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(self._stamp.path, **settings))
+
+
+MAGIC = b"ARROW1"
+
+
+class IpcFile(Source):
+    """One Arrow IPC file, record batch by record batch."""
+
+    reads_ahead = True
+    what = "the Arrow file"
+
+    def __init__(self, path: str, options: SourceOptions):
+        self._stamp = FileStamp(path)
+        super().__init__(options.progress, [self._stamp])
+        reader = shielded("the file is not a readable Arrow or Feather file", self._open, None)
+        self._names = tuple(reader.schema.names)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._names
+
+    def scan(self, columns: Sequence[str]) -> Iterator[Any]:
+        place = {name: at for at, name in enumerate(self._names)}
+        places = [place[name] for name in columns]
+        reader = self._open(sorted(places))
+        total = getattr(reader, "num_record_batches", 0)
+        for number, batch in enumerate(_each_batch(reader), 1):
+            batch.validate(full=True)  # offsets of a damaged file may point anywhere in memory
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS).select(list(columns))
+            if self._progress and total:
+                self._progress(number / total)
+
+    def _open(self, places: Sequence[int] | None) -> Any:
+        import pyarrow as pa
+
+        file = pa.memory_map(self._stamp.path)
+        chosen = pa.ipc.IpcReadOptions(included_fields=list(places) if places is not None else None)
+        if file.read(len(MAGIC)) == MAGIC:
+            return pa.ipc.open_file(file, options=chosen)
+        file.seek(0)
+        return pa.ipc.open_stream(file, options=chosen)
+
+
+def _each_batch(reader: Any) -> Iterator[Any]:
+    if hasattr(reader, "get_batch"):
+        for index in range(reader.num_record_batches):
+            yield reader.get_batch(index)
+    else:
+        yield from reader
