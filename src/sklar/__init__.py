@@ -1,6 +1,7 @@
 """Sklar: private synthetic tables from copulas.
 
-The public names are loaded when they are first used, so that `import sklar` stays light.
+The public names are loaded when they are first used, so that `import sklar` stays light. Everything else is free to
+change. `rules` is the module of public rules between columns.
 """
 
 from __future__ import annotations
@@ -11,18 +12,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sklar.accounting.claim import Claim
     from sklar.accounting.ledger import Ledger
-    from sklar.errors import SklarError
+    from sklar.errors import (
+        BudgetError,
+        LedgerError,
+        OverspendError,
+        SchemaError,
+        SklarError,
+        SklarWarning,
+        SourceError,
+        UsageError,
+    )
     from sklar.lab.attacks.method import attack_method
     from sklar.lab.attacks.release import Attack, attack
     from sklar.lab.audit.audit import Audit, audit
+    from sklar.lab.baselines.levels import at_level, choose_level, levels, sweep
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import Evaluation, evaluate
-    from sklar.lab.pictures import scatter, tradeoff, tradeoff_point
+    from sklar.lab.methods import methods
+    from sklar.lab.pictures import plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
+    from sklar.lab.tables.checks import audit_schema, check_schema
+    from sklar.pipeline.fit.pay import Payment, pay
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
+    from sklar.pipeline.plan import PlanLine, plan
     from sklar.schema import (
         AtMost,
         Boolean,
@@ -36,47 +52,103 @@ if TYPE_CHECKING:
         Ordinal,
         Real,
         Schema,
+        rules,
     )
+    from sklar.schema.reading import ReadOptions
+    from sklar.schema.sdv import read_sdv, schema_from_sdv, to_sdv
 
-_HOMES: dict[str, str] = {
-    "AtMost": "sklar.schema",
-    "Attack": "sklar.lab.attacks.release",
-    "Audit": "sklar.lab.audit.audit",
-    "Boolean": "sklar.schema",
-    "Category": "sklar.schema",
-    "Compared": "sklar.lab.compare.result",
-    "Datetime": "sklar.schema",
-    "Evaluation": "sklar.lab.evaluate",
-    "Function": "sklar.schema",
-    "Id": "sklar.schema",
-    "Ignore": "sklar.schema",
-    "Integer": "sklar.schema",
-    "Ledger": "sklar.accounting.ledger",
-    "Model": "sklar.pipeline.model",
-    "Never": "sklar.schema",
-    "Ordinal": "sklar.schema",
-    "Real": "sklar.schema",
-    "Schema": "sklar.schema",
-    "SklarError": "sklar.errors",
-    "compare": "sklar.lab.compare.compare",
-    "attack": "sklar.lab.attacks.release",
-    "attack_method": "sklar.lab.attacks.method",
-    "audit": "sklar.lab.audit.audit",
-    "draft_schema": "sklar.lab.drafting.draft",
-    "evaluate": "sklar.lab.evaluate",
-    "fit": "sklar.pipeline.fit.run",
-    "load": "sklar.pipeline.model",
-    "scatter": "sklar.lab.pictures",
-    "tradeoff": "sklar.lab.pictures",
-    "tradeoff_point": "sklar.lab.pictures",
+_HOMES: dict[str, tuple[str, ...]] = {
+    "sklar.accounting.claim": ("Claim",),
+    "sklar.accounting.ledger": ("Ledger",),
+    "sklar.errors": (
+        "BudgetError",
+        "LedgerError",
+        "OverspendError",
+        "SchemaError",
+        "SklarError",
+        "SklarWarning",
+        "SourceError",
+        "UsageError",
+    ),
+    "sklar.lab.attacks.method": ("attack_method",),
+    "sklar.lab.attacks.release": (
+        "Attack",
+        "attack",
+    ),
+    "sklar.lab.audit.audit": (
+        "Audit",
+        "audit",
+    ),
+    "sklar.lab.baselines.levels": (
+        "at_level",
+        "choose_level",
+        "levels",
+        "sweep",
+    ),
+    "sklar.lab.compare.compare": ("compare",),
+    "sklar.lab.compare.result": ("Compared",),
+    "sklar.lab.drafting.draft": ("draft_schema",),
+    "sklar.lab.evaluate": (
+        "Evaluation",
+        "evaluate",
+    ),
+    "sklar.lab.methods": ("methods",),
+    "sklar.lab.pictures": (
+        "plot_levels",
+        "plot_pairs",
+        "scatter",
+        "tradeoff",
+        "tradeoff_point",
+    ),
+    "sklar.lab.tables.checks": (
+        "audit_schema",
+        "check_schema",
+    ),
+    "sklar.pipeline.fit.pay": (
+        "Payment",
+        "pay",
+    ),
+    "sklar.pipeline.fit.run": ("fit",),
+    "sklar.pipeline.model": (
+        "Model",
+        "load",
+    ),
+    "sklar.pipeline.plan": (
+        "PlanLine",
+        "plan",
+    ),
+    "sklar.schema": (
+        "AtMost",
+        "Boolean",
+        "Category",
+        "Datetime",
+        "Function",
+        "Id",
+        "Ignore",
+        "Integer",
+        "Never",
+        "Ordinal",
+        "Real",
+        "Schema",
+    ),
+    "sklar.schema.reading": ("ReadOptions",),
+    "sklar.schema.sdv": (
+        "read_sdv",
+        "schema_from_sdv",
+        "to_sdv",
+    ),
 }
+"""Module to the public names it holds."""
+_PLACES = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AtMost",
     "Attack",
     "Audit",
     "Boolean",
+    "BudgetError",
     "Category",
+    "Claim",
     "Compared",
     "Datetime",
     "Evaluation",
@@ -85,30 +157,56 @@ __all__ = [
     "Ignore",
     "Integer",
     "Ledger",
+    "LedgerError",
     "Model",
     "Never",
     "Ordinal",
+    "OverspendError",
+    "Payment",
+    "PlanLine",
+    "ReadOptions",
     "Real",
     "Schema",
+    "SchemaError",
     "SklarError",
+    "SklarWarning",
+    "SourceError",
+    "UsageError",
+    "at_level",
     "attack",
     "attack_method",
     "audit",
+    "audit_schema",
+    "check_schema",
+    "choose_level",
     "compare",
     "draft_schema",
     "evaluate",
     "fit",
+    "levels",
     "load",
+    "methods",
+    "pay",
+    "plan",
+    "plot_levels",
+    "plot_pairs",
+    "read_sdv",
+    "rules",
     "scatter",
+    "schema_from_sdv",
+    "sweep",
+    "to_sdv",
     "tradeoff",
     "tradeoff_point",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name == "rules":
+        return importlib.import_module("sklar.schema.rules")
+    if name not in _PLACES:
         raise AttributeError(f"module 'sklar' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_PLACES[name]), name)
 
 
 def __dir__() -> list[str]:
