@@ -229,7 +229,9 @@ def timed(run: Callable[[], Any]) -> tuple[float, float]:
 
 def _fitted(fit: Any, data: Any, method: str, reader: dict[str, Any]) -> Any:
     with tempfile.TemporaryDirectory() as place:
-        return fit(data, SCHEMA, method=method, epsilon=1.0, ledger=Path(place) / "ledger", new_ledger=True, read=reader)
+        return fit(
+            data, SCHEMA, method=method, epsilon=1.0, ledger=Path(place) / "ledger", new_ledger=True, read=reader
+        )
 
 
 RUNS = {"fit": run_fit, "slope": run_slope, "spark": run_spark, "sample": run_sample}

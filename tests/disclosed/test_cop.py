@@ -8,7 +8,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.baselines.cop import Options, exact_counted
+from sklar.lab.baselines.cop import CopOptions, exact_counted
 from sklar.lab.tables.table import ExactTable
 
 FACTS = sklar.Schema(
@@ -91,4 +91,4 @@ def test_hostile_tables_still_give_rows(method):
 @pytest.mark.parametrize("options", [{"bins": 1}, {"rounds": -1}, {"bins": 2.5}])
 def test_options_outside_the_rules_are_refused(options):
     with pytest.raises(UsageError, match=r"bins|rounds"):
-        Options(**options)
+        CopOptions(**options)

@@ -13,7 +13,7 @@ from sklar.lab.drafting.draft import draft
 from sklar.lab.drafting.kinds import guess_stated
 from sklar.lab.drafting.profile import profile_of
 from sklar.schema.sdv import StatedKind
-from sklar.schema.toml import schema_from_toml
+from sklar.schema.table import schema_from_toml
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 texts = st.text(st.characters(codec="utf-8"), max_size=8)

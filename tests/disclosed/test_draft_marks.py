@@ -10,7 +10,7 @@ import pytest
 
 import sklar
 from sklar.errors import SchemaError, UnconfirmedFactError
-from sklar.schema.toml import schema_from_toml
+from sklar.schema.table import schema_from_toml
 
 ROWS = 200
 REPEATS = "Several rows share a key"

@@ -19,7 +19,7 @@ import sklar
 from sklar.cli.main import app
 from sklar.errors import SourceError, UsageError
 from sklar.schema.sdv import to_sdv
-from sklar.schema.toml import schema_from_toml
+from sklar.schema.table import schema_from_toml
 from tests.disclosed.tables import odd_table
 
 CSV = "id,age,sex,when\n" + "".join(f"{i},{20 + i % 50},{'FM'[i % 2]},2020-01-{1 + i % 28:02d}\n" for i in range(200))

@@ -13,7 +13,7 @@ import pyvinecopulib as pv
 
 import sklar
 from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside, weights_of_evidence
-from sklar.lab.baselines.shirley.options import Options
+from sklar.lab.baselines.shirley.options import ShirleyOptions
 from sklar.lab.baselines.shirley.ranks import copula_correlation, correlation, match_ranks, mid_ranks, rank_axis
 from sklar.lab.baselines.shirley.steps import (
     FLOOR,
@@ -49,7 +49,7 @@ def table(rows: int = 2_000, seed: int = 0, last: str = "c") -> ExactTable:
 
 @pytest.mark.parametrize(("mechanism", "variance"), [("laplace", 2 * 16.0), ("geometric", 31.83), ("gaussian", None)])
 def test_noise_has_the_published_scale(mechanism: str, variance: float | None):
-    options = Options(epsilon=0.5, mechanism=mechanism)  # type: ignore[arg-type]
+    options = ShirleyOptions(epsilon=0.5, mechanism=mechanism)  # type: ignore[arg-type]
     drawn = noise(200_000, 0.5, options, np.random.default_rng(0))
     if variance is None:
         sigma = drawn.std() / 2
@@ -65,14 +65,14 @@ def test_noise_has_the_published_scale(mechanism: str, variance: float | None):
 def test_counts_stay_positive_and_exact_without_noise():
     exact = np.array([0, 3, 50])
     rng = np.random.default_rng(0)
-    assert noisy_counts(exact, Options(), rng).tolist() == [FLOOR, 3, 50]
-    noisy = noisy_counts(np.zeros(1_000, dtype=np.int64), Options(epsilon=0.01), rng)
+    assert noisy_counts(exact, ShirleyOptions(), rng).tolist() == [FLOOR, 3, 50]
+    noisy = noisy_counts(np.zeros(1_000, dtype=np.int64), ShirleyOptions(epsilon=0.01), rng)
     assert noisy.min() == FLOOR and noisy.max() > 100
 
 
 def test_weight_of_evidence_is_its_formula():
     rows = table()
-    found = encoded_levels(rows, Options(reference="y"), np.random.default_rng(0))
+    found = encoded_levels(rows, ShirleyOptions(reference="y"), np.random.default_rng(0))
     assert set(found) == {"k"}
     k, y = rows.codes["k"], rows.codes["y"] == 1
     ones, zeros = (np.bincount(k[side], minlength=SCHEMA.size("k"))[:3] for side in (y, ~y))
@@ -110,21 +110,21 @@ def test_weight_of_evidence_needs_no_library():
 
 def test_glmm_orders_labels_by_the_reference():
     rows = table(600)
-    found = encoded_levels(rows, Options(reference="y", encoder="glmm"), np.random.default_rng(0))["k"]
+    found = encoded_levels(rows, ShirleyOptions(reference="y", encoder="glmm"), np.random.default_rng(0))["k"]
     assert found[0] < found[1] < found[2] and found[3] == 0
 
 
 def test_encoder_rows_are_no_training_rows():
     rows = table(500)
     marked = ExactTable(schema=SCHEMA, codes={**rows.codes, "x": np.arange(500)}, numbers=rows.numbers, total=500)
-    one, two = set_aside(marked, Options(reference="y", encoder_share=0.3), np.random.default_rng(0))
+    one, two = set_aside(marked, ShirleyOptions(reference="y", encoder_share=0.3), np.random.default_rng(0))
     assert one is not None and one.rows == 150
     assert sorted([*one.codes["x"], *two.codes["x"]]) == list(range(500))
 
 
 def test_tied_levels_share_a_step_and_are_decoded_by_their_counts():
     rows = table(last="d")
-    options = Options()
+    options = ShirleyOptions()
     levels = levels_of(rows, {"k": np.array([1.0, 0.0, 1.0, 0.0, 0.0])}, options, np.random.default_rng(0))
     columns = columns_of(rows, levels, options, np.random.default_rng(0))
     found, column = levels[1], columns[1]
@@ -145,29 +145,29 @@ def test_a_null_goes_to_the_side_it_resembles():
         schema = sklar.Schema({"x": sklar.Integer(0, 20, nullable=True), "z": sklar.Real(-6, 6)})
         rows = read_table(pd.DataFrame({"x": x, "z": left}), schema, rng, role="real")
         assert null_first(rows, "x") == (sign < 0)
-        codes = levels_of(rows, {}, Options(), rng)[0].codes
+        codes = levels_of(rows, {}, ShirleyOptions(), rng)[0].codes
         assert codes[0 if sign < 0 else -1] == schema["x"].null_code
 
 
 def test_pseudo_observations_lie_on_their_steps():
     rows = table()
     rng = np.random.default_rng(0)
-    levels = levels_of(rows, {}, Options(), rng)
-    steps = steps_of(rows, levels, columns_of(rows, levels, Options(), rng))
-    assert (pseudo_observations(steps, Options(), rng) < 1).all()
-    spread = pseudo_observations(steps, Options(ties="spread"), rng)
+    levels = levels_of(rows, {}, ShirleyOptions(), rng)
+    steps = steps_of(rows, levels, columns_of(rows, levels, ShirleyOptions(), rng))
+    assert (pseudo_observations(steps, ShirleyOptions(), rng) < 1).all()
+    spread = pseudo_observations(steps, ShirleyOptions(ties="spread"), rng)
     assert ((spread >= steps.lower) & (spread <= steps.upper)).all()
     for column in spread.T:
         assert np.abs(np.sort(column) - (np.arange(len(column)) + 0.5) / len(column)).max() < 0.04
-    published = pseudo_observations(steps, Options(), rng)[:, 0]
+    published = pseudo_observations(steps, ShirleyOptions(), rng)[:, 0]
     assert published.max() == pytest.approx(2_000 / 2_001)
 
 
 def test_correlations_of_copulas_are_those_of_their_rows():
     rows = table()
     rng = np.random.default_rng(0)
-    levels = levels_of(rows, {}, Options(), rng)
-    steps = steps_of(rows, levels, columns_of(rows, levels, Options(), rng))
+    levels = levels_of(rows, {}, ShirleyOptions(), rng)
+    steps = steps_of(rows, levels, columns_of(rows, levels, ShirleyOptions(), rng))
     one, two = rank_axis(steps, 0), rank_axis(steps, 2)
     copula = pv.Bicop.from_family(pv.BicopFamily.gaussian, 0, np.array([[0.6]]))
     drawn = np.asarray(copula.sample(400_000, seeds=[1, 2]))
@@ -186,9 +186,9 @@ def test_matched_ranks_are_the_rows_ranks(families: str):
     z = rng.normal(size=(1_500, 3)) @ np.linalg.cholesky([[1, 0.7, 0.3], [0.7, 1, 0.5], [0.3, 0.5, 1]]).T
     schema = sklar.Schema({name: sklar.Real(-9, 9) for name in "abc"})
     rows = read_table(pd.DataFrame(z, columns=list("abc")), schema, rng, role="real")
-    levels = levels_of(rows, {}, Options(), rng)
-    steps = steps_of(rows, levels, columns_of(rows, levels, Options(), rng))
-    vine = fit_rvine(pseudo_observations(steps, Options(), rng), families=families, truncation=1)
+    levels = levels_of(rows, {}, ShirleyOptions(), rng)
+    steps = steps_of(rows, levels, columns_of(rows, levels, ShirleyOptions(), rng))
+    vine = fit_rvine(pseudo_observations(steps, ShirleyOptions(), rng), families=families, truncation=1)
     matched = match_ranks(vine, steps)
     drawn = matched.simulate(60_000, rng)
     for edge in range(2):

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from sklar.errors import SklarError
 from sklar.rows import open_rows
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
-from sklar.schema.toml import schema_from_toml, schema_to_toml
+from sklar.schema.table import schema_from_toml, schema_to_toml
 from tests.hostile.checks import CANARY, SCHEMA
 
 SECONDS = float(os.environ.get("SKLAR_FUZZ_SECONDS", "3"))
@@ -50,7 +50,7 @@ PIECES = [
 ]  # fmt: skip
 TOML_PIECES = [
     b'"', b"'", b"[", b"]", b"{", b"}", b"=", b"\n", b"#", b".", b"\0", b"\xff", b"nan", b"inf", b"-", b"true",
-    b"1e400", b"9" * 400, b"0x", b"2020-02-30", b"[columns.q]\n", b'kind = "real"\n', b"\\u", b"[[constraints]]\n",
+    b"1e400", b"9" * 400, b"0x", b"2020-02-30", b"[columns.q]\n", b'kind = "real"\n', b"\\u", b"[[rules]]\n",
     b"\xf0\x9f\x98\x80",
 ]  # fmt: skip
 
@@ -142,7 +142,7 @@ def test_csv_bytes(encoding: str | None, tmp_path: Path) -> None:
 
 def test_schema_bytes(tmp_path: Path) -> None:
     path = tmp_path / "t.toml"
-    constrained = '[[constraints]]\nkind = "never"\nvalues = { c = "a", b = true }\n'
+    constrained = '[[rules]]\nkind = "never"\nvalues = { c = "a", b = true }\n'
     seeds = [schema_to_toml(TABLE).encode(), (schema_to_toml(TABLE) + constrained).encode()]
 
     def tries(data: bytes) -> None:

@@ -78,7 +78,7 @@ def test_a_full_disk_and_everything_else_that_writes(place: Path) -> None:
 NAMES = [
     "../../x", "a/b", "/etc/passwd", "con", "nul.csv", "n" * 100_000, "😀", "new\nline", "tab\there", "=cmd()",
     "\u202eevil", 'quote"d', "a,b", "a;b", " lead", "trail ", "A", "e\u0301", "'; drop table data; --", "%s{0}",
-    "-o", "\x7f", "0", "None", "rows", "data", "other", "null", "kind", "columns", "version", "constraints", "source",
+    "-o", "\x7f", "0", "None", "rows", "data", "other", "null", "kind", "columns", "version", "rules", "source",
     "__class__", "self", "mass", "column", "name", "margins", "seed", "epsilon", "__index_level_0__", "index", "count",
     "class", "array", "pairs",
 ]  # fmt: skip

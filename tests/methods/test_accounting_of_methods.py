@@ -5,7 +5,7 @@ import pytest
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Unit
 from sklar.methods.registry import METHODS
-from sklar.methods.vine.options import Options
+from sklar.methods.vine.options import VineOptions
 from sklar.schema.numbers import Integer
 from sklar.schema.table import Schema
 
@@ -17,7 +17,7 @@ def wide(columns):
 
 
 def settled(columns, **budget):
-    return METHODS["vine"].allowance(wide(columns), Options(), Budget(**budget), UNIT)
+    return METHODS["vine"].allowance(wide(columns), VineOptions(), Budget(**budget), UNIT)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 13, 40])

@@ -15,7 +15,7 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import read_ledger
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UnsupportedConditionError, UsageError
-from sklar.methods.dpc.fit import DPC_GAUSS, Options, gaussian_noise, laplace_noise, plan_gauss
+from sklar.methods.dpc.fit import DPC_GAUSS, DpcOptions, gaussian_noise, laplace_noise, plan_gauss
 from sklar.methods.dpc.tables import Counted, estimates, fit_counted
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.model.codec import decode, encode
@@ -38,19 +38,21 @@ def columns(m):
 )
 def test_the_papers_noise_comes_out(m, sigma, share):
     allowance = Allowance(measure="rho", amount=1.0)
-    classic = gaussian_noise(columns(m), Options(accounting="classic", budget=(0.99, PAPER_DELTA)), allowance, REPLACE)
+    classic = gaussian_noise(
+        columns(m), DpcOptions(accounting="classic", budget=(0.99, PAPER_DELTA)), allowance, REPLACE
+    )
     assert classic.scale == pytest.approx(sigma, rel=1e-3)
-    options = Options(accounting="advanced", budget=(1.0, PAPER_DELTA))
+    options = DpcOptions(accounting="advanced", budget=(1.0, PAPER_DELTA))
     assert laplace_noise(columns(m), options, allowance, REPLACE).scale == pytest.approx(2 / share, rel=1e-4)
-    options = Options(accounting="basic", budget=(1.0, 0.0))
+    options = DpcOptions(accounting="basic", budget=(1.0, 0.0))
     assert laplace_noise(columns(m), options, allowance, REPLACE).scale == pytest.approx(2 * (m + math.comb(m, 2)))
 
 
 def test_exact_accounting_needs_less_noise_than_the_paper():
     budget, facts = Budget(epsilon=0.99, delta=PAPER_DELTA), columns(14)
-    allowance = calibrate(budget, REPLACE, plan_gauss(facts, Options()))
-    assert gaussian_noise(facts, Options(), allowance, REPLACE).scale < 0.86 * 94.90
-    assert laplace_noise(facts, Options(), calibrate(budget, REPLACE), REPLACE).scale < 0.7 * 2 / 0.0147829
+    allowance = calibrate(budget, REPLACE, plan_gauss(facts, DpcOptions()))
+    assert gaussian_noise(facts, DpcOptions(), allowance, REPLACE).scale < 0.86 * 94.90
+    assert laplace_noise(facts, DpcOptions(), calibrate(budget, REPLACE), REPLACE).scale < 0.7 * 2 / 0.0147829
 
 
 def people(rows, seed=0):
@@ -232,9 +234,9 @@ def test_formulas_are_refused_where_they_prove_nothing(method, settings, tmp_pat
 def test_accounting_of_the_other_noise_is_refused():
     allowance = Allowance(measure="rho", amount=1.0)
     with pytest.raises(UsageError):
-        gaussian_noise(FACTS, Options(accounting="advanced", budget=(1.0, 1e-9)), allowance, REPLACE)
+        gaussian_noise(FACTS, DpcOptions(accounting="advanced", budget=(1.0, 1e-9)), allowance, REPLACE)
     with pytest.raises(UsageError):
-        laplace_noise(FACTS, Options(accounting="classic", budget=(0.9, 1e-9)), allowance, REPLACE)
+        laplace_noise(FACTS, DpcOptions(accounting="classic", budget=(0.9, 1e-9)), allowance, REPLACE)
 
 
 def exact_pairs(codes, sizes):

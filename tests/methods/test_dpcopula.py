@@ -15,7 +15,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
-from sklar.methods.dpcopula.kendall import KENDALL, Options, correlations, plan, tau_noise
+from sklar.methods.dpcopula.kendall import KENDALL, KendallOptions, correlations, plan, tau_noise
 from sklar.methods.dpcopula.margins import public_bins
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
@@ -73,7 +73,7 @@ def test_one_gaussian_release_beats_the_papers_laplace(columns, ratio):
     feature = TauVector(columns=tuple(map(str, range(columns))), lookups=(np.arange(2),) * columns, rows=1_000)
     budget = Budget(epsilon=1.0, delta=1e-9)
     facts = sklar.Schema({name: sklar.Integer(0, 999) for name in feature.columns})
-    ours = tau_noise(feature, calibrate(budget, UNIT, plan(facts, Options())).part(1 / 9), UNIT, "gaussian")
+    ours = tau_noise(feature, calibrate(budget, UNIT, plan(facts, KendallOptions())).part(1 / 9), UNIT, "gaussian")
     rough = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
     assert 0.94 < ours.scale / rough.scale < 0.96, "exact accounting needs less noise than zCDP"
     pure = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
@@ -105,7 +105,7 @@ def test_gaussian_noise_is_accounted_for_exactly(options, accounting):
 def test_taus_of_few_rows_at_a_huge_epsilon_keep_to_the_plan(rows):
     """The lattice of taus is then coarse against the noise, which is widened to what was planned."""
     feature = TauVector(columns=("a", "b", "c"), lookups=(np.arange(200),) * 3, rows=rows)
-    allowance = calibrate(Budget(epsilon=1e4, delta=1e-9), UNIT, plan(schema(), Options())).part(1 / 9)
+    allowance = calibrate(Budget(epsilon=1e4, delta=1e-9), UNIT, plan(schema(), KendallOptions())).part(1 / 9)
     assert (
         tau_noise(feature, allowance, UNIT, None).scale > 2 * allowance.sum_noise(l1=1, l2=feature.norms(UNIT)[1]).scale
     )
@@ -183,7 +183,7 @@ def test_taus_far_from_any_correlation_matrix_are_repaired(repair):
     """Noise may put taus beyond 1 and against each other."""
     margins = tuple(margin_from_dense(name, np.full(8, 1 / 8)) for name in "abcd")
     taus = np.array([5.0, -3.0, 1.0, 1.0, -1.0, 40.0])
-    corr = correlations(taus, margins, (np.arange(8, dtype=np.int32),) * 4, Options(repair=repair))
+    corr = correlations(taus, margins, (np.arange(8, dtype=np.int32),) * 4, KendallOptions(repair=repair))
     assert np.isfinite(corr).all() and np.linalg.eigvalsh(corr)[0] > 0
     np.testing.assert_allclose(corr.diagonal(), 1.0)
 
@@ -224,7 +224,11 @@ def test_inverse_transforms_invert():
 
 
 def test_the_outline_tells_the_noise_before_anything_is_spent():
-    for options in (Options(), Options(margins="efpa"), Options(margins="privelet", noise="laplace")):
+    for options in (
+        KendallOptions(),
+        KendallOptions(margins="efpa"),
+        KendallOptions(margins="privelet", noise="laplace"),
+    ):
         lines = KENDALL.outline(schema(), options, Allowance(measure="rho", amount=0.1), UNIT, 1_000)
         assert lines[-1].cells == 3 and all(line.noise.scale > 0 for line in lines)
     assert isinstance(fitted(gaussian_table(100), schema()).margins[0], Margin)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.methods.independent import INDEPENDENT, Options
+from sklar.methods.independent import INDEPENDENT, IndependentOptions
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.independent import IndependentModel
@@ -40,7 +40,7 @@ def codes(rows: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("noise", [None, "gaussian", "laplace", "geometric"])
 def test_a_fit_gives_margins_near_the_rows(open_door, repair: str, noise: str | None):
     table = codes(5_000)
-    options = Options(repair=repair, noise=noise)  # type: ignore[arg-type]
+    options = IndependentOptions(repair=repair, noise=noise)  # type: ignore[arg-type]
     model = INDEPENDENT.fit(open_door(SCHEMA, table, rho=0.5), options, np.random.default_rng(0))
     assert abs(model.rows_estimate - 5_000) < 100
     ages = np.bincount(table["age"] // 10, minlength=10) / 5_000
@@ -52,8 +52,8 @@ def test_a_fit_gives_margins_near_the_rows(open_door, repair: str, noise: str | 
 def test_the_plan_is_public_and_only_for_gaussian_noise():
     assert INDEPENDENT.plan is not None
     # One histogram of sex and of age; a coarse and a finer one of dose, and one of its digits.
-    assert sum(line.tables for line in INDEPENDENT.plan(SCHEMA, Options())) == 5
-    assert INDEPENDENT.plan(SCHEMA, Options(noise="geometric")) == ()
+    assert sum(line.tables for line in INDEPENDENT.plan(SCHEMA, IndependentOptions())) == 5
+    assert INDEPENDENT.plan(SCHEMA, IndependentOptions(noise="geometric")) == ()
 
 
 def test_unknown_choices_are_refused_by_name():

@@ -8,7 +8,7 @@ import pytest
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.methods.few_rows.fit import SmallOptions, fit_small
-from sklar.methods.few_rows.shares import Shares, closing_shares, correlation_noise, ease, opening_shares
+from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease, opening_shares
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisyCounts, NoisySums
 from sklar.schema.columns import Boolean, Category, Ordinal
@@ -109,7 +109,7 @@ def check_rows(model, schema=SCHEMA):
 @pytest.mark.parametrize("measure", ["rho", "epsilon"])
 def test_the_allowance_is_never_exceeded(unit, measure):
     codes = correlated(300, np.random.default_rng(0))
-    shares = Shares(margins=0.4, star=0.2, pairs=0.2, class_pairs=0.2)
+    shares = FewRowsShares(margins=0.4, star=0.2, pairs=0.2, class_pairs=0.2)
     check_rows(fit(codes, 0.3, measure=measure, unit=unit, shares=shares)[0])
 
 
@@ -123,7 +123,7 @@ def test_the_budget_is_spent_in_a_few_requests():
 
 def test_dependence_is_learned_when_the_budget_allows():
     codes = correlated(2000, np.random.default_rng(1))
-    model, door = fit(codes, 1e4, shares=Shares(margins=0.6, star=0.1, pairs=0.15, class_pairs=0.15))
+    model, door = fit(codes, 1e4, shares=FewRowsShares(margins=0.6, star=0.1, pairs=0.15, class_pairs=0.15))
     assert door.labels == ["margins", "margins again", "star", "pairs", "class pairs"]
     synthetic = model.simulate(50_000, np.random.default_rng(0))
     for a, b in ((2, 4), (1, 4), (2, 6), (4, 6)):
@@ -141,7 +141,7 @@ def test_levels_of_a_nominal_column_follow_the_target():
     codes = correlated(2000, rng)
     y = codes[:, 6] == 1
     codes[:, 3] = np.where(rng.random(2000) < 0.5, np.where(y, 1, 2), rng.integers(0, 4, 2000))
-    model, _ = fit(codes, 1e4, shares=Shares(margins=0.8, star=0.2))
+    model, _ = fit(codes, 1e4, shares=FewRowsShares(margins=0.8, star=0.2))
     synthetic = model.simulate(50_000, rng)
     for level in (1, 2):
         real = np.mean(y[codes[:, 3] == level])
@@ -151,7 +151,7 @@ def test_levels_of_a_nominal_column_follow_the_target():
 @pytest.mark.parametrize("target", ["town", "day", "income"])
 def test_any_column_can_be_the_target(target):
     codes = correlated(400, np.random.default_rng(3))
-    model, _ = fit(codes, 1.0, target=target, shares=Shares(margins=0.5, star=0.2, pairs=0.1, class_pairs=0.2))
+    model, _ = fit(codes, 1.0, target=target, shares=FewRowsShares(margins=0.5, star=0.2, pairs=0.1, class_pairs=0.2))
     check_rows(model)
 
 

@@ -11,7 +11,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.vine import fit as vine
-from sklar.methods.vine.options import Options
+from sklar.methods.vine.options import VineOptions
 from sklar.model.conditioning import simulate_given
 from sklar.model.vine.model import VineModel
 from sklar.private.features import FEATURES
@@ -135,7 +135,7 @@ def pair_error(first, second):
 
 def fit(schema, codes, amount, seed=0, options=None, **settings):
     door = CodesDoor(schema, codes, amount, seed=seed, **settings)
-    return door, vine.fit(door, options or Options(), np.random.default_rng(seed))
+    return door, vine.fit(door, options or VineOptions(), np.random.default_rng(seed))
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_more_budget_less_error(real):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"neighbours": "replace"}, {"measure": "epsilon"}, {"options": Options(target="smoker")}],
+    [{}, {"neighbours": "replace"}, {"measure": "epsilon"}, {"options": VineOptions(target="smoker")}],
     ids=["add-remove", "replace", "pure", "target"],
 )
 def test_all_of_the_budget_and_no_more_is_spent(real, settings):
@@ -191,12 +191,12 @@ def test_row_accesses_are_the_documented_ones(real):
     assert door.asked[3][1] == ("age", "income", "level", "smoker")
     assert len(door.asked[4][1]) == 10
     assert len(door.asked[5][1]) == 4
-    door, _ = fit(MIXED, real, 10.0, options=Options(target="smoker"), neighbours="replace")
+    door, _ = fit(MIXED, real, 10.0, options=VineOptions(target="smoker"), neighbours="replace")
     labels = [asked[0] for asked in door.asked]
     assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
 
 
-@pytest.mark.parametrize("options", [Options(), Options(target="smoker")], ids=["plain", "target"])
+@pytest.mark.parametrize("options", [VineOptions(), VineOptions(target="smoker")], ids=["plain", "target"])
 @pytest.mark.parametrize("amount", [0.02, 1.0])
 def test_requests_depend_on_earlier_releases_only(real, options, amount):
     """Replay: with the recorded releases of one table, the method asks the same questions of another."""
@@ -215,7 +215,7 @@ def test_target_tables_sharpen_the_target(real):
     codes = np.column_stack([real[:, [0, 2, 3]], np.where(rng.random(len(real)) < 0.9, flag, 1 - flag)])
     schema = Schema({"age": Integer(0, 99), "group": MIXED["group"], "level": MIXED["level"], "y": Boolean()})
     errors = []
-    for options in (Options(), Options(target="y")):
+    for options in (VineOptions(), VineOptions(target="y")):
         _, model = fit(schema, codes, 0.05, options=options)
         rows = model.simulate_rounded(20_000, np.random.default_rng(2))
         cells = [(c[:, 0] // 10 * 4 + c[:, 2]) * 2 + c[:, 3] for c in (rows, codes)]
@@ -300,7 +300,7 @@ def test_conditional_rows_through_the_fitted_model(real):
 
 
 def test_without_calibration_and_with_depth_one(real):
-    _, model = fit(MIXED, real, 1.0, options=Options(calibration=False, depth=1))
+    _, model = fit(MIXED, real, 1.0, options=VineOptions(calibration=False, depth=1))
     assert model.calibration.tables == ()
     assert len(model.vine.trees) == 1
     valid(model, MIXED)
@@ -309,11 +309,11 @@ def test_without_calibration_and_with_depth_one(real):
 @pytest.mark.parametrize(
     "options",
     [
-        Options(target="nobody"),
-        Options(shares=(1.0, 2.0)),
-        Options(shares=(1.0, 2.0, -1.0)),
-        Options(depth=0),
-        Options(groups=(1, 5)),
+        VineOptions(target="nobody"),
+        VineOptions(shares=(1.0, 2.0)),
+        VineOptions(shares=(1.0, 2.0, -1.0)),
+        VineOptions(depth=0),
+        VineOptions(groups=(1, 5)),
     ],
 )
 def test_senseless_options_are_refused_before_spending(real, options):
@@ -345,7 +345,7 @@ def test_outline_tells_the_noise_in_advance(real):
     from sklar.methods.vine.stages import outline_vine
 
     door, _ = fit(MIXED, real, 0.02)
-    lines = {line.label: line for line in outline_vine(MIXED, Options(), door.allowance, door.unit, len(real))}
+    lines = {line.label: line for line in outline_vine(MIXED, VineOptions(), door.allowance, door.unit, len(real))}
     assert lines["number of rows"].noise == door.asked[0][1][0][2]
     assert np.isclose(lines["correlations"].noise.scale, door.asked[3][2].scale, rtol=1e-6)
     assert lines["tree one"].tables == len(door.asked[5][1])

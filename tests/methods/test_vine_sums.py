@@ -9,8 +9,8 @@ from scipy.special import ndtr
 from sklar import Boolean, Category, Integer, Schema
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.vine.axes import Axis, Measured
-from sklar.methods.vine.options import Options, depth_of, scored_columns
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.options import VineOptions, depth_of, scored_columns
 from sklar.methods.vine.sums import Known, doubt, measure_correlations, sharpen, sums_share
 from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
@@ -42,7 +42,7 @@ class SumsDoor:
 
 def axis(name, mass, *, ordered=True):
     scale = lay_out(np.arange(len(mass)), mass, len(mass), nominal=not ordered)
-    return Axis(name=name, scale=scale, coarse=None, ordered=ordered, numeric=ordered)
+    return VineAxis(name=name, scale=scale, coarse=None, ordered=ordered, numeric=ordered)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def table(world, pair, sigma, seed=0):
     cells = np.zeros((groups[0].count, groups[1].count))
     np.add.at(cells, tuple(g.lookup[codes[:, c]] for g, c in zip(groups, pair, strict=True)), 1)
     noise = np.random.default_rng(seed).normal(0, sigma, cells.shape)
-    return Measured(columns=pair, groups=groups, counts=cells + noise, sigma=sigma)
+    return MeasuredTable(columns=pair, groups=groups, counts=cells + noise, sigma=sigma)
 
 
 def test_only_ordered_and_two_valued_columns_are_scored():
@@ -74,7 +74,11 @@ def test_only_ordered_and_two_valued_columns_are_scored():
 
 def test_trees_are_more_where_all_columns_are_ordered():
     numbers = Schema({name: SCHEMA[name] for name in ("x0", "x1", "x2", "y")})
-    assert (depth_of(SCHEMA, Options()), depth_of(numbers, Options()), depth_of(numbers, Options(depth=2))) == (
+    assert (
+        depth_of(SCHEMA, VineOptions()),
+        depth_of(numbers, VineOptions()),
+        depth_of(numbers, VineOptions(depth=2)),
+    ) == (
         6,
         12,
         2,
@@ -85,15 +89,15 @@ def test_trees_are_more_where_all_columns_are_ordered():
     ("resolution", "expected"), [(20.0, 0.05), (10.0, 0.05), (7.0, 0.05 / 0.49), (3.0, 0.15), (0.0, 0.15)]
 )
 def test_share_grows_as_tables_coarsen_and_counts_scored_pairs(resolution, expected):
-    assert np.isclose(sums_share(SCHEMA, Options(), resolution, 1e4), expected * 10 / 15)
+    assert np.isclose(sums_share(SCHEMA, VineOptions(), resolution, 1e4), expected * 10 / 15)
 
 
 def test_share_may_be_given_and_is_nothing_where_nothing_can_be_told():
-    assert sums_share(SCHEMA, Options(sums=0.3), 10.0, 1e4) == 0.3
+    assert sums_share(SCHEMA, VineOptions(sums=0.3), 10.0, 1e4) == 0.3
     words = Schema({"a": Category(tuple("abc")), "b": Integer(0, 9), "c": Category(tuple("abcd"))})
-    assert sums_share(words, Options(sums=0.3), 10.0, 1e4) == 0.0
+    assert sums_share(words, VineOptions(sums=0.3), 10.0, 1e4) == 0.0
     wide = Schema({f"c{j}": Integer(0, 9) for j in range(60)})
-    assert sums_share(wide, Options(), 10.0, 1e4) == 0.0
+    assert sums_share(wide, VineOptions(), 10.0, 1e4) == 0.0
 
 
 def test_nothing_is_spent_where_tables_tell_enough():
@@ -101,7 +105,7 @@ def test_nothing_is_spent_where_tables_tell_enough():
     rows = 1e6
     for sigma, spends in ((20.0, False), (50.0, True)):
         resolution = np.sqrt(rows / (1.5 * sigma))
-        assert (sums_share(SCHEMA, Options(), resolution, rows) > 0) == spends
+        assert (sums_share(SCHEMA, VineOptions(), resolution, rows) > 0) == spends
 
 
 def test_correlations_are_found_within_their_noise(world):
@@ -126,7 +130,7 @@ def test_nulls_do_not_bend_the_correlation_of_values(world):
     nulled[missing, 0] = CELLS
     schema = Schema({**{name: SCHEMA[name] for name in SCHEMA.modelled}, "x0": Integer(0, CELLS - 1, nullable=True)})
     scale = lay_out(np.arange(CELLS + 1), np.bincount(nulled[:, 0]).astype(float), CELLS + 1, nominal=False)
-    first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
+    first = VineAxis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
     known = measure_correlations(
         SumsDoor(schema, nulled),
         Allowance(measure="rho", amount=0.01),
@@ -146,7 +150,7 @@ def test_a_column_of_mostly_nulls_is_scored_and_one_of_a_single_value_is_not(wor
     schema = Schema({**{name: SCHEMA[name] for name in SCHEMA.modelled}, "x0": Integer(0, CELLS - 1, nullable=True)})
     for values, scored in ((np.full(CELLS, 0.2 * rows / CELLS), True), (np.eye(CELLS)[3] * 0.2 * rows, False)):
         scale = lay_out(np.arange(CELLS + 1), np.append(values, 0.8 * rows), CELLS + 1, nominal=False)
-        first = Axis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
+        first = VineAxis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
         door = SumsDoor(schema, codes)
         known = measure_correlations(
             door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows, np.random.default_rng(0)
@@ -193,5 +197,5 @@ def test_sums_that_contradict_the_tables_are_not_believed(world):
 def test_groups_without_a_second_group_are_no_obstacle(world):
     _, axes = world
     one = group_cells(axes[0].scale, 1, 0.0)
-    flat = Measured(columns=(0, 1), groups=(one, axes[1].groups(4, 0.0, 1.0)), counts=np.ones((1, 4)), sigma=1.0)
+    flat = MeasuredTable(columns=(0, 1), groups=(one, axes[1].groups(4, 0.0, 1.0)), counts=np.ones((1, 4)), sigma=1.0)
     assert sharpen({(0, 1): Known(corr=0.5, variance=0.1)}, [flat], 4.0) == (flat,)

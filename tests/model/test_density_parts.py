@@ -7,9 +7,9 @@ import pytest
 
 from sklar.model.margins.laplace import Likelihood, find_mode
 from sklar.model.margins.likelihood import (
+    CellSupport,
+    KnownTotal,
     Observation,
-    Support,
-    Total,
     expected_rows,
     likelihood_of,
     seen_alone,
@@ -50,9 +50,9 @@ def test_a_stiff_prior_of_order_three_leaves_gaussian_densities_free():
 def problem(k: int, sigma: float = 30.0) -> Likelihood:
     rng = np.random.default_rng(1)
     counts = 400 * np.exp(-0.5 * ((np.arange(k) - k / 3) / (k / 5)) ** 2) + rng.normal(0, sigma, k)
-    support = Support(width=np.ones(k), position=np.arange(float(k)), chained=np.ones(k, bool))
+    support = CellSupport(width=np.ones(k), position=np.arange(float(k)), chained=np.ones(k, bool))
     seen = Observation(parent=np.arange(k), counts=counts, sigma=np.full(k, sigma))
-    return likelihood_of(support, [seen], Total(rows=float(counts.sum()), sigma=sigma))
+    return likelihood_of(support, [seen], KnownTotal(rows=float(counts.sum()), sigma=sigma))
 
 
 def objective(likelihood: Likelihood, prior_of, theta: np.ndarray) -> float:

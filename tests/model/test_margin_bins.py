@@ -16,7 +16,7 @@ from sklar.model.margins.bins import (
     significant_candidates,
 )
 from sklar.model.margins.fit import Histogram, fit_cells, observe, pool_total, spread
-from sklar.model.margins.likelihood import Total
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.schema.columns import Boolean, Category, Column, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 
@@ -145,7 +145,7 @@ def test_a_smooth_density_fills_coarse_cells_by_width_and_keeps_the_atom():
     atoms = significant_candidates(layout, first_lookup(layout), counts, 10.0)
     assert atoms.tolist() == [0]
     starts = cell_starts(layout, layout.coarse, atoms)
-    mass = fit_cells(layout, starts, atoms, [seen], Total(rows=6_200, sigma=10.0))
+    mass = fit_cells(layout, starts, atoms, [seen], KnownTotal(rows=6_200, sigma=10.0))
     assert mass[0] == pytest.approx(3_000 / 6_200, rel=0.01)
     np.testing.assert_allclose(mass[1:], 100 / 6_200, rtol=0.05)
 
@@ -153,8 +153,8 @@ def test_a_smooth_density_fills_coarse_cells_by_width_and_keeps_the_atom():
 def test_totals_are_pooled_by_precision_unless_public():
     wide = Histogram(lookup=np.arange(100), counts=np.full(100, 12.0), sigma=1.0)
     short = Histogram(lookup=np.arange(2), counts=np.array([500.0, 500.0]), sigma=1.0)
-    pooled = pool_total([wide, short], Total(rows=0.0, sigma=np.inf))
+    pooled = pool_total([wide, short], KnownTotal(rows=0.0, sigma=np.inf))
     assert pooled.rows == pytest.approx((1200 / 100 + 1000 / 2) / (1 / 100 + 1 / 2))
     assert pooled.sigma == pytest.approx((1 / 100 + 1 / 2) ** -0.5)
-    assert pool_total([wide, short], Total(rows=777.0, sigma=0.0)).rows == 777.0
-    assert pool_total([], Total(rows=0.0, sigma=np.inf)).rows == 1.0
+    assert pool_total([wide, short], KnownTotal(rows=777.0, sigma=0.0)).rows == 777.0
+    assert pool_total([], KnownTotal(rows=0.0, sigma=np.inf)).rows == 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.margins.prior import AXES, Axis
+from sklar.model.margins.prior import AXES, DensityAxis
 
 
 @pytest.mark.parametrize("axis", AXES)
@@ -19,5 +19,5 @@ def test_round_trip_ends_and_order(axis):
 
 def test_the_mirrored_axis_is_the_mirror_image():
     t = np.linspace(0, 1, 11)
-    up, down = Axis(shift=0.1), Axis(shift=0.1, mirrored=True)
+    up, down = DensityAxis(shift=0.1), DensityAxis(shift=0.1, mirrored=True)
     np.testing.assert_allclose(down.forward(t), 1 - up.forward(1 - t))

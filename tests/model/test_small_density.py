@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklar.model.margins.averaged import KINDS, Bins, average_models, fit_models, latent_edges, pooled_weights
-from sklar.model.margins.likelihood import Total
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.prior import AXES
 
 CODES = 2048
@@ -27,7 +27,7 @@ def noisy_bins(p, rows, sigma, rng, edges=EDGES):
 
 
 def fit(bins, rows, kinds=KINDS):
-    fitted = fit_models(AXIS, bins, Total(rows=rows, sigma=1.0), kinds)
+    fitted = fit_models(AXIS, bins, KnownTotal(rows=rows, sigma=1.0), kinds)
     evidence = np.array([[-np.inf if f is None else f.log_evidence for f in fitted]])
     edges, mass, _ = average_models(AXIS, 0, fitted, pooled_weights(evidence)[0])
     return np.interp(AXIS, AXIS[edges], np.concatenate([[0], np.cumsum(mass)]))
@@ -62,7 +62,7 @@ def test_a_second_histogram_sharpens_the_first():
 def test_cells_apart_keep_their_own_mass():
     counts = np.concatenate([np.add.reduceat(skewed(), EDGES[:-1]) * 600, [400.0]])
     bins = Bins(edges=EDGES, counts=counts, sigma=np.ones(len(counts)))
-    fitted = fit_models(AXIS, [bins], Total(rows=1000, sigma=1.0))
+    fitted = fit_models(AXIS, [bins], KnownTotal(rows=1000, sigma=1.0))
     best = max((f for f in fitted if f is not None), key=lambda f: f.log_evidence)
     assert best.apart[0] == pytest.approx(0.4, abs=0.01)
     assert best.mass.sum() == pytest.approx(0.6, abs=0.01)

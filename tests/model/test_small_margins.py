@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklar.model.margins.few_rows import (
-    Histogram,
+    FewRowsHistogram,
     coarse_margin,
     level_margin,
     pool_total,
@@ -16,7 +16,7 @@ from sklar.model.margins.few_rows import (
     split_first,
 )
 from sklar.model.margins.first_cells import first_cells
-from sklar.model.margins.likelihood import Total
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.schema.columns import Category
 from sklar.schema.numbers import Integer, Real
 
@@ -36,12 +36,12 @@ def truth():
 
 def histogram(lookup, rows, sigma, rng, p=None):
     counts = np.bincount(lookup, truth() if p is None else p) * rows
-    return Histogram(counts=counts + rng.normal(0, sigma, len(counts)), sigma=sigma)
+    return FewRowsHistogram(counts=counts + rng.normal(0, sigma, len(counts)), sigma=sigma)
 
 
 def two_passes(rows, sigma, seed=0):
     rng = np.random.default_rng(seed)
-    total = Total(rows=rows, sigma=1.0)
+    total = KnownTotal(rows=rows, sigma=1.0)
     split = split_first(CELLS, histogram(CELLS.parent, rows, sigma, rng))
     edges, lookup = second_lookup(split, smooth_margins({"x": split}, {}, total)["x"][:2])
     bins = second_bins(split, edges, histogram(lookup, rows, sigma, rng))
@@ -82,24 +82,24 @@ def test_merged_atoms_carry_their_noise():
 def test_levels_drop_an_unlisted_code_that_is_only_noise():
     column = Category(("a", "b", "c"))
     cells = first_cells(column)
-    seen = Histogram(counts=np.array([500.0, 300.0, 200.0, 25.0]), sigma=10.0)
-    margin = level_margin("x", cells, seen, Total(rows=1000, sigma=1.0))
+    seen = FewRowsHistogram(counts=np.array([500.0, 300.0, 200.0, 25.0]), sigma=10.0)
+    margin = level_margin("x", cells, seen, KnownTotal(rows=1000, sigma=1.0))
     np.testing.assert_allclose(margin.dense(), [0.5, 0.3, 0.2, 0], atol=0.02)
-    heavy = Histogram(counts=np.array([500.0, 300.0, 100.0, 100.0]), sigma=10.0)
-    assert level_margin("x", cells, heavy, Total(rows=1000, sigma=1.0)).dense()[3] == pytest.approx(0.1, abs=0.02)
+    heavy = FewRowsHistogram(counts=np.array([500.0, 300.0, 100.0, 100.0]), sigma=10.0)
+    assert level_margin("x", cells, heavy, KnownTotal(rows=1000, sigma=1.0)).dense()[3] == pytest.approx(0.1, abs=0.02)
 
 
 def test_one_code_has_all_mass():
     cells = first_cells(Integer(5, 5))
-    seen = Histogram(counts=np.array([-40.0]), sigma=30.0)
-    assert level_margin("x", cells, seen, Total(rows=3, sigma=1.0)).dense().tolist() == [1.0]
+    seen = FewRowsHistogram(counts=np.array([-40.0]), sigma=30.0)
+    assert level_margin("x", cells, seen, KnownTotal(rows=3, sigma=1.0)).dense().tolist() == [1.0]
 
 
 def test_the_number_of_rows_is_pooled_by_inverse_variance():
-    fine = Histogram(counts=np.array([40.0, 60.0]), sigma=1.0)
-    coarse = Histogram(counts=np.array([90.0, 110.0]), sigma=10.0)
+    fine = FewRowsHistogram(counts=np.array([40.0, 60.0]), sigma=1.0)
+    coarse = FewRowsHistogram(counts=np.array([90.0, 110.0]), sigma=10.0)
     total = pool_total([fine, coarse], None)
     assert total.rows == pytest.approx((100 / 2 + 200 / 200) / (1 / 2 + 1 / 200))
     assert total.sigma == pytest.approx((1 / 2 + 1 / 200) ** -0.5)
-    assert pool_total([fine], Total(rows=70.0, sigma=0.0)) == Total(rows=70.0, sigma=0.0)
-    assert pool_total([Histogram(counts=np.array([-50.0]), sigma=1.0)], None).rows == 1.0
+    assert pool_total([fine], KnownTotal(rows=70.0, sigma=0.0)) == KnownTotal(rows=70.0, sigma=0.0)
+    assert pool_total([FewRowsHistogram(counts=np.array([-50.0]), sigma=1.0)], None).rows == 1.0

@@ -13,7 +13,7 @@ import sklar
 from sklar.accounting.ledger import read_ledger
 from sklar.errors import SchemaError
 from sklar.pipeline.fit.pay import pay
-from sklar.schema.toml import schema_from_toml, schema_to_toml
+from sklar.schema.table import schema_from_toml, schema_to_toml
 
 BOTH = {"lower": "pay", "upper": "pay"}
 SCHEMA = sklar.Schema({"age": sklar.Integer(0, 1, source=BOTH), "sex": sklar.Category(["F", "M"])})

@@ -154,7 +154,7 @@ def test_a_name_with_an_equals_sign_is_found():
 def test_a_condition_on_a_column_that_a_function_overwrites_still_holds(fake_model):
     schema = Schema(
         {"town": Category(["u", "v", "w"]), "region": Category(["N", "S"])},
-        constraints=[Function(column="region", of="town", table={"u": "N", "v": "S"})],
+        rules=[Function(column="region", of="town", table={"u": "N", "v": "S"})],
     )
     table = sample_table(fake_model(schema), schema, 500, seed=2, given={"region": "N"})
     assert shown(table, "region") == {"N"} and shown(table, "town") == {"u", "w", "other"}

@@ -10,7 +10,7 @@ from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer,
 
 
 def test_at_most_keeps_the_law_of_the_model_given_the_rule(fake_model):
-    schema = Schema({"a": Integer(0, 9), "b": Integer(0, 9)}, constraints=[AtMost(low="a", high="b")])
+    schema = Schema({"a": Integer(0, 9), "b": Integer(0, 9)}, rules=[AtMost(low="a", high="b")])
     table = sample_table(fake_model(schema), schema, 55_000, seed=1)
     counts = np.zeros((10, 10))
     np.add.at(counts, (table["a"].data, table["b"].data), 1)
@@ -21,7 +21,7 @@ def test_at_most_keeps_the_law_of_the_model_given_the_rule(fake_model):
 
 def test_nulls_are_free(fake_model):
     schema = Schema(
-        {"a": Integer(5, 9, nullable=True), "b": Integer(0, 4, nullable=True)}, constraints=[AtMost(low="b", high="a")]
+        {"a": Integer(5, 9, nullable=True), "b": Integer(0, 4, nullable=True)}, rules=[AtMost(low="b", high="a")]
     )
     table = sample_table(fake_model(schema), schema, 2000, seed=1)
     assert table["a"].null.any() and table["b"].null.any()
@@ -52,7 +52,7 @@ RULES = (
 
 @pytest.mark.parametrize("rows", [1, 2, 5000])
 def test_all_rules_hold_together(fake_model, rows: int):
-    schema = Schema(ROUGH, constraints=RULES)
+    schema = Schema(ROUGH, rules=RULES)
     table = sample_table(fake_model(schema), schema, rows, seed=rows)
     assert rules_hold(schema, table).all()
     assert all(len(v.data) == rows for v in table.values())
@@ -63,7 +63,7 @@ def test_all_rules_hold_together(fake_model, rows: int):
 def test_rules_that_the_model_almost_never_obeys_still_hold(fake_model):
     schema = Schema(
         {"a": Integer(0, 100), "b": Integer(0, 100), "c": Real(0, 100, decimals=1), "s": Category(["x", "y"])},
-        constraints=[AtMost(low="a", high="b"), AtMost(low="b", high="c"), Never(values={"s": "x"})],
+        rules=[AtMost(low="a", high="b"), AtMost(low="b", high="c"), Never(values={"s": "x"})],
     )
     mass = {"a": (np.arange(101) > 90) + 1e-12, "b": (np.arange(101) < 10) + 1e-12}
     table = sample_table(fake_model(schema, mass), schema, 3000, seed=3)
@@ -74,7 +74,7 @@ def test_rules_that_the_model_almost_never_obeys_still_hold(fake_model):
 def test_leftovers_are_copies_of_rows_that_hold(fake_model):
     schema = Schema(
         {"s": Category([f"v{i}" for i in range(40)]), "t": Integer(0, 999)},
-        constraints=[Never(values={"s": f"v{i}"}) for i in range(40)],
+        rules=[Never(values={"s": f"v{i}"}) for i in range(40)],
     )
     mass = np.ones(41)
     mass[40] = 1e-3  # only `other` is allowed
@@ -83,7 +83,7 @@ def test_leftovers_are_copies_of_rows_that_hold(fake_model):
 
 
 def test_rules_that_cannot_hold_are_refused(fake_model):
-    schema = Schema({"s": Boolean()}, constraints=[Never(values={"s": True}), Never(values={"s": False})])
+    schema = Schema({"s": Boolean()}, rules=[Never(values={"s": True}), Never(values={"s": False})])
     with pytest.raises(UnsupportedConditionError, match="no row drawn"):
         sample_table(fake_model(schema), schema, 50, seed=5)
 
@@ -101,7 +101,7 @@ def test_rules_that_cannot_hold_are_refused(fake_model):
 def test_functions_of_every_kind_of_column(fake_model, of, key: str):
     schema = Schema(
         {"y": Category(["p", "q"]), "x": of},
-        constraints=[Function(column="y", of="x", table={key: "q"})],
+        rules=[Function(column="y", of="x", table={key: "q"})],
     )
     table = sample_table(fake_model(schema), schema, 500, seed=6)
     value = {"2": 2, "True": True, "2020-01-02": 18263, "0.5": 0.5, "5": 5}[key]
@@ -112,5 +112,5 @@ def test_functions_of_every_kind_of_column(fake_model, of, key: str):
 def test_keys_stay_fresh_when_rows_are_replaced(fake_model):
     from sklar.schema import Id
 
-    schema = Schema({"k": Id(), "a": Integer(0, 9), "b": Integer(0, 9)}, constraints=[AtMost(low="a", high="b")])
+    schema = Schema({"k": Id(), "a": Integer(0, 9), "b": Integer(0, 9)}, rules=[AtMost(low="a", high="b")])
     assert sample_table(fake_model(schema), schema, 300, seed=1)["k"].data.tolist() == list(range(1, 301))

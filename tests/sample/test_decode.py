@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklar.sample.decode import Points, Window, decode, decode_column, with_keys
+from sklar.sample.decode import CellPoints, Window, decode, decode_column, with_keys
 from sklar.sample.rng import generator
 from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
 
@@ -127,7 +127,7 @@ def test_a_window_narrows_the_cells_it_cuts():
 
 def test_points_are_drawn_alike_inside_their_cell():
     column = Integer(0, 10**9, bins=10)
-    points = Points(values=(5, 6, 400_000_000))
+    points = CellPoints(values=(5, 6, 400_000_000))
     codes = np.repeat(column.grid.code(np.array([5, 400_000_000])), 4000).astype(np.int32)
     values, counts = np.unique(decode_column(column, codes, generator(1), points).data, return_counts=True)
     assert values.tolist() == [5, 6, 400_000_000] and abs(counts[0] - 2000) < 250 and counts[2] == 4000

@@ -12,7 +12,7 @@ from sklar.sample.values import concatenate, row_count
 from sklar.schema import AtMost, Id, Integer, Real, Schema
 
 SCHEMA = Schema(
-    {"k": Id(), "a": Integer(0, 99), "b": Integer(0, 99), "x": Real(0, 1)}, constraints=[AtMost(low="a", high="b")]
+    {"k": Id(), "a": Integer(0, 99), "b": Integer(0, 99), "x": Real(0, 1)}, rules=[AtMost(low="a", high="b")]
 )
 FREE = Schema({"a": Integer(0, 99), "x": Real(0, 1)})
 

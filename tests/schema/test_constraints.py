@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sklar.errors import SchemaError
-from sklar.schema import AtMost, Boolean, Category, Constraint, Datetime, Function, Id, Integer, Never, Real, Schema
+from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Id, Integer, Never, Real, Rule, Schema
 
 COLUMNS = {
     "sex": Category(["F", "M"]),
@@ -21,7 +21,7 @@ COLUMNS = {
     "seen": Datetime("2020-01-01T00:00:00", "2020-12-31T00:00:00"),
     "key": Id(),
 }
-GOOD: list[Constraint] = [
+GOOD: list[Rule] = [
     AtMost(low="age", high="pay"),
     AtMost(low="born", high="died"),
     Never(values={"sex": "M", "yes": True}),
@@ -33,7 +33,7 @@ GOOD: list[Constraint] = [
     Function(column="sex", of="born", table={"1950-01-01": "F"}),
     Function(column="sex", of="pay", table={"7.5": "F"}),
 ]
-BAD: list[tuple[Constraint, str]] = [
+BAD: list[tuple[Rule, str]] = [
     (AtMost(low="age", high="nobody"), "'nobody' is not a modelled column"),
     (AtMost(low="key", high="age"), "'key' is not a modelled column"),
     (AtMost(low="age", high="age"), "two different columns"),
@@ -60,14 +60,14 @@ BAD: list[tuple[Constraint, str]] = [
 
 
 @pytest.mark.parametrize("rule", GOOD)
-def test_good_rules_are_accepted_and_survive_the_file(rule: Constraint, tmp_path: Any) -> None:
+def test_good_rules_are_accepted_and_survive_the_file(rule: Rule, tmp_path: Any) -> None:
     schema = Schema(COLUMNS, [rule])
     schema.write(tmp_path / "s.toml")
     assert Schema.read(tmp_path / "s.toml") == schema
 
 
 @pytest.mark.parametrize(("rule", "words"), BAD)
-def test_bad_rules_say_why(rule: Constraint, words: str) -> None:
+def test_bad_rules_say_why(rule: Rule, words: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema(COLUMNS, [rule])
     assert len(caught.value.faults) == 1, caught.value.faults

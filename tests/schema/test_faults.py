@@ -10,8 +10,7 @@ import pytest
 
 from sklar.errors import SchemaError, UnconfirmedFactError
 from sklar.schema import Boolean, Category, Column, Datetime, Id, Ignore, Integer, Ordinal, Price, Real, Schema
-from sklar.schema.table import MAX_COLUMNS
-from sklar.schema.toml import schema_from_toml
+from sklar.schema.table import MAX_COLUMNS, schema_from_toml
 
 HUGE = 10**400
 
@@ -151,12 +150,12 @@ TEXTS = [
     ("[columns.a]\nkind = 'integer'\nlower = 0\nupper = 9\nsource = 'pay'", ["kind, missing_value cannot be measured"]),
     ("prices = 3\n[columns.a]\nkind = 'boolean'", ["prices must be a list"]),
     ("[columns.a]\nkind = 'boolean'\n[[prices]]\nfit = 'x'", ["price 1: it needs exactly"]),
-    ("constraints = 3\n[columns.a]\nkind = 'boolean'", ["constraints must be a list"]),
-    ("constraints = [3]\n[columns.a]\nkind = 'boolean'", ["constraint 1: kind"]),
-    ("[columns.a]\nkind = 'boolean'\n[[constraints]]\nkind = []", ["constraint 1: kind"]),
-    ("[columns.a]\nkind = 'boolean'\n[[constraints]]\nkind = 'never'", ["needs exactly values"]),
-    ("[columns.a]\nkind = 'boolean'\n[[constraints]]\nkind = 'never'\nvalues = { a = [1] }", ["is not a value"]),
-    ("[columns.a]\nkind = 'x'\n[[constraints]]\nkind = 'never'\nvalues = { a = 1 }", ["kind must be one of"]),
+    ("rules = 3\n[columns.a]\nkind = 'boolean'", ["rules must be a list"]),
+    ("rules = [3]\n[columns.a]\nkind = 'boolean'", ["rule 1: kind"]),
+    ("[columns.a]\nkind = 'boolean'\n[[rules]]\nkind = []", ["rule 1: kind"]),
+    ("[columns.a]\nkind = 'boolean'\n[[rules]]\nkind = 'never'", ["needs exactly values"]),
+    ("[columns.a]\nkind = 'boolean'\n[[rules]]\nkind = 'never'\nvalues = { a = [1] }", ["is not a value"]),
+    ("[columns.a]\nkind = 'x'\n[[rules]]\nkind = 'never'\nvalues = { a = 1 }", ["kind must be one of"]),
     ("a = " + "[" * 3000 + "]" * 3000, ["not valid TOML"]),
     ("[columns.a]\nkind = 'boolean'\n[columns.a]\nkind = 'boolean'", ["not valid TOML"]),
 ]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from sklar.errors import SchemaError
 from sklar.schema import Schema
-from sklar.schema.toml import KINDS, schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
+from sklar.schema.table import schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
+from sklar.schema.toml import KINDS
 from tests.schema.schemas import schemas, texts
 
 relaxed = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,8 +51,8 @@ def read(document: Any) -> Schema | None:
 
 @relaxed
 @given(st.dictionaries(texts, entries, max_size=3), st.lists(rules, max_size=2))
-def test_documents_of_odd_types(columns: dict[str, Any], constraints: list[Any]) -> None:
-    schema = read({"columns": columns, "constraints": constraints})
+def test_documents_of_odd_types(columns: dict[str, Any], rules: list[Any]) -> None:
+    schema = read({"columns": columns, "rules": rules})
     if schema is not None:
         assert schema_from_toml(schema_to_toml(schema)) == schema
 

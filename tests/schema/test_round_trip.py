@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema import Category, Datetime, Integer, Real, Schema
 from sklar.schema.columns import Column
-from sklar.schema.toml import document_text, schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
+from sklar.schema.table import schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
+from sklar.schema.toml import document_text
 from tests.schema.schemas import columns, schemas, texts
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,7 +26,7 @@ def test_text_round_trip(schema: Schema) -> None:
     back = schema_from_toml(schema_to_toml(schema))
     assert back == schema
     assert back.names == schema.names
-    assert back.constraints == schema.constraints
+    assert back.rules == schema.rules
     assert back.fingerprint == schema.fingerprint
     assert hash(back) == hash(schema)
 

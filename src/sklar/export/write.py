@@ -22,7 +22,7 @@ Write = Callable[[pa.Table], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class FileLayout:
     """What a text file needs to know besides the table.
 
     Attributes:
@@ -59,7 +59,7 @@ def write_stream(
         written: Told the number of rows after each batch.
     """
     form = file_format(path)
-    layout = Layout(schema=schema, safe=safe)
+    layout = FileLayout(schema=schema, safe=safe)
     batches = iter(tables)
     first = next(batches)
     with _target(path) as file, form(file, first.schema, layout) as write:
@@ -78,7 +78,7 @@ def require_table_output(path: PathLike) -> None:
         require_writable(path)
 
 
-def file_format(path: PathLike) -> Callable[[BinaryIO, pa.Schema, Layout], AbstractContextManager[Write]]:
+def file_format(path: PathLike) -> Callable[[BinaryIO, pa.Schema, FileLayout], AbstractContextManager[Write]]:
     """How to write a file of this name."""
     name = os.fspath(path)
     if name == STANDARD_OUTPUT or (name.startswith("/dev/") and os.path.exists(name)):
@@ -90,7 +90,7 @@ def file_format(path: PathLike) -> Callable[[BinaryIO, pa.Schema, Layout], Abstr
 
 
 @contextmanager
-def _csv(file: BinaryIO, types: pa.Schema, layout: Layout, delimiter: str = ",") -> Generator[Write]:
+def _csv(file: BinaryIO, types: pa.Schema, layout: FileLayout, delimiter: str = ",") -> Generator[Write]:
     file.write(csv_header(types.names, delimiter=delimiter, safe=layout.safe))
 
     def write(table: pa.Table) -> None:
@@ -100,12 +100,12 @@ def _csv(file: BinaryIO, types: pa.Schema, layout: Layout, delimiter: str = ",")
     yield write
 
 
-def _tsv(file: BinaryIO, types: pa.Schema, layout: Layout) -> AbstractContextManager[Write]:
+def _tsv(file: BinaryIO, types: pa.Schema, layout: FileLayout) -> AbstractContextManager[Write]:
     return _csv(file, types, layout, delimiter="\t")
 
 
 @contextmanager
-def _parquet(file: BinaryIO, types: pa.Schema, layout: Layout) -> Generator[Write]:
+def _parquet(file: BinaryIO, types: pa.Schema, layout: FileLayout) -> Generator[Write]:
     from sklar.export.parts import parquet_writer
 
     with parquet_writer(file, types, layout.schema) as write:
@@ -113,12 +113,12 @@ def _parquet(file: BinaryIO, types: pa.Schema, layout: Layout) -> Generator[Writ
 
 
 @contextmanager
-def _feather(file: BinaryIO, types: pa.Schema, layout: Layout) -> Generator[Write]:
+def _feather(file: BinaryIO, types: pa.Schema, layout: FileLayout) -> Generator[Write]:
     with pa.ipc.new_file(file, types) as writer:
         yield writer.write_table
 
 
-FORMATS: dict[str, Callable[[BinaryIO, pa.Schema, Layout], AbstractContextManager[Write]]] = {
+FORMATS: dict[str, Callable[[BinaryIO, pa.Schema, FileLayout], AbstractContextManager[Write]]] = {
     ".csv": _csv,
     ".tsv": _tsv,
     ".parquet": _parquet,

@@ -69,7 +69,7 @@ def people_schema() -> Schema:
             "nights": Integer(0, 120, source=known),
             "cost": Real(0, 250_000, decimals=2, source=known),
         },
-        constraints=[Never(values={"sex": "M", "diagnosis": "pregnancy and birth"})],
+        rules=[Never(values={"sex": "M", "diagnosis": "pregnancy and birth"})],
     )
 
 

@@ -21,7 +21,7 @@ NoiseName = Literal["gaussian", "laplace", "geometric"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class IndependentOptions:
     """What may be changed about the method.
 
     Attributes:
@@ -41,23 +41,25 @@ class Options:
             raise UsageError(f"repair must be one of {', '.join(get_args(Repair))}; {self.repair!r} was given")
 
 
-def plan(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
+def plan(schema: Schema, options: IndependentOptions) -> tuple[PlannedTables, ...]:
     """Tables and weights; none for Laplace noise by name, whose scales are not those of a plan."""
     return plan_margins(schema, _margin_options(options)) if options.noise in (None, "gaussian") else ()
 
 
-def fit(door: Door, options: Options, rng: np.random.Generator) -> IndependentModel:
+def fit(door: Door, options: IndependentOptions, rng: np.random.Generator) -> IndependentModel:
     """Measure and fit all margins through a Door; no randomness of its own is needed."""
     measured = measure_margins(door, door.allowance, options=_margin_options(options))
     return IndependentModel(margins=measured.margins, rows_estimate=max(round(measured.rows), 1))
 
 
-def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+def outline(
+    schema: Schema, options: IndependentOptions, allowance: Allowance, unit: Unit, rows: int
+) -> tuple[Outline, ...]:
     """What will be measured, whatever the number of rows."""
     return outline_margins(schema, allowance, unit, _margin_options(options))
 
 
-def _margin_options(options: Options) -> MarginOptions:
+def _margin_options(options: IndependentOptions) -> MarginOptions:
     kind = "laplace" if options.noise == "geometric" else options.noise
     return MarginOptions(repair=options.repair, noise=kind)
 
@@ -65,7 +67,7 @@ def _margin_options(options: Options) -> MarginOptions:
 INDEPENDENT = Method(
     name="independent",
     summary="noisy margins without any dependence",
-    options=Options,
+    options=IndependentOptions,
     fit=fit,
     plan=plan,
     outline=outline,

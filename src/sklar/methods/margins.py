@@ -24,7 +24,7 @@ from sklar.errors import UsageError
 from sklar.methods.method import Outline
 from sklar.model.margins.bins import (
     MOST_FINE_BINS,
-    Layout,
+    BinLayout,
     cell_starts,
     finer_lookup,
     first_lookup,
@@ -34,7 +34,7 @@ from sklar.model.margins.bins import (
     with_digits,
 )
 from sklar.model.margins.fit import Histogram, fit_cells, pool_total, repaired, spread
-from sklar.model.margins.likelihood import Total
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
@@ -71,7 +71,7 @@ class _Column:
     """One column on its way to a margin: noise of its histograms, what was seen, digits found, atoms and finer bins."""
 
     name: str
-    layout: Layout
+    layout: BinLayout
     noise: dict[Step, Noise]
     seen: tuple[Histogram, ...] = ()
     digits: int | None = None
@@ -96,7 +96,11 @@ def measure_margins(
         options: How to measure and fit.
     """
     options = options or MarginOptions()
-    before = Total(rows=total, sigma=total_sigma) if door.rows is None else Total(rows=max(door.rows, 1), sigma=0.0)
+    before = (
+        KnownTotal(rows=total, sigma=total_sigma)
+        if door.rows is None
+        else KnownTotal(rows=max(door.rows, 1), sigma=0.0)
+    )
     columns = _measure_first(door, _columns(door, allowance, options))
     columns = _measure_finer(door, columns, _pool(columns, before))
     pooled = _pool(columns, before)
@@ -143,7 +147,7 @@ def _find_digits(door: Door, column: _Column) -> _Column:
     return replace(column, layout=layout, digits=digits, seen=tuple(histogram.on(layout) for histogram in seen))
 
 
-def _measure_finer(door: Door, columns: Sequence[_Column], total: Total) -> list[_Column]:
+def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal) -> list[_Column]:
     """Second histograms of the columns on coarse cells, cut where the first ones found mass, in one pass."""
     columns = [_cut_finer(column, total) if FINER in column.noise else column for column in columns]
     asked = [(i, c.finer, c.noise[FINER]) for i, c in enumerate(columns) if c.finer is not None]
@@ -163,7 +167,7 @@ def _measure(door: Door, columns: Sequence[_Column], asked: Sequence[_Request], 
     return grown
 
 
-def _cut_finer(column: _Column, total: Total) -> _Column:
+def _cut_finer(column: _Column, total: KnownTotal) -> _Column:
     layout, atoms = column.layout, _atoms(column)
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, column.seen, total)
@@ -180,7 +184,7 @@ def _atoms(column: _Column) -> Ints:
     return significant_candidates(layout, first.lookup, first.counts, first.sigma)
 
 
-def _margin(column: _Column, total: Total, options: MarginOptions) -> Margin:
+def _margin(column: _Column, total: KnownTotal, options: MarginOptions) -> Margin:
     layout = column.layout
     if options.repair != "density":
         first = column.seen[0]
@@ -192,7 +196,7 @@ def _margin(column: _Column, total: Total, options: MarginOptions) -> Margin:
     return replace(spread(column.name, layout, cell, mass), decimals=column.digits)
 
 
-def _pool(columns: Sequence[_Column], before: Total) -> Total:
+def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:
     return pool_total([seen for column in columns for seen in column.seen], before)
 
 
@@ -232,7 +236,7 @@ class MarginOptions:
 def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[PlannedTables, ...]:
     """Every table that `measure_margins` will count, with weights that sum to one."""
     layouts = [lay_out_column(schema[name]) for name in schema.modelled]
-    steps: list[tuple[Step, Layout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
+    steps: list[tuple[Step, BinLayout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
     sought: dict[Step, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, DIGITS)}
     aside: dict[Step, float] = {
         VALUES: min(VALUES_SHARE, 0.5 * sought[VALUES] / len(layouts)),
@@ -249,7 +253,7 @@ def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[
     return tuple(PlannedTables(label=label, tables=n, weight=weights[label]) for label, n in tables.items())
 
 
-def steps_of(layout: Layout, options: MarginOptions | None) -> tuple[Step, ...]:
+def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[Step, ...]:
     """The histograms measured of a column."""
     if not layout.refined or (options is not None and options.repair != "density"):
         return (WHOLE,)
@@ -258,18 +262,18 @@ def steps_of(layout: Layout, options: MarginOptions | None) -> tuple[Step, ...]:
     return (COARSE, FINER) if layout.digits is None else (COARSE, DIGITS, FINER)
 
 
-def line_label(step: Step, layout: Layout) -> str:
+def line_label(step: Step, layout: BinLayout) -> str:
     """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
     return step if step in (VALUES, DIGITS) else f"{step} of about {_rounded_bins(layout)} cells"
 
 
-def _rounded_bins(layout: Layout) -> int:
+def _rounded_bins(layout: BinLayout) -> int:
     """Number of bins of the first histogram to the nearest power of two, so that plans have few different scales."""
     bins = min(int(first_lookup(layout).max()) + 1, MOST_WEIGHTED_CELLS)
     return 2 ** max(round(math.log2(bins)), 1)
 
 
-def _column_weight(layout: Layout) -> float:
+def _column_weight(layout: BinLayout) -> float:
     return float(_rounded_bins(layout)) ** CELLS_POWER
 
 
@@ -286,7 +290,7 @@ def outline_margins(
     return tuple(Outline(label=x, tables=len(cells[x]), cells=max(cells[x]), noise=noise[x]) for x in noise)
 
 
-def _cells(step: Step, layout: Layout) -> int:
+def _cells(step: Step, layout: BinLayout) -> int:
     if step == VALUES:
         return layout.size
     if step == DIGITS and layout.digits is not None:

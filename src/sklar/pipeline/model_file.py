@@ -25,8 +25,7 @@ from sklar.export.atomic import atomic_file
 from sklar.model.codec import decode, encode
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded, read_line, record_line
-from sklar.schema.table import Schema
-from sklar.schema.toml import schema_from_toml, schema_to_toml
+from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 FORMAT = "sklar-model"
 VERSION = 2

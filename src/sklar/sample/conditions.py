@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.errors import UsageError
-from sklar.sample.decode import Points, Restriction, Window, covered
+from sklar.sample.decode import CellPoints, Restriction, Window, covered
 from sklar.sample.values import Mask, SampledTable, Values
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal
 from sklar.schema.grid import EPOCH, RESOLUTIONS, decimal_span, from_ticks, parse_time
@@ -97,7 +97,7 @@ def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: M
         allowed[column.grid.code(np.array(points, dtype=column.grid.starts.dtype))] = True
         if not points:
             return Condition(allowed=allowed)
-        return _numeric(column, allowed, Points(values=tuple(points)))
+        return _numeric(column, allowed, CellPoints(values=tuple(points)))
     if isinstance(column, Labels):
         for value in listed:
             allowed[(*column.values, column.other).index(as_label(name, column, value))] = True
@@ -143,7 +143,7 @@ def _values_hold(column: Column, condition: Condition, values: Values) -> Mask:
     limit = condition.restriction
     if isinstance(limit, Window):
         return (values.data >= limit.low) & (values.data <= limit.high)
-    if isinstance(limit, Points):
+    if isinstance(limit, CellPoints):
         return np.isin(values.data, np.array(limit.values, dtype=values.data.dtype))
     if isinstance(column, Boolean):
         return condition.allowed[:2][values.data.astype(np.int64)]

@@ -71,7 +71,7 @@ def _draw(
     column: Column, cells: npt.NDArray[np.integer], rng: np.random.Generator, limit: Restriction | None
 ) -> npt.NDArray[Any]:
     if isinstance(column, Integer | Real | Datetime):
-        if isinstance(limit, Points):
+        if isinstance(limit, CellPoints):
             return draw_points(column.grid, cells, limit, rng)
         window = limit if isinstance(limit, Window) else None
         if isinstance(column, Real):
@@ -105,18 +105,18 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class CellPoints:
     """Only these values, ascending."""
 
     values: tuple[int, ...] | tuple[float, ...]
 
 
-Restriction = Window | Points
+Restriction = Window | CellPoints
 
 
 def covered(grid: Grid, limit: Restriction) -> Floats:
     """How much of each cell a range or list of points covers, in the units of `grid.widths`."""
-    if isinstance(limit, Points):
+    if isinstance(limit, CellPoints):
         values = np.array(limit.values, dtype=grid.starts.dtype)
         first = np.searchsorted(values, grid.starts, side="left")
         one = 1.0 if grid.integer else np.spacing(np.abs(grid.starts))  # a point is one unit wide, as an atom is
@@ -153,7 +153,7 @@ def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.rando
     return (first.astype(np.uint64)[cells] + offset).astype(np.int64)
 
 
-def draw_points(grid: Grid, cells: Cells, points: Points, rng: np.random.Generator) -> npt.NDArray[np.generic]:
+def draw_points(grid: Grid, cells: Cells, points: CellPoints, rng: np.random.Generator) -> npt.NDArray[np.generic]:
     """Each row's value is one of the listed points in its cell, all equally likely."""
     values = np.array(points.values, dtype=grid.starts.dtype)
     first = np.searchsorted(values, grid.starts, side="left")

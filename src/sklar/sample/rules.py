@@ -13,7 +13,7 @@ from sklar.errors import UnsupportedConditionError
 from sklar.sample.values import Index, Mask, SampledTable, Values, replace_rows, row_count, take
 from sklar.schema.columns import Boolean, Column
 from sklar.schema.numbers import Datetime, Integer, Real
-from sklar.schema.rules import AtMost, Constraint, Function, Label, Never
+from sklar.schema.rules import AtMost, Function, Label, Never, Rule
 from sklar.schema.table import Schema
 
 Draw = Callable[[int], SampledTable]
@@ -46,7 +46,7 @@ def enforce(
     Raises:
         UnsupportedConditionError: No row was found that obeys all rules.
     """
-    if not schema.constraints and also is None:
+    if not schema.rules and also is None:
         return table
 
     def holds(rows: SampledTable) -> Mask:
@@ -85,8 +85,8 @@ def _mend(
     good, bad = np.flatnonzero(kept), np.flatnonzero(~kept)
     if not len(good):
         raise UnsupportedConditionError(
-            "no row drawn from the model obeys all constraints of the schema and the values asked for; "
-            "check that the constraints can hold together, or ask for less."
+            "no row drawn from the model obeys all rules of the schema and the values asked for; "
+            "check that the rules can hold together, or ask for less."
         )
     return replace_rows(table, bad, table, rng.choice(good, len(bad))) if len(bad) else table
 
@@ -96,7 +96,7 @@ def _move_at_most(schema: Schema, table: SampledTable) -> SampledTable:
 
     Chains (a <= b <= c) need one pass a link; the caller checks what came of it.
     """
-    rules = [rule for rule in schema.constraints if isinstance(rule, AtMost)]
+    rules = [rule for rule in schema.rules if isinstance(rule, AtMost)]
     moved = dict(table)
     for _ in rules:
         for rule in rules:
@@ -141,12 +141,12 @@ def _moved(column: Column, values: np.ndarray, *, up: bool) -> np.ndarray:
 def rules_hold(schema: Schema, table: SampledTable) -> Mask:
     """The rows that obey all rules; a null obeys every rule that speaks of it."""
     hold = np.ones(row_count(table), bool)
-    for rule in schema.constraints:
+    for rule in schema.rules:
         hold &= rule_holds(schema, rule, table)
     return hold
 
 
-def rule_holds(schema: Schema, rule: Constraint, table: SampledTable) -> Mask:
+def rule_holds(schema: Schema, rule: Rule, table: SampledTable) -> Mask:
     """The rows that obey one rule."""
     if isinstance(rule, AtMost):
         low, high = table[rule.low], table[rule.high]
@@ -162,7 +162,7 @@ def rule_holds(schema: Schema, rule: Constraint, table: SampledTable) -> Mask:
 def apply_functions(schema: Schema, table: SampledTable) -> SampledTable:
     """The table with every column that is a function of another overwritten, wherever neither is null."""
     out = dict(table)
-    for rule in _in_order([r for r in schema.constraints if isinstance(r, Function)]):
+    for rule in _in_order([r for r in schema.rules if isinstance(r, Function)]):
         values = out[rule.column]
         listed, image = _images(schema[rule.of], rule, out[rule.of], values)
         data = np.where(listed & ~values.null, image, values.data)

@@ -8,7 +8,7 @@ from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, 
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
-from sklar.schema.rules import AtMost, Constraint, Function, Never
+from sklar.schema.rules import AtMost, Function, Never, Rule
 from sklar.schema.table import Schema
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Boolean",
     "Category",
     "Column",
-    "Constraint",
     "Datetime",
     "Function",
     "Grid",
@@ -28,5 +27,6 @@ __all__ = [
     "Ordinal",
     "Price",
     "Real",
+    "Rule",
     "Schema",
 ]

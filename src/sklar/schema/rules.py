@@ -85,35 +85,35 @@ def _key(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-Constraint = AtMost | Never | Function
-CONSTRAINTS: dict[str, type[AtMost] | type[Never] | type[Function]] = {
+Rule = AtMost | Never | Function
+RULES: dict[str, type[AtMost] | type[Never] | type[Function]] = {
     "at-most": AtMost,
     "never": Never,
     "function": Function,
 }
 
 
-def constraint_faults(columns: Mapping[str, Column], constraints: Iterable[Constraint]) -> list[str]:
-    """Everything that is wrong with the constraints of a schema."""
+def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[str]:
+    """Everything that is wrong with the rules of a schema."""
     faults: list[str] = []
-    for i, constraint in enumerate(constraints, 1):
-        faults += [f"constraint {i} ({constraint.kind}): {fault}" for fault in _faults_of(columns, constraint)]
-    return faults or _function_chain_faults([c for c in constraints if isinstance(c, Function)])
+    for i, rule in enumerate(rules, 1):
+        faults += [f"rule {i} ({rule.kind}): {fault}" for fault in _faults_of(columns, rule)]
+    return faults or _function_chain_faults([c for c in rules if isinstance(c, Function)])
 
 
-def _faults_of(columns: Mapping[str, Column], constraint: Constraint) -> list[str]:
-    unknown = [name for name in constraint.columns if name not in columns or not columns[name].modelled]
+def _faults_of(columns: Mapping[str, Column], rule: Rule) -> list[str]:
+    unknown = [name for name in rule.columns if name not in columns or not columns[name].modelled]
     if unknown:
         return [f"'{name}' is not a modelled column" for name in unknown]
-    if isinstance(constraint, AtMost):
-        if constraint.low == constraint.high:
+    if isinstance(rule, AtMost):
+        if rule.low == rule.high:
             return ["it needs two different columns"]
-        return _at_most_faults(columns[constraint.low], columns[constraint.high])
-    if isinstance(constraint, Never):
-        if not constraint.pairs:
+        return _at_most_faults(columns[rule.low], columns[rule.high])
+    if isinstance(rule, Never):
+        if not rule.pairs:
             return ["it names no values"]
-        return [f"'{v}' is not a value of '{n}'" for n, v in constraint.pairs if not _is_value(columns[n], v)]
-    return _function_faults(columns, constraint)
+        return [f"'{v}' is not a value of '{n}'" for n, v in rule.pairs if not _is_value(columns[n], v)]
+    return _function_faults(columns, rule)
 
 
 def _function_faults(columns: Mapping[str, Column], rule: Function) -> list[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 from sklar.errors import SchemaError, UnconfirmedFactError
+from sklar.schema import toml
 from sklar.schema.columns import Column, is_unicode
 from sklar.schema.prices import Price, price_faults
-from sklar.schema.rules import Constraint, constraint_faults
+from sklar.schema.rules import Rule, rule_faults
 
 MAX_COLUMNS = 20_000
 PRIVATE_MARKS = ("from-rows",)
@@ -20,17 +22,15 @@ class Schema(Mapping[str, Column]):
 
     Args:
         columns: Column name to column, in the order of the table.
-        constraints: Rules that every synthetic row must obey.
+        rules: Rules that every synthetic row must obey.
         prices: What its measured facts cost.
     """
 
-    __slots__ = ("_columns", "constraints", "prices")
+    __slots__ = ("_columns", "prices", "rules")
 
-    def __init__(
-        self, columns: Mapping[str, Column], constraints: Iterable[Constraint] = (), prices: Iterable[Price] = ()
-    ):
+    def __init__(self, columns: Mapping[str, Column], rules: Iterable[Rule] = (), prices: Iterable[Price] = ()):
         self._columns = dict(columns)
-        self.constraints = tuple(constraints)
+        self.rules = tuple(rules)
         self.prices = tuple(prices)
         faults = self._faults()
         if faults:
@@ -49,13 +49,13 @@ class Schema(Mapping[str, Column]):
         if not isinstance(other, Schema):
             return NotImplemented
         same = list(self._columns.items()) == list(other._columns.items())
-        return same and self.constraints == other.constraints and self.prices == other.prices
+        return same and self.rules == other.rules and self.prices == other.prices
 
     def __hash__(self) -> int:
-        return hash((tuple(self._columns.items()), self.constraints, self.prices))
+        return hash((tuple(self._columns.items()), self.rules, self.prices))
 
     def __repr__(self) -> str:
-        return f"Schema({self._columns!r}, constraints={self.constraints!r}, prices={self.prices!r})"
+        return f"Schema({self._columns!r}, rules={self.rules!r}, prices={self.prices!r})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Schema(Mapping[str, Column]):
 
     def with_prices(self, prices: Iterable[Price]) -> Schema:
         """The same facts with these prices."""
-        return Schema(self._columns, self.constraints, prices)
+        return Schema(self._columns, self.rules, prices)
 
     @property
     def unpriced(self) -> tuple[tuple[str, str], ...]:
@@ -101,21 +101,15 @@ class Schema(Mapping[str, Column]):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the schema's own text; it says nothing about rows."""
-        from sklar.schema.toml import schema_to_toml
-
         return hashlib.sha256(schema_to_toml(self).encode()).hexdigest()
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Schema:
-        """Read a schema from a TOML file."""
-        from sklar.schema.toml import read_schema
-
-        return read_schema(path)
+        """Read a schema from a TOML file; every fault is reported at once."""
+        return schema_from_toml(toml.read_text(path))
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the schema to a TOML file; reading it back gives an equal schema."""
-        from sklar.schema.toml import write_schema
-
         write_schema(self, path)
 
     def _faults(self) -> list[str]:
@@ -133,4 +127,43 @@ class Schema(Mapping[str, Column]):
                 faults += [f"column '{name}': {fault}" for fault in column.faults()]
         if not faults and not self.modelled:
             faults.append("it has no column to model: all are id or ignore")
-        return faults or [*constraint_faults(self._columns, self.constraints), *price_faults(self.prices)]
+        return faults or [*rule_faults(self._columns, self.rules), *price_faults(self.prices)]
+
+
+def schema_from_toml(text: str) -> Schema:
+    """Parse a schema from TOML text."""
+    return schema_from_dict(toml.parse_toml(text))
+
+
+def schema_from_dict(document: Mapping[str, Any]) -> Schema:
+    """Build a schema from the parsed document."""
+    faults: list[str] = []
+    columns, rules, prices = toml.parts_from_dict(document, faults)
+    try:
+        schema = Schema({name: column for name, column in columns.items() if column}, rules, prices)
+    except SchemaError as error:
+        raise SchemaError([*faults, *toml.first_hand(error.faults, broken=None in columns.values())]) from None
+    if faults:
+        raise SchemaError(faults)
+    return schema
+
+
+def schema_to_dict(schema: Schema) -> dict[str, Any]:
+    """The schema as plain dicts, lists, numbers and strings; defaults are left out."""
+    return toml.dict_from_parts(schema, schema.rules, schema.prices)
+
+
+def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The schema as TOML text; notes on columns become comments above them."""
+    return toml.HEADER + toml.document_text(schema_to_dict(schema), notes or {})
+
+
+def write_schema(
+    schema: Schema,
+    path: str | PathLike[str],
+    notes: Mapping[str, Sequence[str]] | None = None,
+    *,
+    private: bool = False,
+) -> None:
+    """Write the schema by atomic rename; a private one for its owner only."""
+    toml.write_text(schema_to_toml(schema, notes), path, private=private)

@@ -1,4 +1,4 @@
-"""Reading and writing a schema as TOML, made to be read and edited by people. The round trip is exact."""
+"""The text of a schema: TOML made to be read and edited by people, to and from its parts. The round trip is exact."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
-from sklar.schema.rules import CONSTRAINTS, Constraint
-from sklar.schema.table import Schema
+from sklar.schema.rules import RULES, Rule
 
 VERSION = 1
 LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
 }
-ENTRIES = ("version", "columns", "constraints", "prices")
+ENTRIES = ("version", "columns", "rules", "prices")
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
@@ -37,8 +36,8 @@ HEADER = """\
 """
 
 
-def read_schema(path: str | PathLike[str]) -> Schema:
-    """Read a schema file; every fault is reported at once."""
+def read_text(path: str | PathLike[str]) -> str:
+    """The text of a schema file."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
@@ -53,76 +52,61 @@ def read_schema(path: str | PathLike[str]) -> Schema:
         raise UsageError("the path of the schema is not a usable path") from None
     if len(content) > LARGEST_FILE:  # a device may never end
         raise UsageError(f"{os.fspath(path)} is larger than {LARGEST_FILE >> 20} MB; it is no schema")
-    return schema_from_toml(text)
+    return text
 
 
-def schema_from_toml(text: str) -> Schema:
-    """Parse a schema from TOML text."""
+def parse_toml(text: str) -> dict[str, Any]:
+    """TOML text as plain dicts and lists."""
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         raise SchemaError(["it is not valid TOML: it is nested too deeply"]) from None
     except ValueError as error:  # of tomllib, and of integers with thousands of digits
         raise SchemaError([f"it is not valid TOML: {error}"]) from None
-    return schema_from_dict(document)
 
 
-def schema_from_dict(document: Mapping[str, Any]) -> Schema:
-    """Build a schema from the parsed document."""
-    faults = [f"unknown entry '{key}'" for key in document if key not in ENTRIES]
+Parts = tuple[dict[str, Column | None], list[Rule], list[Price]]
+"""Columns (None where one could not be built), rules and prices."""
+
+
+def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
+    """The parts of a schema from the parsed document; what is wrong with it is added to the faults."""
+    faults += [f"unknown entry '{key}'" for key in document if key not in ENTRIES]
     version = document.get("version", VERSION)
     if type(version) is not int or version != VERSION:
         faults.append(f"version must be {VERSION}")
-    listed, rules = document.get("columns"), document.get("constraints", [])
+    listed, rules = document.get("columns"), document.get("rules", [])
     if not isinstance(listed, Mapping):
         raise SchemaError([*faults, "it needs a table [columns] with one entry a column"])
     columns = {name: _column(name, entry, faults) for name, entry in listed.items()}
     if not isinstance(rules, list):
-        raise SchemaError([*faults, "constraints must be a list of tables [[constraints]]"])
-    constraints = [_constraint(i, entry, faults) for i, entry in enumerate(rules, 1)]
-    prices = _prices(document.get("prices", []), faults)
-    try:
-        schema = Schema({n: c for n, c in columns.items() if c}, [c for c in constraints if c], prices)
-    except SchemaError as error:
-        raise SchemaError([*faults, *_first_hand(error.faults, broken=None in columns.values())]) from None
-    if faults:
-        raise SchemaError(faults)
-    return schema
+        raise SchemaError([*faults, "rules must be a list of tables [[rules]]"])
+    made = [_rule(i, entry, faults) for i, entry in enumerate(rules, 1)]
+    return columns, [rule for rule in made if rule], _prices(document.get("prices", []), faults)
 
 
-def _first_hand(faults: Sequence[str], broken: bool) -> list[str]:
+def first_hand(faults: Sequence[str], broken: bool) -> list[str]:
     """Without the faults that only say that a column is absent, if some column could not be built at all."""
     second_hand = ("is not a modelled column", "it has no columns", "it has no column to model")
     return [f for f in faults if not (broken and any(text in f for text in second_hand))]
 
 
-def schema_to_dict(schema: Schema) -> dict[str, Any]:
-    """The schema as plain dicts, lists, numbers and strings; defaults are left out."""
-    document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in schema.items()}}
-    if schema.constraints:
-        document["constraints"] = [_constraint_entry(c) for c in schema.constraints]
-    if schema.prices:
-        document["prices"] = [asdict(price) | {"facts": list(price.facts)} for price in schema.prices]
+def dict_from_parts(columns: Mapping[str, Column], rules: Sequence[Rule], prices: Sequence[Price]) -> dict[str, Any]:
+    """A schema as plain dicts, lists, numbers and strings; defaults are left out."""
+    document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in columns.items()}}
+    if rules:
+        document["rules"] = [_rule_entry(rule) for rule in rules]
+    if prices:
+        document["prices"] = [asdict(price) | {"facts": list(price.facts)} for price in prices]
     return document
 
 
-def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The schema as TOML text; notes on columns become comments above them."""
-    return HEADER + document_text(schema_to_dict(schema), notes or {})
-
-
-def write_schema(
-    schema: Schema,
-    path: str | PathLike[str],
-    notes: Mapping[str, Sequence[str]] | None = None,
-    *,
-    private: bool = False,
-) -> None:
-    """Write the schema by atomic rename; a private one for its owner only."""
+def write_text(text: str, path: str | PathLike[str], *, private: bool) -> None:
+    """Write a schema's text by atomic rename; a private one for its owner only."""
     temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
     try:
         Path(temporary).touch(mode=0o600 if private else 0o666, exist_ok=False)
-        Path(temporary).write_text(schema_to_toml(schema, notes), encoding="utf-8", newline="\n")
+        Path(temporary).write_text(text, encoding="utf-8", newline="\n")
         os.replace(temporary, path)
     except OSError as error:
         if os.path.exists(temporary):
@@ -180,17 +164,17 @@ def _plausible(key: str, value: object) -> bool:
     return isinstance(value, _TYPES[key]) if key in _TYPES else not isinstance(value, list | dict)
 
 
-def _constraint(index: int, entry: object, faults: list[str]) -> Constraint | None:
+def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     kind = entry.get("kind") if isinstance(entry, Mapping) else None
-    if not isinstance(entry, Mapping) or not isinstance(kind, str) or kind not in CONSTRAINTS:
-        faults.append(f"constraint {index}: kind must be one of {', '.join(CONSTRAINTS)}")
+    if not isinstance(entry, Mapping) or not isinstance(kind, str) or kind not in RULES:
+        faults.append(f"rule {index}: kind must be one of {', '.join(RULES)}")
         return None
-    needed = {f.name: (Mapping if f.name in ("values", "table") else str) for f in fields(CONSTRAINTS[kind])}
+    needed = {f.name: (Mapping if f.name in ("values", "table") else str) for f in fields(RULES[kind])}
     arguments = {key: value for key, value in entry.items() if key != "kind"}
     if set(arguments) != set(needed) or not all(isinstance(arguments[key], t) for key, t in needed.items()):
-        faults.append(f"constraint {index}: a rule '{kind}' needs exactly {', '.join(needed)}")
+        faults.append(f"rule {index}: a rule '{kind}' needs exactly {', '.join(needed)}")
         return None
-    return CONSTRAINTS[kind](**arguments)
+    return RULES[kind](**arguments)
 
 
 def _prices(entries: object, faults: list[str]) -> list[Price]:
@@ -221,10 +205,10 @@ def _column_entry(column: Column) -> dict[str, Any]:
     return entry
 
 
-def _constraint_entry(constraint: Constraint) -> dict[str, Any]:
-    entry: dict[str, Any] = {"kind": constraint.kind}
-    for field in fields(constraint):
-        value = getattr(constraint, field.name)
+def _rule_entry(rule: Rule) -> dict[str, Any]:
+    entry: dict[str, Any] = {"kind": rule.kind}
+    for field in fields(rule):
+        value = getattr(rule, field.name)
         entry[field.name] = dict(value) if isinstance(value, tuple) else value
     return entry
 
@@ -240,7 +224,7 @@ def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
-    for key in ("constraints", "prices"):
+    for key in ("rules", "prices"):
         parts += [f"[[{key}]]\n" + _entries(entry) for entry in document.get(key, ())]
     return "\n".join(parts)
 

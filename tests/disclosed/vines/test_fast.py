@@ -8,7 +8,7 @@ import pytest
 from sklar.lab.vines.fit import FAMILY_SETS, fit_rvine, flip
 from sklar.lab.vines.members import KINDS, bicop, cell_edges, from_free, log_masses, to_free
 from sklar.lab.vines.nodes import Node, cells_as_points, counts_of, rows_as_points
-from sklar.lab.vines.pairs import FittedPair, fit_pair, or_kernel, point_loglik, turn_counts
+from sklar.lab.vines.pairs import FittedMember, fit_pair, or_kernel, point_loglik, turn_counts
 from sklar.lab.vines.trees import given_first, given_second
 
 FAMILIES = FAMILY_SETS["parametric"]
@@ -83,7 +83,7 @@ def test_counts_find_what_rows_would(family: str, parameters: tuple[float, ...],
 
 @pytest.mark.parametrize(("family", "parameters", "rotation"), SAMPLES)
 def test_h_functions_from_a_table(family: str, parameters: tuple[float, ...], rotation: int) -> None:
-    pair = FittedPair(family=family, rotation=rotation, parameters=np.array(parameters), loglik=0.0)
+    pair = FittedMember(family=family, rotation=rotation, parameters=np.array(parameters), loglik=0.0)
     one, two = nodes(np.random.default_rng(4).random((2_000, 2)))
     for function in (given_first, given_second):
         exact, table = (function(pair, one, two, grid=grid).u for grid in (False, True))
@@ -94,7 +94,7 @@ def test_h_functions_from_a_table(family: str, parameters: tuple[float, ...], ro
 def test_flipped_pairs_exchange_their_columns() -> None:
     u = np.random.default_rng(4).random((50, 2))
     for family, parameters, rotation in SAMPLES:
-        pair = FittedPair(family=family, rotation=rotation, parameters=np.array(parameters), loglik=0.0)
+        pair = FittedMember(family=family, rotation=rotation, parameters=np.array(parameters), loglik=0.0)
         other = flip(pair)
         one = bicop(pair.family, pair.parameters, pair.rotation).pdf(np.asfortranarray(u))
         two = bicop(other.family, other.parameters, other.rotation).pdf(np.asfortranarray(u[:, ::-1]))
@@ -106,7 +106,7 @@ def test_points_of_discrete_rows_keep_the_likelihood() -> None:
     edges = np.array([0, 0.2, 0.5, 0.8, 1.0])
     step = np.digitize(u[:, 1], edges[1:-1])
     one, two = Node(u=np.ascontiguousarray(u[:, 0])), Node(u=edges[step + 1], lower=edges[step])
-    pair = FittedPair(family="gumbel", rotation=0, parameters=np.array([1.8]), loglik=0.0)
+    pair = FittedMember(family="gumbel", rotation=0, parameters=np.array([1.8]), loglik=0.0)
     few, all_rows = cells_as_points(one, two, 32), rows_as_points(one, two)
     assert len(few.at) <= 32 * 4
     assert point_loglik(pair, few) == pytest.approx(point_loglik(pair, all_rows), rel=0.01)
@@ -131,7 +131,7 @@ def test_parity_at_100_000_rows() -> None:
 def test_no_kernel_estimate_of_common_points() -> None:
     u = draw("frank", (6.0,), 0, 800)
     tied = np.ceil(u * 5) / 6
-    best = FittedPair(family="gaussian", rotation=0, parameters=np.array([0.01]), loglik=0.0)
+    best = FittedMember(family="gaussian", rotation=0, parameters=np.array([0.01]), loglik=0.0)
     # A nearly independent member is beaten by any estimate, but where nearly all rows agree with others it is kept.
     assert or_kernel(best, *nodes(u), "aic", grid=False).family == "tll"
     assert or_kernel(best, *nodes(tied), "aic", grid=False) is best

@@ -34,7 +34,7 @@ from collections.abc import Iterable
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.composition.exact import RELATIVE_SLACK, SLACK, SMALLEST_DELTA, Pair, exact_delta
+from sklar.accounting.composition.exact import RELATIVE_SLACK, SLACK, SMALLEST_DELTA, DominatingPair, exact_delta
 from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
 from sklar.accounting.composition.lattice import DITHER, squared_shift, why_no_shift
 from sklar.accounting.events import Event
@@ -50,7 +50,7 @@ def adaptive_allowance(budget: Budget) -> Allowance | None:
 
 def amount_within(amount: float, epsilon: float, delta: float) -> bool:
     """Whether Gaussian releases whose squared shifts sum to twice this amount are (epsilon, delta)-DP."""
-    return delta >= SMALLEST_DELTA and exact_delta(Pair(shift=math.sqrt(2 * amount)), epsilon) <= delta
+    return delta >= SMALLEST_DELTA and exact_delta(DominatingPair(shift=math.sqrt(2 * amount)), epsilon) <= delta
 
 
 def why_not_gaussian(events: Iterable[Event]) -> str | None:

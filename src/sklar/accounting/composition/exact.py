@@ -64,7 +64,7 @@ Draws = tuple[tuple[Noise, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class DominatingPair:
     """The pair of laws that dominates some events: a product of scalar draws and one Gaussian.
 
     Attributes:
@@ -84,7 +84,7 @@ def why_not_exact(events: Iterable[Event], delta: float) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def pair_of(events: Iterable[Event]) -> Pair:
+def pair_of(events: Iterable[Event]) -> DominatingPair:
     """The pair of laws that dominates the events together; BudgetError if there is none."""
     found = _dominating(tuple(events))
     if isinstance(found, str):
@@ -92,7 +92,7 @@ def pair_of(events: Iterable[Event]) -> Pair:
     return found
 
 
-def _dominating(events: tuple[Event, ...]) -> Pair | str:
+def _dominating(events: tuple[Event, ...]) -> DominatingPair | str:
     """The pair, or why there is none. Tables are scalar draws if they can be, else Gaussian ones join the Gaussian."""
     tables = [e for e in events if isinstance(e, CountEvent) and e.unit.rows_per_person == 1]
     tables = [table for table in tables if table.noise.kind == "laplace" or table.noise.scale < FINE]
@@ -105,7 +105,7 @@ def _dominating(events: tuple[Event, ...]) -> Pair | str:
         if reason is not None:
             return reason
     shift = math.sqrt(math.fsum(squared_shift(event) for event in others))
-    return Pair(draws=_draws(tables), shift=shift * (1 + 2 * ROUNDING))
+    return DominatingPair(draws=_draws(tables), shift=shift * (1 + 2 * ROUNDING))
 
 
 def _why_not_composed(draws: Draws) -> str | None:
@@ -127,9 +127,9 @@ def _draws(tables: Sequence[CountEvent]) -> Draws:
 
 
 @lru_cache(maxsize=256)
-def exact_delta(pair: Pair, epsilon: float) -> float:
+def exact_delta(pair: DominatingPair, epsilon: float) -> float:
     """An upper bound, tight to about 0.2%, on the delta at `epsilon` of what the pair dominates."""
-    if pair == Pair():
+    if pair == DominatingPair():
         return 0.0
     if pair.draws:
         from sklar.accounting.composition.tilted import tail_bound  # not at import time: numpy is slow to load
@@ -140,9 +140,9 @@ def exact_delta(pair: Pair, epsilon: float) -> float:
     return min(1.0, found * (1 + RELATIVE_SLACK) + SLACK)
 
 
-def exact_epsilon(pair: Pair, delta: float) -> float:
+def exact_epsilon(pair: DominatingPair, delta: float) -> float:
     """An upper bound on the epsilon at `delta` of what the pair dominates."""
-    if pair == Pair():
+    if pair == DominatingPair():
         return 0.0
     if delta <= SLACK:
         raise BudgetError(f"exact composition needs a delta above {SLACK:g}.")
@@ -151,7 +151,7 @@ def exact_epsilon(pair: Pair, delta: float) -> float:
     return _smallest_epsilon(pair, delta)
 
 
-def _smallest_epsilon(pair: Pair, delta: float) -> float:
+def _smallest_epsilon(pair: DominatingPair, delta: float) -> float:
     """By regula falsi (with Illinois weights) on the log of delta, from about where a Gaussian would be."""
 
     def excess(epsilon: float) -> float:
@@ -178,12 +178,12 @@ def _smallest_epsilon(pair: Pair, delta: float) -> float:
     return high
 
 
-def _spread(pair: Pair) -> float:
+def _spread(pair: DominatingPair) -> float:
     """The standard deviation of the total loss, about sqrt(sum of 1 / scale^2)."""
     return math.sqrt(math.fsum([*(times / noise.scale**2 for noise, times in pair.draws), pair.shift**2]))
 
 
-def _grid_step(pair: Pair) -> float:
+def _grid_step(pair: DominatingPair) -> float:
     """GRID / sqrt(number of draws) times the standard deviation of the total loss."""
     draws = sum(times for _, times in pair.draws) + (pair.shift > 0)
     return GRID * _spread(pair) / math.sqrt(max(draws, FEW_DRAWS))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from sklar.accounting.budget import checked_delta, summed
 from sklar.accounting.composition.adaptive import shift_cost, why_not_gaussian
-from sklar.accounting.composition.exact import SMALLEST_DELTA, Pair, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.exact import SMALLEST_DELTA, DominatingPair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import Event
 from sklar.errors import BudgetError
@@ -19,7 +19,7 @@ Accountant = Literal["pure", "zcdp", "exact", "gaussian"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class TotalLoss:
     """A bound on a total privacy loss.
 
     Attributes:
@@ -36,7 +36,7 @@ class Total:
     accountant: Accountant
 
 
-def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total:
+def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> TotalLoss:
     """The smallest bound on epsilon at `delta` for these events together.
 
     Pure epsilons, rhos and squared shifts of Gaussian noise add up under full adaptivity: later events may depend on
@@ -51,15 +51,15 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     """
     events, delta = tuple(events), checked_delta(delta)
     rho, found = (summed(getattr(event, measure) for event in events) for measure in ("rho", "delta"))
-    bounds = [Total(epsilon=summed(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
+    bounds = [TotalLoss(epsilon=summed(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
     if delta > found:
-        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
+        bounds.append(TotalLoss(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
         if planned and why_not_exact(events, delta) is None:
             epsilon = exact_epsilon(pair_of(events), delta)
-            bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
+            bounds.append(TotalLoss(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
         elif delta >= SMALLEST_DELTA and why_not_gaussian(events) is None:
-            epsilon = exact_epsilon(Pair(shift=math.sqrt(2 * shift_cost(events))), delta)
-            bounds.append(Total(epsilon=epsilon, delta=delta, rho=rho, accountant="gaussian"))
+            epsilon = exact_epsilon(DominatingPair(shift=math.sqrt(2 * shift_cost(events))), delta)
+            bounds.append(TotalLoss(epsilon=epsilon, delta=delta, rho=rho, accountant="gaussian"))
     best = min(bounds, key=lambda bound: bound.epsilon)
     if math.isinf(best.epsilon):
         raise BudgetError(f"Gaussian noise has no pure epsilon: ask for its total at a delta above {found:g}.")

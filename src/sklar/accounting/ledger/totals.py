@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from sklar.accounting.budget import checked_delta
-from sklar.accounting.composition.exact import Pair, exact_epsilon, pair_of, why_not_exact
-from sklar.accounting.composition.total import Accountant, Total
+from sklar.accounting.composition.exact import DominatingPair, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.total import Accountant, TotalLoss
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import PlannedEvent
 from sklar.accounting.ledger.filters import set_aside
@@ -42,7 +42,7 @@ class LedgerTotals:
     in_advance: bool
 
 
-def fit_total(fit: FitRecord, delta: float | None = None) -> Total:
+def fit_total(fit: FitRecord, delta: float | None = None) -> TotalLoss:
     """The bound for one fit alone, at its own delta unless told otherwise.
 
     A fit that kept to its plan, or to Gaussian noise, is bounded exactly; one that measured a lost step again is
@@ -51,7 +51,7 @@ def fit_total(fit: FitRecord, delta: float | None = None) -> Total:
     return fits_total((fit,), delta)
 
 
-def fits_total(fits: Sequence[FitRecord], delta: float | None = None) -> Total:
+def fits_total(fits: Sequence[FitRecord], delta: float | None = None) -> TotalLoss:
     """The same for fits whose budgets were set together, as one for the facts and one for the model."""
     return _smallest(fits, _converted_at(fits) if delta is None else _rest(fits, delta), exact=True)
 
@@ -92,23 +92,23 @@ def _rest(fits: Sequence[FitRecord], delta: float) -> float:
     return checked_delta(delta) - found
 
 
-def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> Total:
+def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> TotalLoss:
     """The smallest bound with rho converted at `delta`, to which the deltas of discoveries are added."""
     rho = fsum(fit.reserved_rho for fit in fits)
     epsilon = fsum(fit.reserved_epsilon for fit in fits)
     found = fsum(fit.reserved_delta for fit in fits)
-    bounds = [Total(epsilon=epsilon, delta=found, rho=rho, accountant="pure")]
+    bounds = [TotalLoss(epsilon=epsilon, delta=found, rho=rho, accountant="pure")]
     if epsilon == float("inf") and delta == 0:
         delta = REPORTING_DELTA
     if delta > 0:
-        bounds.append(Total(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
+        bounds.append(TotalLoss(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
     pair = _joint_pair(fits, delta) if delta > 0 and exact and not found else None
     if pair is not None:
-        bounds.append(Total(epsilon=exact_epsilon(pair, delta), delta=delta, rho=rho, accountant="exact"))
+        bounds.append(TotalLoss(epsilon=exact_epsilon(pair, delta), delta=delta, rho=rho, accountant="exact"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
-def _joint_pair(fits: Sequence[FitRecord], delta: float) -> Pair | None:
+def _joint_pair(fits: Sequence[FitRecord], delta: float) -> DominatingPair | None:
     """The pair that dominates all the fits may do; None if one had no plan, did more than planned, or has no pair."""
     events: list[PlannedEvent] = []
     squares: list[float] = []

@@ -70,7 +70,7 @@ def check(
 
 def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.columns.items())
-    show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.constraints} constraints; no faults.")
+    show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.rules} rules; no faults.")
     if found.file_columns is not None:
         show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
     if found.unconfirmed:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sklar.errors import UsageError
 from sklar.lab.attacks.regression import (
-    Layout,
+    DesignLayout,
     Matrix,
     filled,
     layout_of,
@@ -152,7 +152,7 @@ MEASURES = {
 
 
 def _summaries(
-    table: ExactTable, layout: Layout, name: str, count: int, rng: np.random.Generator
+    table: ExactTable, layout: DesignLayout, name: str, count: int, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """The measures on the table, with standard errors from bootstraps of its rows."""
     x, y = predictors(table, layout, name), filled(ordered_values(table, name))
@@ -190,7 +190,7 @@ def _coefficient_number(measure: str, name: str, found: dict[str, dict[str, Esti
 
 
 def _mse_number(
-    real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None, layout: Layout, name: str, count: int,
+    real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None, layout: DesignLayout, name: str, count: int,
     rng: np.random.Generator,
 ) -> Number:  # fmt: skip
     attackers = [_bootstrapped(synthetic.sample(ROWS, rng), rng) for _ in range(max(2, count // 10))]
@@ -213,7 +213,7 @@ def _bootstrapped(table: ExactTable, rng: np.random.Generator) -> ExactTable:
 
 
 def guess_errors(
-    attackers: Sequence[ExactTable], targets: ExactTable, real: ExactTable, layout: Layout, name: str
+    attackers: Sequence[ExactTable], targets: ExactTable, real: ExactTable, layout: DesignLayout, name: str
 ) -> npt.NDArray[np.float64]:
     """Squared errors of linear guesses: one row an attacker's table, one column a target.
 

@@ -20,7 +20,7 @@ from sklar.errors import UsageError
 from sklar.lab.attacks.attribute import guess_errors
 from sklar.lab.attacks.games import AttributeProfile, Generator, Target
 from sklar.lab.attacks.parts import Arrays
-from sklar.lab.attacks.regression import Layout, predictors, regress, standardized
+from sklar.lab.attacks.regression import DesignLayout, predictors, regress, standardized
 from sklar.lab.attacks.regression import filled as _filled
 from sklar.lab.attacks.result import AttackResult, Number
 from sklar.lab.attacks.shadow import level_name
@@ -41,7 +41,7 @@ class AttributeGame:
     generator: Generator
     sensitive: tuple[str, ...]
     targets: tuple[Target, ...]
-    layout: Layout
+    layout: DesignLayout
     profile: AttributeProfile
     seed: int
     stream: Callable[[int, int], np.random.Generator]

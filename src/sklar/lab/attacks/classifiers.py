@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sklar.errors import MissingExtraError, UsageError
 from sklar.lab.attacks.distances import points
-from sklar.lab.attacks.regression import Layout, layout_of
+from sklar.lab.attacks.regression import DesignLayout, layout_of
 from sklar.lab.learning.learners import one_thread
 from sklar.lab.tables.grid import CoarseGrid, coarse_grid
 from sklar.lab.tables.table import ExactTable, ordered_values
@@ -107,7 +107,7 @@ class FeatureMaker:
     """How tables become vectors; public facts and the most frequent labels, the same for all tables."""
 
     grid: CoarseGrid
-    layout: Layout
+    layout: DesignLayout
     ordered: tuple[str, ...]
     labels: tuple[str, ...]
 

@@ -36,7 +36,7 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Points:
+class RowPoints:
     """Rows as numbers in units of the real spread, and labels."""
 
     numbers: Numbers
@@ -47,9 +47,9 @@ class Points:
         """Number of rows."""
         return len(self.numbers)
 
-    def take(self, rows: Places) -> Points:
+    def take(self, rows: Places) -> RowPoints:
         """Some of the rows."""
-        return Points(numbers=self.numbers[rows], labels=self.labels.take(rows))
+        return RowPoints(numbers=self.numbers[rows], labels=self.labels.take(rows))
 
 
 def packed(table: ExactTable, grid: CoarseGrid) -> Packed:
@@ -80,7 +80,7 @@ def hamming_histograms(targets: Packed, others: Packed) -> npt.NDArray[np.int64]
     return out
 
 
-def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None) -> list[Points]:
+def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None) -> list[RowPoints]:
     """Points of the tables in the units of the real one; null is the real mean and a mark of its own."""
     chosen = real.names if names is None else tuple(names)
     ordered = [name for name in chosen if real.schema[name].ordered]
@@ -89,7 +89,7 @@ def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] 
     return [_points(table, ordered, other, scales) for table in tables]
 
 
-def nearest_points(targets: Points, others: Points, own: Places | None = None) -> tuple[Numbers, Places]:
+def nearest_points(targets: RowPoints, others: RowPoints, own: Places | None = None) -> tuple[Numbers, Places]:
     """Distance to, and place of, the nearest other row; `own` are the places of the targets among the others."""
     from sklar.lab.kernels import mixed_nearest
 
@@ -106,7 +106,7 @@ def nearest_points(targets: Points, others: Points, own: Places | None = None) -
 
 
 def within_radii(
-    targets: Points, others: Points, radii: Numbers, scale: float, eta: float
+    targets: RowPoints, others: RowPoints, radii: Numbers, scale: float, eta: float
 ) -> tuple[npt.NDArray[np.int64], Numbers]:
     """For each target and each radius (growing): how many rows lie within it, and the sum of their -log distances."""
     from sklar.lab.kernels import mixed_within
@@ -123,7 +123,7 @@ def within_radii(
     return counts, scores
 
 
-def diameter(tables: Sequence[Points]) -> float:
+def diameter(tables: Sequence[RowPoints]) -> float:
     """An upper bound on all distances between the rows of these tables."""
     numbers = np.concatenate([table.numbers for table in tables])
     span = numbers.max(axis=0) - numbers.min(axis=0) if numbers.shape[1] else np.zeros(0)
@@ -142,7 +142,9 @@ def _scale(values: Numbers) -> tuple[float, float]:
     return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
 
 
-def _points(table: ExactTable, ordered: list[str], other: list[str], scales: dict[str, tuple[float, float]]) -> Points:
+def _points(
+    table: ExactTable, ordered: list[str], other: list[str], scales: dict[str, tuple[float, float]]
+) -> RowPoints:
     columns: list[Numbers] = []
     for name in ordered:
         values, (center, spread) = ordered_values(table, name), scales[name]
@@ -154,6 +156,6 @@ def _points(table: ExactTable, ordered: list[str], other: list[str], scales: dic
     labels = np.empty((len(other), table.rows), dtype=np.min_scalar_type(widest - 1))
     for at, name in enumerate(other):
         labels[at] = table.codes[name]
-    return Points(
+    return RowPoints(
         numbers=np.ascontiguousarray(np.array(columns).reshape(len(columns), table.rows).T), labels=_pack(labels)
     )

@@ -18,7 +18,7 @@ ONLY = ""
 """The name of the level of a generator that has only one."""
 
 
-class Fitted(Protocol):
+class FittedGenerator(Protocol):
     """A generator after its fit."""
 
     def generate(self, level: str, rows: int, seed: int) -> Any:
@@ -32,7 +32,7 @@ class Generator(Protocol):
     @property
     def levels(self) -> tuple[str, ...]: ...
 
-    def fit(self, table: Any, seed: int) -> Fitted:
+    def fit(self, table: Any, seed: int) -> FittedGenerator:
         """Learn from an Arrow table."""
         ...
 
@@ -44,7 +44,7 @@ class FunctionGenerator:
     function: Callable[[Any, int, int], Any]
     levels: tuple[str, ...] = (ONLY,)
 
-    def fit(self, table: Any, seed: int) -> Fitted:
+    def fit(self, table: Any, seed: int) -> FittedGenerator:
         """Keep the rows until a table is asked for."""
         return _Kept(self.function, table)
 

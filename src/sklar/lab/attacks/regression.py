@@ -21,7 +21,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
+class DesignLayout:
     """Which indicators stand for the labels of each column that is not ordered; taken from the real table."""
 
     shown: Mapping[str, npt.NDArray[np.int64]]
@@ -45,7 +45,7 @@ class Fit:
     adjusted: float
 
 
-def layout_of(real: ExactTable) -> Layout:
+def layout_of(real: ExactTable) -> DesignLayout:
     """Indicators for the labels of the real table."""
     shown: dict[str, npt.NDArray[np.int64]] = {}
     for name in real.names:
@@ -53,10 +53,10 @@ def layout_of(real: ExactTable) -> Layout:
             counts = np.bincount(real.codes[name], minlength=real.schema.size(name))
             order = np.argsort(-counts, kind="stable")
             shown[name] = order[1 : LABELS + 1][counts[order[1 : LABELS + 1]] > 0]
-    return Layout(shown=shown, names=real.names)
+    return DesignLayout(shown=shown, names=real.names)
 
 
-def predictors(table: ExactTable, layout: Layout, sensitive: str) -> Matrix:
+def predictors(table: ExactTable, layout: DesignLayout, sensitive: str) -> Matrix:
     """All columns but the sensitive one as numbers: null is the mean of the table, labels are indicators."""
     blocks = [_column(table, layout, name) for name in layout.names if name != sensitive]
     return np.concatenate(blocks, axis=1) if blocks else np.empty((table.rows, 0))
@@ -89,7 +89,9 @@ def regress(x: Matrix, y: Matrix) -> Fit:
     return Fit(coefficients=beta, r2=r2, adjusted=adjusted)
 
 
-def regress_table(table: ExactTable, layout: Layout, sensitive: str, rows: npt.NDArray[np.int64] | None = None) -> Fit:
+def regress_table(
+    table: ExactTable, layout: DesignLayout, sensitive: str, rows: npt.NDArray[np.int64] | None = None
+) -> Fit:
     """The attacker's regression on (some rows of) a table."""
     x, y = predictors(table, layout, sensitive), filled(ordered_values(table, sensitive))
     if rows is not None:
@@ -97,7 +99,7 @@ def regress_table(table: ExactTable, layout: Layout, sensitive: str, rows: npt.N
     return regress(standardized(x), standardized(y))
 
 
-def _column(table: ExactTable, layout: Layout, name: str) -> Matrix:
+def _column(table: ExactTable, layout: DesignLayout, name: str) -> Matrix:
     if name not in layout.shown:
         return filled(ordered_values(table, name))[:, None]
     return (table.codes[name][:, None] == layout.shown[name][None, :]).astype(np.float64)

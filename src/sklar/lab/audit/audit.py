@@ -179,7 +179,7 @@ def audit(
 
 
 def _audit_pairs(
-    tables: Sequence[Pair], settings: Mapping[str, Any], options: Mapping[str, Any], runs: int, tail: float,
+    tables: Sequence[NeighbourPair], settings: Mapping[str, Any], options: Mapping[str, Any], runs: int, tail: float,
     tell: Progress,
 ) -> list[PairAudit]:  # fmt: skip
     notes, schema, half = Notes(settings["method"], options), audit_schema(), runs // 2
@@ -295,7 +295,7 @@ PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pair:
+class NeighbourPair:
     """Two neighbouring tables, which differ by one row."""
 
     name: str
@@ -314,7 +314,7 @@ def audit_schema() -> Schema:
     )
 
 
-def audit_pairs(method: str, neighbours: Neighbours, names: tuple[str, ...] | None = None) -> list[Pair]:
+def audit_pairs(method: str, neighbours: Neighbours, names: tuple[str, ...] | None = None) -> list[NeighbourPair]:
     """The base table with each of the people added, or in the place of the last row."""
     chosen = tuple(PEOPLE) if names is None else names
     unknown = [name for name in chosen if name not in PEOPLE]
@@ -323,7 +323,9 @@ def audit_pairs(method: str, neighbours: Neighbours, names: tuple[str, ...] | No
     base = _base(ROWS_OF.get(method, ROWS))
     kept = base if neighbours == "add-remove" else [column[:-1] for column in base]
     return [
-        Pair(name=name, one=_table(base), other=_table([[*c, x] for c, x in zip(kept, PEOPLE[name], strict=True)]))
+        NeighbourPair(
+            name=name, one=_table(base), other=_table([[*c, x] for c, x in zip(kept, PEOPLE[name], strict=True)])
+        )
         for name in chosen
     ]
 

@@ -30,7 +30,7 @@ ALL_ONES_FLOOR = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class CopOptions:
     """What may be changed.
 
     Attributes:
@@ -52,19 +52,19 @@ class Options:
         require_listed("projection", self.projection, get_args(Projection))
 
 
-def fit_cop(table: ExactTable, options: Options, rng: np.random.Generator) -> OneHotModel:
+def fit_cop(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
     """The Gaussian copula over values behind the exact tables of all pairs."""
     counted = exact_counted(table, options.bins)
     decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
     return fit_counted(counted, "pooled", 0.0, decoding, rng)
 
 
-def fit_identity(table: ExactTable, options: Options, rng: np.random.Generator) -> OneHotModel:
+def fit_identity(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
     """The same margins with the identity as the correlation matrix of all values."""
     return _with_corr(exact_counted(table, options.bins), np.eye, rng)
 
 
-def fit_ones(table: ExactTable, options: Options, rng: np.random.Generator) -> OneHotModel:
+def fit_ones(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
     """The same margins with ones as the correlations of all values."""
 
     def ones(size: int) -> npt.NDArray[np.float64]:
@@ -115,21 +115,21 @@ REAPPEAR = "Its margins and pairs are the observed ones, so rare values of real 
 COP = DisclosedMethod(
     name="cop",
     summary="dpc without noise: a Gaussian copula over the values of columns, from exact tables of all pairs",
-    options=Options,
+    options=CopOptions,
     fit=fit_cop,
     caveats=(REAPPEAR,),
 )
 COP_IDENTITY = DisclosedMethod(
     name="cop-id",
     summary="cop with the identity as its correlation matrix: exact margins, no dependence",
-    options=Options,
+    options=CopOptions,
     fit=fit_identity,
     caveats=(REAPPEAR,),
 )
 COP_ONES = DisclosedMethod(
     name="cop-1",
     summary="cop with ones as its correlations: exact margins, all values drawn by one score",
-    options=Options,
+    options=CopOptions,
     fit=fit_ones,
     caveats=(
         REAPPEAR,

@@ -93,7 +93,7 @@ def _claim(schema: Schema, method: DisclosedMethod, settings: Any) -> Claim:
         public=(),
         assumed=(),
         measured=(),
-        rules=tuple(describe_rule(rule) for rule in schema.constraints),
+        rules=tuple(describe_rule(rule) for rule in schema.rules),
         caveats=(method.learned(settings), *method.caveats),
         not_covered=("everything: no differential privacy is promised",),
         numerics="",

@@ -17,11 +17,11 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class PlainGaussianOptions:
     """It has none."""
 
 
-def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> GaussianModel:
+def fit(table: ExactTable, options: PlainGaussianOptions, rng: np.random.Generator) -> GaussianModel:
     """Empirical margins, and the correlations of the normal scores of mid-ranks."""
     margins = exact_margins(table)
     scores = np.column_stack([_scores(margin, table.codes[margin.column]) for margin in margins])
@@ -49,7 +49,7 @@ def _correlations(scores: Floats) -> Floats:
 PLAIN_GAUSSIAN = DisclosedMethod(
     name="plain-gaussian",
     summary="A Gaussian copula over empirical margins, without noise",
-    options=Options,
+    options=PlainGaussianOptions,
     fit=fit,
     caveats=("Its margins are the observed shares of every value, so rare values of real people reappear.",),
 )

@@ -23,7 +23,7 @@ from sklar.schema.table import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RvineOptions:
     """How the vine is fitted.
 
     Attributes:
@@ -42,7 +42,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StarOptions(Options):
+class StarOptions(RvineOptions):
     """How the vine is fitted around its response.
 
     Attributes:
@@ -52,7 +52,7 @@ class StarOptions(Options):
     target: str | None = None
 
 
-def check(schema: Schema, options: Options) -> None:
+def check(schema: Schema, options: RvineOptions) -> None:
     """Refuse options that do not fit the schema."""
     columns = len(schema.modelled)
     require_settings(options.families, options.selection, options.criterion)
@@ -67,7 +67,7 @@ def check_star(schema: Schema, options: StarOptions) -> None:
     check(schema, options)
 
 
-def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTable:
+def fit(table: ExactTable, options: RvineOptions, rng: np.random.Generator) -> VineTable:
     """Trees by Dissmann's algorithm: each the spanning tree with the largest sum of absolute associations."""
     return _fit(table, options, None)
 
@@ -79,7 +79,7 @@ def fit_star(table: ExactTable, options: StarOptions, rng: np.random.Generator) 
     return _fit(table, options, options.target)
 
 
-def _fit(table: ExactTable, options: Options, target: str | None) -> VineTable:
+def _fit(table: ExactTable, options: RvineOptions, target: str | None) -> VineTable:
     names = table.names
     columns = vine_columns(table, names, target)
     others = [at for at, name in enumerate(names) if name != target]
@@ -112,14 +112,14 @@ _NO_PROTECTION = "It protects no column in particular."
 PLAIN_VINE = DisclosedMethod(
     name="plain-vine",
     summary="A regular vine over smoothed margins, without noise",
-    options=Options,
+    options=RvineOptions,
     fit=fit,
     check=check,
 )
 RVINE = DisclosedMethod(
     name="rvine",
     summary="TVineSynth's R-vine: Dissmann's trees, truncated at a level",
-    options=Options,
+    options=RvineOptions,
     fit=fit,
     check=check,
     caveats=(_NO_PROTECTION,),

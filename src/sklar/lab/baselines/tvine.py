@@ -32,7 +32,7 @@ from sklar.schema.table import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class TvineOptions:
     """How the vine is ordered, fitted and truncated.
 
     Attributes:
@@ -92,7 +92,7 @@ def _listed(names: Any) -> tuple[str, ...]:
     return tuple(name.strip() for name in str(names).split(",") if name.strip()) if names is not None else ()
 
 
-def check(schema: Schema, options: Options) -> None:
+def check(schema: Schema, options: TvineOptions) -> None:
     """Refuse options that do not fit the schema."""
     require_column(schema, options.target, "response")
     require_sensitive(schema, options.sensitive, options.target)
@@ -112,7 +112,7 @@ def check(schema: Schema, options: Options) -> None:
     require_affordable(covariates + 1, options.level, min(most, FEW_TREES) if covariates > MANY_COLUMNS else most)
 
 
-def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTable | SplitVineTable:
+def fit(table: ExactTable, options: TvineOptions, rng: np.random.Generator) -> VineTable | SplitVineTable:
     """One fit down to t_max; all lower levels are truncations of it."""
     assert options.target is not None
     names = table.names
@@ -155,7 +155,7 @@ def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> VineTa
     )
 
 
-def _splits(table: ExactTable, options: Options) -> bool:
+def _splits(table: ExactTable, options: TvineOptions) -> bool:
     assert options.target is not None
     possible = can_split(table, options.target)
     if options.conditional_root and not possible:
@@ -166,7 +166,7 @@ def _splits(table: ExactTable, options: Options) -> bool:
     return possible if options.conditional_root is None else options.conditional_root
 
 
-def find_order(table: ExactTable, options: Options) -> Ordering:
+def find_order(table: ExactTable, options: TvineOptions) -> Ordering:
     """The order asked for, or Algorithm 1 on the rows; a threshold that takes in every column is refused."""
     if options.order:
         return Ordering(names=tuple(options.order), sensitive=0, close=0)
@@ -184,7 +184,7 @@ def find_order(table: ExactTable, options: Options) -> Ordering:
 TVINE = DisclosedMethod(
     name="tvine",
     summary="TVineSynth: a C-vine around the response, truncated to protect named sensitive columns",
-    options=Options,
+    options=TvineOptions,
     fit=fit,
     takes_target=True,
     check=check,

@@ -14,7 +14,7 @@ import numpy as np
 from sklar.errors import PeerError, SklarError
 from sklar.lab.compare.peers import Limits, run_peer, scratch
 from sklar.lab.compare.store import SCHEMA, Fold, Store, fold_files, read_values
-from sklar.lab.compare.systems import Cell, Settings
+from sklar.lab.compare.systems import Cell, CompareSettings
 from sklar.sample.rng import named_streams, substream
 from sklar.schema.table import Schema
 
@@ -44,7 +44,7 @@ class Bank:
 
     store: Store
     schema: Schema
-    settings: Settings
+    settings: CompareSettings
     limits: Limits
     began: Callable[[int], None]
     fold: int = -1
@@ -176,7 +176,7 @@ def _learned(scores: Mapping[str, Score]) -> dict[str, float]:
 
 
 def _attacked(
-    settings: Settings, cell: Cell, made: Made, train: ExactTable, holdout: ExactTable
+    settings: CompareSettings, cell: Cell, made: Made, train: ExactTable, holdout: ExactTable
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The numbers of all attacks, as `attack.number`, and why some are missing."""
     from sklar.lab.attacks.release import TABLE_ATTACKS
@@ -209,7 +209,7 @@ def _read(data: Any, schema: Schema, role: str) -> ExactTable:
     return read_table(data, schema, substream(0, 0), role=role)
 
 
-def _number(settings: Settings, cell: Cell) -> int:
+def _number(settings: CompareSettings, cell: Cell) -> int:
     """A seed for the sample of this cell."""
     return zlib.crc32(f"{settings.seed} {cell.label}".encode())
 
@@ -226,8 +226,8 @@ def read_cell(facts: Mapping[str, Any]) -> Cell:
     return Cell(system=System(**facts["system"]), epsilon=facts["epsilon"], fold=facts["fold"])
 
 
-def read_settings(facts: Mapping[str, Any]) -> Settings:
+def read_settings(facts: Mapping[str, Any]) -> CompareSettings:
     """Settings from plain data."""
     names = ("metrics", "attacks", "learners")
     read: dict[str, Any] = {key: tuple(value) if key in names else value for key, value in facts.items()}
-    return Settings(**read)
+    return CompareSettings(**read)

@@ -22,7 +22,7 @@ from sklar.lab.compare.store import Store, modelled_schema, now, read_whole, sou
 from sklar.lab.compare.systems import (
     MAX_FOLDS,
     Cell,
-    Settings,
+    CompareSettings,
     System,
     plan_cells,
     read_epsilons,
@@ -113,7 +113,7 @@ def compare(
     tell("reading the table", 0.0)
     table = read_whole(data, facts, replace(read or ReadOptions(), progress=None), seed)
     plain = modelled_schema(facts)
-    settings = Settings(
+    settings = CompareSettings(
         schema=plain.fingerprint, table=table_hash(table), folds=folds, seed=seed, delta=float(delta), rows=rows,
         target=target, metrics=chosen, attacks=wanted, learners=_learners(learners),
     )  # fmt: skip
@@ -147,7 +147,7 @@ class _Run:
     """Works off what is missing, keeps every result at once, and tells how far it is."""
 
     store: Store
-    settings: Settings
+    settings: CompareSettings
     limits: Limits
     timeout: float | None
     tell: Progress

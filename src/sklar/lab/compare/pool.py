@@ -20,7 +20,7 @@ from sklar.arrays import usable_cores
 from sklar.lab.compare.cell import Result, failed
 from sklar.lab.compare.peers import Limits
 from sklar.lab.compare.store import Store
-from sklar.lab.compare.systems import Cell, Settings
+from sklar.lab.compare.systems import Cell, CompareSettings
 
 PATIENCE = 3.0
 """Seconds that a worker has to end its peer and itself."""
@@ -30,7 +30,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 class Worker:
     """One worker process and the cell it works on."""
 
-    def __init__(self, store: Store, settings: Settings, limits: Limits, threads: int):
+    def __init__(self, store: Store, settings: CompareSettings, limits: Limits, threads: int):
         log = os.open(store.folder / "logs" / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(log, "ab") as messages:
             self._process = subprocess.Popen(
@@ -106,7 +106,13 @@ class Worker:
 
 
 def work_off(
-    cells: Iterable[Cell], store: Store, settings: Settings, limits: Limits, *, jobs: int, timeout: float | None = None
+    cells: Iterable[Cell],
+    store: Store,
+    settings: CompareSettings,
+    limits: Limits,
+    *,
+    jobs: int,
+    timeout: float | None = None,
 ) -> Iterator[tuple[Cell, Result]]:
     """Each cell with its result, as they are finished.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.lab.compare.ranks import RULE, Standing, interval, standings
 from sklar.lab.compare.store import now
-from sklar.lab.compare.systems import Cell, Settings, System
+from sklar.lab.compare.systems import Cell, CompareSettings, System
 from sklar.lab.custodian import write_page
 from sklar.report.charts.tradeoff import Tradeoff, TradeoffPoint
 
@@ -96,7 +96,7 @@ class Compared:
         rows: Sequence[Row],
         systems: Sequence[System],
         epsilons: Sequence[float],
-        settings: Settings,
+        settings: CompareSettings,
         *,
         columns: int,
         real_rows: int,
@@ -267,7 +267,7 @@ def _ends(mean: float, half: float | None) -> tuple[float, float, float]:
     return mean, mean - (half or 0.0), mean + (half or 0.0)
 
 
-def _measures(rows: Sequence[Row], settings: Settings) -> tuple[Measure, ...]:
+def _measures(rows: Sequence[Row], settings: CompareSettings) -> tuple[Measure, ...]:
     from sklar.lab.metrics.registry import METRICS
 
     chosen = {name: METRICS[name].about for name in settings.metrics}

@@ -225,7 +225,7 @@ def write_folds(store: Store, table: ExactTable, schema: Schema, key: str, folds
 
 def modelled_schema(schema: Schema) -> Schema:
     """The schema of the columns that are modelled; keys and ignored columns play no part in a comparison."""
-    return Schema({name: schema[name] for name in schema.modelled}, schema.constraints)
+    return Schema({name: schema[name] for name in schema.modelled}, schema.rules)
 
 
 def as_arrow(schema: Schema, table: ExactTable) -> pa.Table:

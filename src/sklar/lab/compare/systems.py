@@ -56,7 +56,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CompareSettings:
     """What all cells have in common; two cells are comparable only if these are the same.
 
     Attributes:
@@ -92,7 +92,7 @@ class Cell:
     epsilon: float | None
     fold: int
 
-    def key(self, settings: Settings) -> str:
+    def key(self, settings: CompareSettings) -> str:
         """A hash of everything that the result depends on; names of its file."""
         parts = {**asdict(self), "settings": asdict(settings), "sklar": sklar.__version__}
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]

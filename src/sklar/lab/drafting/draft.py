@@ -14,8 +14,7 @@ from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.schema.reading import ReadOptions
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
-from sklar.schema.table import Schema
-from sklar.schema.toml import schema_to_toml, write_schema
+from sklar.schema.table import Schema, schema_to_toml, write_schema
 
 DRAFT_ROWS = 100_000
 

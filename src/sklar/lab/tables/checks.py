@@ -1,4 +1,4 @@
-"""Check a schema, and that a file has its columns. Structure only: no value is looked at, so nothing is spent."""
+"""Check a schema, and that a file has its columns. FileStructure only: no value is looked at, so nothing is spent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SchemaCheck:
     Attributes:
         columns: Number of columns of each kind.
         codes: Number of values or cells of each modelled column.
-        constraints: Number of public rules.
+        rules: Number of public rules.
         unconfirmed: Facts marked from-rows, as "column.fact"; a private fit refuses them.
         file_columns: Number of columns of the file, if one was checked.
         file_ignored: How many of them a fit would not read.
@@ -35,7 +35,7 @@ class SchemaCheck:
 
     columns: Mapping[str, int]
     codes: Mapping[str, int]
-    constraints: int
+    rules: int
     unconfirmed: tuple[str, ...]
     file_columns: int | None = None
     file_ignored: int | None = None
@@ -55,7 +55,7 @@ def check_schema(
     return SchemaCheck(
         columns=dict(Counter(column.kind for column in schema.values())),
         codes={name: schema.size(name) for name in schema.modelled},
-        constraints=len(schema.constraints),
+        rules=len(schema.rules),
         unconfirmed=tuple(f"{name}.{fact}" for name, fact in schema.facts_by_provenance("from-rows")),
         file_columns=None if found is None else found.columns,
         file_ignored=None if found is None else found.ignored,
@@ -63,7 +63,7 @@ def check_schema(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
+class FileStructure:
     """What a check of a file found.
 
     Attributes:
@@ -77,10 +77,10 @@ class Structure:
     ignored: int
 
 
-def file_structure(data: Any, schema: Schema, read: ReadOptions | None = None) -> Structure:
+def file_structure(data: Any, schema: Schema, read: ReadOptions | None = None) -> FileStructure:
     """Open a source and compare its columns with the schema; SourceError if it cannot be read or lacks one."""
     names = open_source(data, schema=schema, read=read).column_names
-    return Structure(columns=len(names), used=schema.modelled, ignored=len(names) - len(schema.modelled))
+    return FileStructure(columns=len(names), used=schema.modelled, ignored=len(names) - len(schema.modelled))
 
 
 # The disclosed audit: how often each value rule fires on real rows. Exact counts, for the custodian's eyes only.
@@ -120,7 +120,7 @@ class ColumnAudit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class RuleAudit:
     """How often the value rules fire on a table; disclosed."""
 
     rows: int
@@ -132,7 +132,7 @@ class Audit:
         return asdict(self)
 
 
-def audit_rules(data: Any, schema: Schema, read: ReadOptions | None = None) -> Audit:
+def audit_rules(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
     """Count in one pass how often each value rule fires.
 
     Args:
@@ -150,7 +150,7 @@ def audit_rules(data: Any, schema: Schema, read: ReadOptions | None = None) -> A
         for i, probe in enumerate(probes):
             counts[i] += np.bincount(probe.outcomes(batch.column(i)), minlength=6)
     listed = zip(schema.modelled, counts.tolist(), strict=True)
-    return Audit(rows=rows, columns=tuple(_column_audit(name, schema[name].kind, found) for name, found in listed))
+    return RuleAudit(rows=rows, columns=tuple(_column_audit(name, schema[name].kind, found) for name, found in listed))
 
 
 def _column_audit(name: str, kind: str, counts: list[int]) -> ColumnAudit:
@@ -217,7 +217,7 @@ def _three_cells(column: Integer | Real | Datetime) -> tuple[Grid, list[int]]:
     return Grid(starts=starts, stop=whole.stop, is_atom=atoms, integer=whole.integer), [m for _, m in pairs]
 
 
-def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> Audit:
+def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
     """Exact counts, by column, of rows that are clipped, become `other`, cannot be read, or are missing.
 
     Args:

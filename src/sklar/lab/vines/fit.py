@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklar.errors import UsageError
 from sklar.lab.vines.members import bicop
-from sklar.lab.vines.pairs import FittedPair
+from sklar.lab.vines.pairs import FittedMember
 from sklar.lab.vines.trees import GrownEdge
 from sklar.model.rvine.vine import FAMILIES, DisclosedVine, from_vinecop
 
@@ -103,10 +103,10 @@ def _grow(
     from pyvinecopulib.utils import wdm
 
     from sklar.lab.vines.nodes import Node
-    from sklar.lab.vines.trees import Settings, grow, spanning_pairs, star_pairs
+    from sklar.lab.vines.trees import GrowSettings, grow, spanning_pairs, star_pairs
 
     size = u.shape[1]
-    settings = Settings(families=family_names(families), selection=selection, grid=len(u) > GRID_ROWS)
+    settings = GrowSettings(families=family_names(families), selection=selection, grid=len(u) > GRID_ROWS)
     nodes = [
         Node(u=np.ascontiguousarray(u[:, j]), lower=None if lower is None or not kinds[j] else _column(lower, j))
         for j in range(size)
@@ -263,14 +263,14 @@ def _begin_with(edge: GrownEdge, column: int) -> GrownEdge:
     return GrownEdge(first=edge.second, second=edge.first, given=edge.given, pair=flip(edge.pair))
 
 
-def flip(pair: FittedPair) -> FittedPair:
+def flip(pair: FittedMember) -> FittedMember:
     """The pair with its columns exchanged."""
     if pair.family == "indep":
         return pair
     turned = bicop(pair.family, pair.parameters, pair.rotation).flip()
     values = np.asarray(turned.parameters, dtype=np.float64).ravel()
-    return FittedPair(family=pair.family, rotation=int(turned.rotation), parameters=values, loglik=pair.loglik)
+    return FittedMember(family=pair.family, rotation=int(turned.rotation), parameters=values, loglik=pair.loglik)
 
 
-def _tau(pair: FittedPair) -> float:
+def _tau(pair: FittedMember) -> float:
     return 0.0 if pair.family == "indep" else float(bicop(pair.family, pair.parameters, pair.rotation).tau)

@@ -22,7 +22,7 @@ Maps = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Grids:
     """What the search needs to know of a family, in the frame where dependence is positive.
 
     Attributes:
@@ -61,31 +61,31 @@ def _box(*axes: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     return tuple(product(*axes))
 
 
-KINDS: dict[str, Kind] = {
-    "gaussian": Kind(grid=tuple((r,) for r in _CORRS), free=(_CORR,), turns=False, lower=(-0.9995,), upper=(0.9995,)),
-    "student": Kind(grid=_box((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)), turns=False,
+KINDS: dict[str, Grids] = {
+    "gaussian": Grids(grid=tuple((r,) for r in _CORRS), free=(_CORR,), turns=False, lower=(-0.9995,), upper=(0.9995,)),
+    "student": Grids(grid=_box((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)), turns=False,
                     lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
-    "clayton": Kind(grid=_tau(lambda t: 2 * t / (1 - t)), free=(_above(0.0),), turns=True, lower=(1e-6,),
+    "clayton": Grids(grid=_tau(lambda t: 2 * t / (1 - t)), free=(_above(0.0),), turns=True, lower=(1e-6,),
                     upper=(28.0,)),
-    "gumbel": Kind(grid=_tau(lambda t: 1 / (1 - t)), free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(50.0,)),
-    "frank": Kind(grid=tuple((x,) for x in (0.18, 0.45, 0.75, 1.1, 1.5, 1.9, 2.4, 3.0, 3.6, 4.3, 5.1, 6.1, 7.4, 9.0,
+    "gumbel": Grids(grid=_tau(lambda t: 1 / (1 - t)), free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(50.0,)),
+    "frank": Grids(grid=tuple((x,) for x in (0.18, 0.45, 0.75, 1.1, 1.5, 1.9, 2.4, 3.0, 3.6, 4.3, 5.1, 6.1, 7.4, 9.0,
                                             11.0, 14.0, 19.0, 29.0)),
                   free=(_PLAIN,), turns=False, lower=(-34.9,), upper=(34.9,)),
-    "joe": Kind(grid=tuple((x,) for x in (1.03, 1.08, 1.15, 1.23, 1.32, 1.42, 1.55, 1.7, 1.9, 2.15, 2.45, 2.85, 3.4,
+    "joe": Grids(grid=tuple((x,) for x in (1.03, 1.08, 1.15, 1.23, 1.32, 1.42, 1.55, 1.7, 1.9, 2.15, 2.45, 2.85, 3.4,
                                           4.2, 5.3, 7.0, 10.0, 16.0, 26.0)),
                 free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(29.9,)),
-    "bb1": Kind(grid=_box((0.08, 0.2, 0.35, 0.55, 0.8, 1.2, 1.8, 2.6, 4.0, 6.0),
+    "bb1": Grids(grid=_box((0.08, 0.2, 0.35, 0.55, 0.8, 1.2, 1.8, 2.6, 4.0, 6.0),
                           (1.04, 1.12, 1.25, 1.4, 1.6, 1.9, 2.4, 3.1, 4.2, 6.0)),
                 free=(_above(0.0), _above(1.0)), turns=True, lower=(1e-4, 1.0001), upper=(6.99, 6.99)),
-    "bb6": Kind(grid=_box((1.08, 1.25, 1.5, 2.0, 3.0, 4.8), (1.08, 1.25, 1.6, 2.3, 3.5, 6.0)),
+    "bb6": Grids(grid=_box((1.08, 1.25, 1.5, 2.0, 3.0, 4.8), (1.08, 1.25, 1.6, 2.3, 3.5, 6.0)),
                 free=(_above(1.0), _above(1.0)), turns=True, lower=(1.0001, 1.0001), upper=(5.99, 7.99)),
-    "bb7": Kind(grid=_box((1.05, 1.13, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 4.8),
+    "bb7": Grids(grid=_box((1.05, 1.13, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 4.8),
                           (0.06, 0.15, 0.3, 0.5, 0.75, 1.1, 1.6, 2.5, 4.0, 7.0, 14.0)),
                 free=(_above(1.0), _above(0.0)), turns=True, lower=(1.0001, 0.0101), upper=(5.99, 24.9)),
-    "bb8": Kind(grid=_box((1.2, 1.4, 1.7, 2.0, 2.4, 2.9, 3.5, 4.2, 5.0, 6.0, 7.4),
+    "bb8": Grids(grid=_box((1.2, 1.4, 1.7, 2.0, 2.4, 2.9, 3.5, 4.2, 5.0, 6.0, 7.4),
                           (0.35, 0.45, 0.55, 0.63, 0.7, 0.76, 0.82, 0.87, 0.91, 0.95, 0.98)),
                 free=(_above(1.0), _between()), turns=True, lower=(1.0001, 1e-3), upper=(7.99, 0.9999)),
-    "tawn": Kind(grid=_box((0.2, 0.4, 0.6, 0.75, 0.88, 0.99), (0.2, 0.4, 0.6, 0.75, 0.88, 0.99),
+    "tawn": Grids(grid=_box((0.2, 0.4, 0.6, 0.75, 0.88, 0.99), (0.2, 0.4, 0.6, 0.75, 0.88, 0.99),
                            (1.3, 1.6, 2.0, 2.5, 3.3, 4.7, 7.5, 14.0)),
                  free=(_between(), _between(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
                  upper=(0.9999, 0.9999, 59.0)),

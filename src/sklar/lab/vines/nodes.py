@@ -42,7 +42,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Points:
+class RankPoints:
     """Rows, or cells of like rows, at which a pair copula's density is evaluated.
 
     Attributes:
@@ -63,18 +63,18 @@ def layout(first: Node, second: Node, *, upper: bool = True) -> Floats:
     return np.asfortranarray(np.clip(np.column_stack([*values, *lows]), EPSILON, 1 - EPSILON))
 
 
-def rows_as_points(first: Node, second: Node) -> Points:
+def rows_as_points(first: Node, second: Node) -> RankPoints:
     """One point a row; where many rows agree exactly, one a group of them."""
     values = layout(first, second)
     order = np.lexsort(values.T)
     new = np.append(True, (np.diff(values[order], axis=0) != 0).any(axis=1))
     if 2 * new.sum() > len(values):
-        return Points(at=values, weights=None, kinds=(first.kind, second.kind))
+        return RankPoints(at=values, weights=None, kinds=(first.kind, second.kind))
     weights = np.diff(np.append(np.flatnonzero(new), len(values))).astype(np.float64)
-    return Points(at=np.asfortranarray(values[order[new]]), weights=weights, kinds=(first.kind, second.kind))
+    return RankPoints(at=np.asfortranarray(values[order[new]]), weights=weights, kinds=(first.kind, second.kind))
 
 
-def cells_as_points(first: Node, second: Node, cells: int) -> Points:
+def cells_as_points(first: Node, second: Node, cells: int) -> RankPoints:
     """Rows that agree in the cells of all their limits become one point at their mean."""
     values = layout(first, second)
     key = np.zeros(len(values), dtype=np.int64)
@@ -83,7 +83,7 @@ def cells_as_points(first: Node, second: Node, cells: int) -> Points:
     _, group = np.unique(key, return_inverse=True)
     weights = np.bincount(group).astype(np.float64)
     means = np.column_stack([np.bincount(group, weights=column) / weights for column in values.T])
-    return Points(at=np.asfortranarray(means), weights=weights, kinds=(first.kind, second.kind))
+    return RankPoints(at=np.asfortranarray(means), weights=weights, kinds=(first.kind, second.kind))
 
 
 def counts_of(first: Node, second: Node, cells: int) -> Floats:

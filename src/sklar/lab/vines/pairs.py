@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklar.lab.vines.members import KINDS, Dictionary, bicop, dictionary, from_free, log_masses, to_free
 from sklar.lab.vines.nelder_mead import lowest
-from sklar.lab.vines.nodes import Node, Points, cells_as_points, counts_of, rows_as_points
+from sklar.lab.vines.nodes import Node, RankPoints, cells_as_points, counts_of, rows_as_points
 
 Floats = NDArray[np.float64]
 CELLS = 32
@@ -30,7 +30,7 @@ NEAR, LEVEL = 0.1, 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FittedPair:
+class FittedMember:
     """A member with its log-likelihood."""
 
     family: str
@@ -39,10 +39,10 @@ class FittedPair:
     loglik: float
 
 
-INDEPENDENT = FittedPair(family="indep", rotation=0, parameters=np.zeros(0), loglik=0.0)
+INDEPENDENT = FittedMember(family="indep", rotation=0, parameters=np.zeros(0), loglik=0.0)
 
 
-def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: str, *, grid: bool) -> FittedPair:
+def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: str, *, grid: bool) -> FittedMember:
     """The best member of the families by AIC or BIC.
 
     Args:
@@ -70,7 +70,7 @@ def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: st
     return INDEPENDENT if worse else best
 
 
-def promising(starts: list[FittedPair], price: float) -> list[FittedPair]:
+def promising(starts: list[FittedMember], price: float) -> list[FittedMember]:
     """The first few starts, as far as they lie within reach of the best: a search gains little over a grid."""
     scores = [price * len(start.parameters) - 2 * start.loglik for start in starts[:KEPT]]
     reach = scores[0] + SLACK + SLACK_SHARE * max(-scores[0], 0.0)
@@ -82,14 +82,14 @@ def penalty(selection: str, rows: int) -> float:
     return {"aic": 2.0, "bic": float(np.log(rows)), "loglik": 0.0}[selection]
 
 
-def screen(counts: Floats, members: Dictionary, price: float) -> list[FittedPair]:
+def screen(counts: Floats, members: Dictionary, price: float) -> list[FittedMember]:
     """The best grid member of every family and rotation, best first: one product of matrices.
 
     Rotating a copula is the same as rotating the counts, so that one set of cells serves all four rotations.
     """
     turned = np.stack([turn_counts(counts, turn).ravel() for turn in TURNS], axis=1).astype(np.float32)
     scores = members.logs @ turned
-    found: list[FittedPair] = []
+    found: list[FittedMember] = []
     names = np.array(members.family)
     for family in dict.fromkeys(members.family):
         rows = np.flatnonzero(names == family)
@@ -99,7 +99,7 @@ def screen(counts: Floats, members: Dictionary, price: float) -> list[FittedPair
             if not KINDS[family].turns and turn == 90:
                 value[0] = -value[0]
             found.append(
-                FittedPair(
+                FittedMember(
                     family=family,
                     rotation=turn if KINDS[family].turns else 0,
                     parameters=value,
@@ -118,15 +118,15 @@ def turn_counts(counts: Floats, turn: int) -> Floats:
     return counts[:, ::-1].T if turn == 270 else counts
 
 
-def refine(start: FittedPair, likelihood: Callable[[FittedPair], float], *, wide: bool) -> FittedPair:
+def refine(start: FittedMember, likelihood: Callable[[FittedMember], float], *, wide: bool) -> FittedMember:
     """The member of the start's family and rotation with the largest likelihood near the start."""
     from scipy.optimize import minimize_scalar
 
     mirrored = not KINDS[start.family].turns and start.parameters[0] < 0
 
-    def member(x: Sequence[float]) -> FittedPair:
+    def member(x: Sequence[float]) -> FittedMember:
         values = from_free(start.family, x)
-        return FittedPair(family=start.family, rotation=start.rotation, parameters=values, loglik=0.0)
+        return FittedMember(family=start.family, rotation=start.rotation, parameters=values, loglik=0.0)
 
     def cost(x: Sequence[float]) -> float:
         return -likelihood(member(x))
@@ -143,7 +143,7 @@ def refine(start: FittedPair, likelihood: Callable[[FittedPair], float], *, wide
     return replace(member(best), loglik=-least)
 
 
-def _bracket(start: FittedPair, begin: float, *, mirrored: bool, wide: bool) -> tuple[float, float]:
+def _bracket(start: FittedMember, begin: float, *, mirrored: bool, wide: bool) -> tuple[float, float]:
     """Neighbors of the start on its family's grid, or the whole grid upward of weak dependence."""
     ladder = np.sort([to_free(start.family, values)[0] for values in KINDS[start.family].grid])
     ladder = np.sort(-ladder) if mirrored else ladder
@@ -155,7 +155,7 @@ def _bracket(start: FittedPair, begin: float, *, mirrored: bool, wide: bool) -> 
     return float(ends[place - 1]), float(ends[place + 1])
 
 
-def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Callable[[FittedPair], float]:
+def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Callable[[FittedMember], float]:
     """Log-likelihood of a member: of cell counts, or of rows at their points; rows with ties are put into cells too."""
     ties = "d" in (first.kind, second.kind)
     if grid and not ties:
@@ -165,7 +165,7 @@ def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Cal
     points = cells_as_points(first, second, CELLS) if grid or ties else rows_as_points(first, second)
     made: dict[tuple[str, int], Any] = {}
 
-    def likelihood(pair: FittedPair) -> float:
+    def likelihood(pair: FittedMember) -> float:
         key = (pair.family, pair.rotation)
         if key not in made:
             made[key] = bicop(pair.family, pair.parameters, pair.rotation, points.kinds)
@@ -175,7 +175,7 @@ def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Cal
     return likelihood
 
 
-def point_loglik(pair: FittedPair, points: Points) -> float:
+def point_loglik(pair: FittedMember, points: RankPoints) -> float:
     """Sum of log densities."""
     return _sum_of_logs(bicop(pair.family, pair.parameters, pair.rotation, points.kinds).pdf(points.at), points.weights)
 
@@ -189,7 +189,7 @@ MOST_ROWS = 10_000
 """Rows a kernel estimate is made of at most; more are thinned evenly. Its grid has 30 x 30 points anyway."""
 
 
-def or_kernel(best: FittedPair, first: Node, second: Node, selection: str, *, grid: bool) -> FittedPair:
+def or_kernel(best: FittedMember, first: Node, second: Node, selection: str, *, grid: bool) -> FittedMember:
     """The kernel estimate if AIC or BIC, with its effective number of parameters, prefers it to the best family.
 
     Where most rows lie on common points of a column taken as continuous there is no density to estimate: a family that
@@ -204,7 +204,7 @@ def or_kernel(best: FittedPair, first: Node, second: Node, selection: str, *, gr
     had = 0.0 if best.family == "indep" else point_loglik(best, points)
     if price * size - 2 * gained >= price * len(best.parameters) - 2 * had:
         return best
-    return FittedPair(family="tll", rotation=0, parameters=kernel.parameters, loglik=gained)
+    return FittedMember(family="tll", rotation=0, parameters=kernel.parameters, loglik=gained)
 
 
 def on_common_points(first: Node, second: Node) -> bool:
@@ -212,7 +212,7 @@ def on_common_points(first: Node, second: Node) -> bool:
     return first.kind == second.kind == "c" and rows_as_points(first, second).weights is not None
 
 
-def kernel_pair(first: Node, second: Node) -> tuple[FittedPair, float]:
+def kernel_pair(first: Node, second: Node) -> tuple[FittedMember, float]:
     """Transformation local likelihood (Geenens et al. 2017), ties spread over their steps; and its effective size."""
     import pyvinecopulib as pv
 
@@ -221,4 +221,4 @@ def kernel_pair(first: Node, second: Node) -> tuple[FittedPair, float]:
     controls = pv.FitControlsBicop(family_set=[pv.BicopFamily.tll])
     found = pv.Bicop.from_data(np.asfortranarray(np.clip(rows, 1e-10, 1 - 1e-10)), controls)
     values = np.asarray(found.parameters, dtype=np.float64).ravel()
-    return FittedPair(family="tll", rotation=0, parameters=values, loglik=0.0), float(found.npars)
+    return FittedMember(family="tll", rotation=0, parameters=values, loglik=0.0), float(found.npars)

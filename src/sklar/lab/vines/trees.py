@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from sklar.lab.vines.members import bicop
 from sklar.lab.vines.nodes import EPSILON, Node, layout
-from sklar.lab.vines.pairs import FittedPair, fit_pair, or_kernel
+from sklar.lab.vines.pairs import FittedMember, fit_pair, or_kernel
 from sklar.model.vine.vine import maximum_spanning_tree
 
 Floats = NDArray[np.float64]
@@ -27,11 +27,11 @@ class GrownEdge:
     first: int
     second: int
     given: frozenset[int]
-    pair: FittedPair
+    pair: FittedMember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class GrowSettings:
     """How pairs are fitted: families, selection, and whether to counts of cells."""
 
     families: tuple[str, ...]
@@ -43,7 +43,7 @@ class Settings:
 class Ranks:
     """Conditional ranks of the rows, made when first asked for."""
 
-    settings: Settings
+    settings: GrowSettings
     known: dict[tuple[int, frozenset[int]], Node]
     edges: dict[tuple[frozenset[int], frozenset[int]], GrownEdge] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ Pairs = list[tuple[int, int, frozenset[int]]]
 
 def grow(
     nodes: Sequence[Node],
-    settings: Settings,
+    settings: GrowSettings,
     trees: int,
     choose: Callable[[int, list[GrownEdge], Ranks], Pairs],
     progress: Callable[[int], None] = lambda tree: None,
@@ -160,17 +160,17 @@ REACH = 5.0
 NODES = 81
 
 
-def given_second(pair: FittedPair, first: Node, second: Node, *, grid: bool) -> Node:
+def given_second(pair: FittedMember, first: Node, second: Node, *, grid: bool) -> Node:
     """The first column given the second."""
     return _conditioned(pair, first, second, which=2, grid=grid)
 
 
-def given_first(pair: FittedPair, first: Node, second: Node, *, grid: bool) -> Node:
+def given_first(pair: FittedMember, first: Node, second: Node, *, grid: bool) -> Node:
     """The second column given the first."""
     return _conditioned(pair, first, second, which=1, grid=grid)
 
 
-def _conditioned(pair: FittedPair, first: Node, second: Node, *, which: int, grid: bool) -> Node:
+def _conditioned(pair: FittedMember, first: Node, second: Node, *, which: int, grid: bool) -> Node:
     kept = first if which == 2 else second
     if pair.family == "indep":
         return kept
@@ -190,7 +190,7 @@ def _open(values: Floats, instead: Floats) -> Floats:
     return np.clip(np.where(np.isfinite(values), values, instead), EPSILON, 1 - EPSILON)
 
 
-def _from_table(pair: FittedPair, first: Floats, second: Floats, which: int) -> Floats:
+def _from_table(pair: FittedMember, first: Floats, second: Floats, which: int) -> Floats:
     """h on a grid of normal scores, itself as a normal score: for the Gaussian copula that table is a plane."""
     from sklar.lab.kernels import read_table
 

@@ -40,7 +40,7 @@ PAIRS = "tables of pairs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DpcOptions:
     """What may be changed about the method.
 
     Attributes:
@@ -79,7 +79,7 @@ class Options:
             object.__setattr__(self, "budget", _checked_budget(self.budget))
 
 
-def settle_gauss(options: Options, budget: Budget) -> Options:
+def settle_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
     """Options with the budget to evaluate the paper's formula at; refused where it has no proof."""
     if options.accounting not in ("exact", "classic"):
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
@@ -89,7 +89,7 @@ def settle_gauss(options: Options, budget: Budget) -> Options:
     return settled
 
 
-def settle_laplace(options: Options, budget: Budget) -> Options:
+def settle_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
     """Options with the budget to evaluate the paper's formula at; refused where it does not apply."""
     if options.accounting == "classic":
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
@@ -102,7 +102,7 @@ def settle_laplace(options: Options, budget: Budget) -> Options:
     return settled
 
 
-def _settled(options: Options, budget: Budget) -> Options:
+def _settled(options: DpcOptions, budget: Budget) -> DpcOptions:
     if options.accounting == "exact" or options.budget is not None:
         return options
     epsilon = budget.epsilon
@@ -112,7 +112,7 @@ def _settled(options: Options, budget: Budget) -> Options:
     return replace(options, budget=(epsilon, budget.delta))
 
 
-def _formula_budget(options: Options) -> tuple[float, float]:
+def _formula_budget(options: DpcOptions) -> tuple[float, float]:
     if options.budget is None:
         raise UsageError(f'accounting="{options.accounting}" needs budget=(epsilon, delta) to evaluate its formula at')
     return options.budget
@@ -132,12 +132,12 @@ def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
     return (PlannedTables(label="histograms and tables of pairs", tables=m + m * (m - 1) // 2, weight=1.0),)
 
 
-def plan_gauss(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
+def plan_gauss(schema: Schema, options: DpcOptions) -> tuple[PlannedTables, ...]:
     """The plan, if its noise is what the allowance buys."""
     return plan_tables(schema) if options.accounting == "exact" else ()
 
 
-def gaussian_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
+def gaussian_noise(schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit) -> Noise:
     """Noise of dpc-gauss: exact, or one classic Gaussian mechanism of L2 sensitivity sqrt(tables) per table's."""
     plan = plan_tables(schema)
     if options.accounting == "exact":
@@ -148,7 +148,7 @@ def gaussian_noise(schema: Schema, options: Options, allowance: Allowance, unit:
     return Noise(kind="gaussian", scale=classic_gaussian_sigma(*_formula_budget(options), unit.l2 * math.sqrt(tables)))
 
 
-def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: Unit) -> Noise:
+def laplace_noise(schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit) -> Noise:
     """Noise of dpc-laplace: what the allowance buys, or the paper's advanced or basic composition."""
     tables = plan_tables(schema)[0].tables
     if options.accounting == "classic":
@@ -167,7 +167,7 @@ def laplace_noise(schema: Schema, options: Options, allowance: Allowance, unit: 
     return Noise(kind="laplace", scale=unit.l1 / share * (1 + ROUNDING))
 
 
-def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generator) -> OneHotModel:
+def fit_with(door: Door, options: DpcOptions, noise: Noise, rng: np.random.Generator) -> OneHotModel:
     """Count all histograms and pairs with this noise, and fit the copula of values."""
     names = tuple(door.schema.modelled)
     bins = tuple(public_bins(door.schema[name], options.bins) for name in names)
@@ -182,29 +182,31 @@ def fit_with(door: Door, options: Options, noise: Noise, rng: np.random.Generato
     return fit_counted(counted, options.margins, options.shrink, decoding, rng)
 
 
-def fit_gauss(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:
+def fit_gauss(door: Door, options: DpcOptions, rng: np.random.Generator) -> OneHotModel:
     """dpc-gauss through a Door."""
     return fit_with(door, options, gaussian_noise(door.schema, options, door.allowance, door.unit), rng)
 
 
-def fit_laplace(door: Door, options: Options, rng: np.random.Generator) -> OneHotModel:
+def fit_laplace(door: Door, options: DpcOptions, rng: np.random.Generator) -> OneHotModel:
     """dpc-laplace through a Door."""
     return fit_with(door, options, laplace_noise(door.schema, options, door.allowance, door.unit), rng)
 
 
-def outline_gauss(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+def outline_gauss(
+    schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit, rows: int
+) -> tuple[Outline, ...]:
     """What dpc-gauss will measure."""
     return _outline(schema, options, gaussian_noise(schema, options, allowance, unit))
 
 
 def outline_laplace(
-    schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int
+    schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
     """What dpc-laplace will measure."""
     return _outline(schema, options, laplace_noise(schema, options, allowance, unit))
 
 
-def _outline(schema: Schema, options: Options, noise: Noise) -> tuple[Outline, ...]:
+def _outline(schema: Schema, options: DpcOptions, noise: Noise) -> tuple[Outline, ...]:
     sizes = sorted(int(public_bins(schema[name], options.bins).max()) + 1 for name in schema.modelled)
     m = len(sizes)
     lines = (Outline(label=HISTOGRAMS, tables=m, cells=sizes[-1], noise=noise),)
@@ -217,7 +219,7 @@ DPC_GAUSS = Method(
     name="dpc-gauss",
     summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Gaussian noise)",
     neighbours="replace",
-    options=Options,
+    options=DpcOptions,
     fit=fit_gauss,
     plan=plan_gauss,
     outline=outline_gauss,
@@ -229,7 +231,7 @@ DPC_LAPLACE = Method(
     name="dpc-laplace",
     summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Laplace noise)",
     neighbours="replace",
-    options=Options,
+    options=DpcOptions,
     fit=fit_laplace,
     outline=outline_laplace,
     settle=settle_laplace,

@@ -15,7 +15,7 @@ from sklar.model.margins.transforms import clip_and_normalize
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.fit import fit_onehot
 from sklar.model.onehot.joint import PairBatch, batches_of, combined_margins, consistent_tables, shrunk_excess
-from sklar.model.onehot.model import Layout, OneHotModel, lay_out_scores, score_values
+from sklar.model.onehot.model import OneHotModel, ScoreLayout, lay_out_scores, score_values
 from sklar.schema.table import Schema
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ def fit_counted(
     )
 
 
-def estimates(counted: Counted, layout: Layout, margins: Margins, shrink: float) -> Estimates:
+def estimates(counted: Counted, layout: ScoreLayout, margins: Margins, shrink: float) -> Estimates:
     """Probabilities of values and pairs: "pooled" out of all tables that tell of them, or "raw", each from its own."""
     shares, rows = combined_margins(list(counted.histograms), counted.sizes, counted.counts, counted.rows)
     if margins == "raw":
@@ -94,7 +94,7 @@ def estimates(counted: Counted, layout: Layout, margins: Margins, shrink: float)
     return Estimates(shares=tuple(shares), joint=joint + joint.T, rows=rows)
 
 
-def score_probabilities(layout: Layout, shares: tuple[Floats, ...]) -> Floats:
+def score_probabilities(layout: ScoreLayout, shares: tuple[Floats, ...]) -> Floats:
     """The probability of each score's value."""
     return np.array([shares[j][v] for j, v in zip(layout.owner, layout.value, strict=True)])
 
@@ -123,7 +123,7 @@ def _tables(batch: PairBatch, shares: list[Floats], rows: float, std: float, mar
     return shrunk_excess(tables, left, right, std, shrink)
 
 
-def _place(joint: Floats, layout: Layout, batch: PairBatch, tables: Floats) -> None:
+def _place(joint: Floats, layout: ScoreLayout, batch: PairBatch, tables: Floats) -> None:
     """Put the cells of values that have a score where they belong, above the diagonal."""
     rows_at, cols_at = (score_values(size) for size in tables.shape[1:])
     if len(rows_at) and len(cols_at):

@@ -44,7 +44,7 @@ TRUST = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class HybridOptions:
     """What may be changed about the method.
 
     Attributes:
@@ -72,7 +72,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class CellSplit:
     """Small and large columns by position, and the number of cells."""
 
     small: tuple[int, ...]
@@ -80,7 +80,7 @@ class Split:
     cells: int
 
 
-def split_columns(schema: Schema, options: Options) -> Split:
+def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
     """Which columns make the cells; too many cells are refused with a hint."""
     names = schema.modelled
     small = tuple(j for j, name in enumerate(names) if schema.size(name) < options.small)
@@ -92,10 +92,10 @@ def split_columns(schema: Schema, options: Options) -> Split:
             f"the small columns make {cells:,} cells, and {MOST_CELLS:,} are the most: set a smaller small= (now "
             f"{options.small}), or coarsen the largest of them: {listed}"
         )
-    return Split(small=small, large=tuple(j for j in range(len(names)) if j not in small), cells=cells)
+    return CellSplit(small=small, large=tuple(j for j in range(len(names)) if j not in small), cells=cells)
 
 
-def plan(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
+def plan(schema: Schema, options: HybridOptions) -> tuple[PlannedTables, ...]:
     """One table of the cells, one a large column, one a pair of large columns; each with the cells as an axis."""
     large = len(split_columns(schema, options).large)
     pairs = large * (large - 1) // 2
@@ -107,7 +107,7 @@ def plan(schema: Schema, options: Options) -> tuple[PlannedTables, ...]:
     return tuple(lines)
 
 
-def fit(door: Door, options: Options, rng: np.random.Generator) -> MixtureModel:
+def fit(door: Door, options: HybridOptions, rng: np.random.Generator) -> MixtureModel:
     """Count cells, margins in cells and pairs in cells, and fit a copula in every cell."""
     split = split_columns(door.schema, options)
     lines = plan(door.schema, options)
@@ -121,7 +121,7 @@ def fit(door: Door, options: Options, rng: np.random.Generator) -> MixtureModel:
     pairs = _counted(door, split, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], noise, PAIRS)
     rows = float(max(door.rows, 1)) if door.rows is not None else max(float(cells.sum()), 1.0)
     weights = project_to_simplex(cells, rows)
-    seen = Measured(
+    seen = MeasuredCells(
         rows=weights * rows,
         margins=[_shares(m, weights * rows, noise[MARGINS].std) for m in margins],
         corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options.repair),
@@ -131,7 +131,7 @@ def fit(door: Door, options: Options, rng: np.random.Generator) -> MixtureModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measured:
+class MeasuredCells:
     """What is known of the cells: rows of each, shares of bins (cells x bins) a large column, correlations of each."""
 
     rows: Floats
@@ -141,7 +141,7 @@ class Measured:
 
 def _counted(
     door: Door,
-    split: Split,
+    split: CellSplit,
     asked: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
     noise: dict[str, Noise],
     label: str,
@@ -193,7 +193,7 @@ def _matrix(values: Floats, columns: int, repair: Repair) -> Floats:
 
 
 def _cell_model(
-    schema: Schema, split: Split, wide: list[NDArray[np.int32]], seen: Measured, cell: int
+    schema: Schema, split: CellSplit, wide: list[NDArray[np.int32]], seen: MeasuredCells, cell: int
 ) -> GaussianModel:
     margins: list[Margin] = []
     for a, j in enumerate(split.large):
@@ -204,7 +204,7 @@ def _cell_model(
 
 
 def _mixture(
-    schema: Schema, split: Split, weights: Floats, models: tuple[GaussianModel, ...], rows: float
+    schema: Schema, split: CellSplit, weights: Floats, models: tuple[GaussianModel, ...], rows: float
 ) -> MixtureModel:
     shape = tuple(schema.size(schema.modelled[j]) for j in split.small)
     cells = np.stack(np.unravel_index(np.arange(split.cells), shape), axis=1) if shape else np.zeros((1, 0))
@@ -224,7 +224,7 @@ def _mixture(
     )
 
 
-def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+def outline(schema: Schema, options: HybridOptions, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
     """What will be measured."""
     split, lines = split_columns(schema, options), plan(schema, options)
     cells = {CELLS: split.cells, MARGINS: split.cells * options.bins, PAIRS: split.cells * options.ranks**2}
@@ -239,7 +239,7 @@ HYBRID = Method(
     name="dpcopula-hybrid",
     summary="cells of the small columns from noisy counts, a Gaussian copula of the large columns in each",
     neighbours="replace",
-    options=Options,
+    options=HybridOptions,
     fit=fit,
     plan=plan,
     outline=outline,

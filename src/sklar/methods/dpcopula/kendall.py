@@ -39,7 +39,7 @@ TAUS = "Kendall's tau of all pairs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class KendallOptions:
     """What may be changed about the method.
 
     Attributes:
@@ -77,12 +77,12 @@ def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise UsageError(f"{name} must be one of {', '.join(allowed)}; {value!r} was given")
 
 
-def plan(schema: Schema, options: Options) -> tuple[PlannedLine, ...]:
+def plan(schema: Schema, options: KendallOptions) -> tuple[PlannedLine, ...]:
     """Margins and one vector of taus; empty if their noise is not set in advance."""
     return () if options.noise == "laplace" else plan_named(schema, options.margins, options.k, TAUS)
 
 
-def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel | ReorderedModel:
+def fit(door: Door, options: KendallOptions, rng: np.random.Generator) -> GaussianModel | ReorderedModel:
     """Measure margins, then taus on ranks that the noisy margins suggest, and join them."""
     measured = measure_named(door, door.allowance.part(options.k / (options.k + 1)), options.margins)
     codes = tuple(_codes(door.schema, margin, options.order, rng) for margin in measured.margins)
@@ -95,7 +95,7 @@ def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel
 
 
 def _measured_corr(
-    door: Door, placed: tuple[Margin, ...], codes: tuple[NDArray[np.int64], ...], options: Options
+    door: Door, placed: tuple[Margin, ...], codes: tuple[NDArray[np.int64], ...], options: KendallOptions
 ) -> NDArray[np.float64]:
     """The correlation matrix from taus measured at the Door; independence where there is nothing to compare."""
     if len(placed) < 2 or door.rows is None or door.rows < 2:
@@ -119,7 +119,10 @@ def tau_noise(feature: TauVector, allowance: Allowance, unit: Unit, kind: NoiseN
 
 
 def correlations(
-    taus: NDArray[np.float64], margins: tuple[Margin, ...], lookups: tuple[NDArray[np.int32], ...], options: Options
+    taus: NDArray[np.float64],
+    margins: tuple[Margin, ...],
+    lookups: tuple[NDArray[np.int32], ...],
+    options: KendallOptions,
 ) -> NDArray[np.float64]:
     """The correlation matrix behind noisy taus."""
     matrix = np.eye(len(margins))
@@ -132,7 +135,9 @@ def correlations(
     return nearest_correlation(matrix) if options.repair == "higham" else clipped_correlation(matrix)
 
 
-def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+def outline(
+    schema: Schema, options: KendallOptions, allowance: Allowance, unit: Unit, rows: int
+) -> tuple[Outline, ...]:
     """What will be measured; the noise on the taus is told in rows moved: tau times the number of rows."""
     lines = outline_named(schema, allowance.part(options.k / (options.k + 1)), unit, options.margins)
     m = len(schema.modelled)
@@ -156,7 +161,7 @@ KENDALL = Method(
     neighbours="replace",
     relations=("replace",),
     why_not="how far one row moves Kendall's tau depends on the number of rows, which add-remove keeps private",
-    options=Options,
+    options=KendallOptions,
     fit=fit,
     plan=plan,
     outline=outline,

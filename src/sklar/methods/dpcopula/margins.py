@@ -15,7 +15,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.margins import MarginOptions, measure_margins, outline_margins, plan_margins
 from sklar.methods.method import Outline
-from sklar.model.margins.bins import Layout, lay_out_column
+from sklar.model.margins.bins import BinLayout, lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import (
@@ -106,7 +106,7 @@ def _options(name: MarginName) -> MarginOptions:
 def _transformed(door: Door, allowance: Allowance, name: MarginName) -> NamedMargins:
     """One histogram a column through its coefficients, all columns with equal shares."""
     share = allowance.part(1.0 / len(door.schema.modelled))
-    found: list[tuple[str, Layout, NDArray[np.int32], NDArray[np.float64]]] = []
+    found: list[tuple[str, BinLayout, NDArray[np.int32], NDArray[np.float64]]] = []
     for column in door.schema.modelled:
         bins = public_bins(door.schema[column], TRANSFORMED_BINS)
         counts = (_efpa if name == "efpa" else _privelet)(door, share, column, bins)

@@ -37,7 +37,7 @@ MEANS = "mean correlations of blocks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class MleOptions:
     """What may be changed about the method.
 
     Attributes:
@@ -65,12 +65,12 @@ class Options:
             raise UsageError(f"block_rows must be a whole number from {FEWEST_ROWS} up; {self.block_rows!r} was given")
 
 
-def plan(schema: Schema, options: Options) -> tuple[PlannedLine, ...]:
+def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
     """Margins and one vector of correlations; empty if their noise is not set in advance."""
     return () if options.noise == "laplace" else plan_named(schema, options.margins, options.k, MEANS)
 
 
-def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel:
+def fit(door: Door, options: MleOptions, rng: np.random.Generator) -> GaussianModel:
     """Measure margins, then the mean correlation of their scores over blocks, and join them."""
     share = door.allowance.part(1 / (options.k + 1))
     if door.rows is not None:  # public: refuse before anything is spent
@@ -89,7 +89,7 @@ def fit(door: Door, options: Options, rng: np.random.Generator) -> GaussianModel
     return GaussianModel(margins=measured.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
 
 
-def require_enough(columns: int, rows: float, options: Options, share: Allowance, unit: Unit) -> None:
+def require_enough(columns: int, rows: float, options: MleOptions, share: Allowance, unit: Unit) -> None:
     """Refuse a table that is too small: the noise on every correlation would drown it."""
     if columns < 2:
         return
@@ -120,7 +120,7 @@ def normal_scores(margin: Margin) -> NDArray[np.int32]:
     return np.clip(scaled, -SCORE_LIMIT, SCORE_LIMIT).astype(np.int32)
 
 
-def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+def outline(schema: Schema, options: MleOptions, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
     """What will be measured; the noise on mean correlations is told in rows: times the number of rows."""
     lines = outline_named(schema, allowance.part(options.k / (options.k + 1)), unit, options.margins)
     m = len(schema.modelled)
@@ -131,7 +131,7 @@ def outline(schema: Schema, options: Options, allowance: Allowance, unit: Unit, 
     return (*lines, Outline(label="mean correlations, times rows", tables=1, cells=m * (m - 1) // 2, noise=told))
 
 
-def _blocks(rows: float, options: Options) -> int:
+def _blocks(rows: float, options: MleOptions) -> int:
     return max(1, int(rows) // options.block_rows)
 
 
@@ -161,7 +161,7 @@ MLE = Method(
     name="dpcopula-mle",
     summary="noisy margins joined by a Gaussian copula from correlations averaged over blocks of rows",
     neighbours="replace",
-    options=Options,
+    options=MleOptions,
     fit=fit,
     plan=plan,
     outline=outline,

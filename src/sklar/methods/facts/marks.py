@@ -64,8 +64,8 @@ def _column_faults(column: Column) -> list[str]:
 def _rule_faults(schema: Schema) -> list[str]:
     paid = {*bounds_to_pay(schema), *labels_to_pay(schema)}
     return [
-        f"constraint {i} ({rule.kind}): it names values of '{name}', which are yet to be measured: pay first"
-        for i, rule in enumerate(schema.constraints, 1)
+        f"rule {i} ({rule.kind}): it names values of '{name}', which are yet to be measured: pay first"
+        for i, rule in enumerate(schema.rules, 1)
         if not isinstance(rule, AtMost)
         for name in rule.columns
         if name in paid
@@ -80,4 +80,4 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
         if margin.decimals is not None and isinstance(column, Real) and column.decimals is None:
             source = {**dict(column.sources), "decimals": "measured"}
             found[margin.column] = replace(column, decimals=margin.decimals, source=source)
-    return Schema({**dict(schema), **found}, schema.constraints, schema.prices) if found else schema
+    return Schema({**dict(schema), **found}, schema.rules, schema.prices) if found else schema

@@ -9,13 +9,13 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.methods.few_rows.margins import measure_small_margins
-from sklar.methods.few_rows.shares import Shares, closing_shares, correlation_noise, opening_shares
+from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import SmallModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import Basis, Classes, LevelOrder, class_basis, no_basis, order_levels, target_classes
-from sklar.model.margins.likelihood import Total
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door
 
@@ -40,7 +40,7 @@ class SmallOptions:
     """
 
     target: str | None = None
-    small_shares: Shares | None = None
+    small_shares: FewRowsShares | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,15 +86,15 @@ def fit_small(
     )
 
 
-def _known(door: Door, allowance: Allowance, total: float | None) -> Total | None:
+def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal | None:
     """The number of rows released before, with the noise that the spent part of the door's allowance bought."""
     if door.rows is not None:
-        return Total(rows=float(max(door.rows, 1)), sigma=0.0)
+        return KnownTotal(rows=float(max(door.rows, 1)), sigma=0.0)
     spent = door.allowance.amount - allowance.amount
     if total is None or spent <= 0:
         return None
     noise = replace(allowance, amount=spent).noise(door.unit)
-    return Total(rows=total, sigma=noise.std)
+    return KnownTotal(rows=total, sigma=noise.std)
 
 
 def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> _Setting:
@@ -147,7 +147,7 @@ def _orders(at: _Setting, seen: Star) -> list[LevelOrder]:
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, shares: Shares, at: _Setting, seen: Star | None
+    door: Door, allowance: Allowance, shares: FewRowsShares, at: _Setting, seen: Star | None
 ) -> tuple[tuple[Latent, ...], Moments]:
     """The star orders the levels of nominal columns, which then join the pairs."""
     latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None

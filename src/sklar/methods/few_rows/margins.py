@@ -11,8 +11,8 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.model.margins.averaged import Bins
 from sklar.model.margins.few_rows import (
-    Histogram,
-    Split,
+    FewRowsHistogram,
+    SplitMargin,
     coarse_margin,
     level_margin,
     pool_total,
@@ -22,7 +22,7 @@ from sklar.model.margins.few_rows import (
     split_first,
 )
 from sklar.model.margins.first_cells import first_cells
-from sklar.model.margins.likelihood import Total
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door
 from sklar.release.requests import RecodedTable
@@ -35,10 +35,10 @@ class SmallMargins:
     """Margins of all modelled columns, and the number of rows that their histograms agree on."""
 
     margins: tuple[Margin, ...]
-    total: Total
+    total: KnownTotal
 
 
-def measure_small_margins(door: Door, allowance: Allowance, total: Total | None) -> SmallMargins:
+def measure_small_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> SmallMargins:
     """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed."""
     names = door.schema.modelled
     cells = {name: first_cells(door.schema[name]) for name in names}
@@ -62,8 +62,8 @@ def measure_small_margins(door: Door, allowance: Allowance, total: Total | None)
 
 
 def _second(
-    door: Door, each: Allowance, splits: Mapping[str, Split], total: Total
-) -> tuple[dict[str, Bins], list[Histogram]]:
+    door: Door, each: Allowance, splits: Mapping[str, SplitMargin], total: KnownTotal
+) -> tuple[dict[str, Bins], list[FewRowsHistogram]]:
     fitted = smooth_margins(splits, {}, total)
     cuts = {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()}
     noise = each.noise(door.unit)
@@ -74,13 +74,13 @@ def _second(
 
 def _count(
     door: Door, lookups: Mapping[str, np.ndarray], noises: Mapping[str, Noise], label: str
-) -> dict[str, Histogram]:
+) -> dict[str, FewRowsHistogram]:
     tables = [
         RecodedTable(columns=(name,), lookups=(lookup.astype(np.int32),), noise=noises[name])
         for name, lookup in lookups.items()
     ]
     releases = door.count_recoded(tables, label)
     return {
-        name: Histogram(counts=noisy.counts.astype(np.float64), sigma=noisy.noise.std)
+        name: FewRowsHistogram(counts=noisy.counts.astype(np.float64), sigma=noisy.noise.std)
         for name, noisy in zip(lookups, releases, strict=True)
     }

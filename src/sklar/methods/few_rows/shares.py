@@ -20,7 +20,7 @@ STRONG = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class FewRowsShares:
     """Fractions of the allowance for margins, star, pairs and class pairs; they sum to at most one."""
 
     margins: float
@@ -45,16 +45,16 @@ def pairs_noise(allowance: Allowance, unit: Unit, scores: int) -> Noise:
     return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * sqrt(pairs))
 
 
-def opening_shares(noise: float, target: bool) -> Shares:
+def opening_shares(noise: float, target: bool) -> FewRowsShares:
     """Shares of margins and star; the rest waits until the star is known, or goes to pairs without a target."""
     if not target:
         pairs = 0.3 * ease(noise, 0.3, 0.03)
-        return Shares(margins=1 - pairs, pairs=pairs)
+        return FewRowsShares(margins=1 - pairs, pairs=pairs)
     moved = ease(noise, 0.07, 0.03)
-    return Shares(margins=0.7 - 0.05 * moved, star=0.15)
+    return FewRowsShares(margins=0.7 - 0.05 * moved, star=0.15)
 
 
-def closing_shares(opened: Shares, strength: float, noise: float) -> Shares:
+def closing_shares(opened: FewRowsShares, strength: float, noise: float) -> FewRowsShares:
     """Assign the rest after the star: to the star again, to pairs, and to class pairs.
 
     Args:
@@ -65,9 +65,9 @@ def closing_shares(opened: Shares, strength: float, noise: float) -> Shares:
     rest = opened.rest
     if strength < STRONG:
         pairs = 0.4 * ease(noise, 0.07, 0.03) * rest
-        return Shares(margins=opened.margins, star=opened.star, pairs=pairs, class_pairs=rest - pairs)
+        return FewRowsShares(margins=opened.margins, star=opened.star, pairs=pairs, class_pairs=rest - pairs)
     pairs = ease(noise, 0.02, 0.008)
-    return Shares(margins=opened.margins, star=opened.star + (1 - pairs) * rest, pairs=pairs * rest)
+    return FewRowsShares(margins=opened.margins, star=opened.star + (1 - pairs) * rest, pairs=pairs * rest)
 
 
 def ease(noise: float, hard: float, easy: float) -> float:

@@ -21,7 +21,7 @@ LEAST_SIGMAS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Axis:
+class VineAxis:
     """One modelled column.
 
     Attributes:
@@ -51,7 +51,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measured:
+class MeasuredTable:
     """A released table on groups of axes.
 
     Attributes:
@@ -70,7 +70,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class TablePlan:
     """A table to be measured: axes, their groups and the noise."""
 
     columns: tuple[int, ...]
@@ -78,7 +78,7 @@ class Plan:
     noise: Noise
 
 
-def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np.ndarray]) -> tuple[Axis, ...]:
+def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np.ndarray]) -> tuple[VineAxis, ...]:
     """Axes of all modelled columns.
 
     Args:
@@ -86,21 +86,21 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
         margins: fitted margins, one per modelled column.
         coarse: by column, the public cell of every base code in the histogram the margin was first measured on.
     """
-    axes: list[Axis] = []
+    axes: list[VineAxis] = []
     for margin in margins:
         column = schema[margin.column]
         scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered)
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
-            Axis(
+            VineAxis(
                 name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric, null=null
             )
         )
     return tuple(axes)
 
 
-def measure(door: Door, axes: Sequence[Axis], plans: Sequence[Plan], label: str) -> tuple[Measured, ...]:
+def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str) -> tuple[MeasuredTable, ...]:
     """Measure all planned tables in one pass over the rows."""
     if not plans:
         return ()
@@ -123,6 +123,6 @@ def measure(door: Door, axes: Sequence[Axis], plans: Sequence[Plan], label: str)
     ]
     released = door.count_recoded(requests, label)
     return tuple(
-        Measured(columns=plan.columns, groups=plan.groups, counts=noisy.counts, sigma=noisy.noise.std)
+        MeasuredTable(columns=plan.columns, groups=plan.groups, counts=noisy.counts, sigma=noisy.noise.std)
         for plan, noisy in zip(plans, released, strict=True)
     )

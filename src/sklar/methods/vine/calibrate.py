@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklar.methods.vine.axes import Axis, Measured
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.vine.calibration import (
     MOST_CELLS,
     Calibration,
@@ -41,9 +41,9 @@ class Calibrated:
 
 def calibrate_vine(
     vine: Vine,
-    axes: Sequence[Axis],
-    pairs: Sequence[Measured],
-    others: Sequence[Measured],
+    axes: Sequence[VineAxis],
+    pairs: Sequence[MeasuredTable],
+    others: Sequence[MeasuredTable],
     rows: float,
     rng: np.random.Generator,
 ) -> Calibrated:
@@ -88,7 +88,7 @@ def _bearable(draft: Calibration, cells: np.ndarray, strength: float) -> float:
     return strength
 
 
-def soft_tables(measured: Sequence[Measured], rows: float) -> Calibration:
+def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
     """Released tables as constraints on probabilities, with the plain noise variance and no tilt yet."""
     partitions: dict[tuple[int, int], int] = {}
     listed: list[Partition] = []
@@ -107,7 +107,7 @@ def soft_tables(measured: Sequence[Measured], rows: float) -> Calibration:
     return replace(empty_calibration(), partitions=tuple(listed), tables=tuple(tables))
 
 
-def _soft(table: Measured, parts: tuple[int, ...], rows: float) -> SoftTable:
+def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTable:
     observed = table.counts.ravel().astype(float) / rows
     variance = (table.sigma / rows) ** 2
     return SoftTable(parts=parts, observed=observed, variance=variance, dual=np.zeros(len(observed)))

@@ -9,9 +9,9 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
-from sklar.methods.vine.axes import Axis, Measured, lay_out_axes
+from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
-from sklar.methods.vine.options import Options, check_options, depth_of
+from sklar.methods.vine.options import VineOptions, check_options, depth_of
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
     affordable_pairs,
@@ -44,7 +44,7 @@ RARE = 0.005
 """A value with less mass than this does not make a column more than two-valued."""
 
 
-def fit(door: Door, options: Options, rng: np.random.Generator) -> TableModel:
+def fit(door: Door, options: VineOptions, rng: np.random.Generator) -> TableModel:
     """Fit the DP vine through a Door, or the model for few rows where pair tables would drown in noise."""
     check_options(door.schema, options)
     stage, allowance = total_stage(door.allowance, door.unit)
@@ -69,7 +69,7 @@ def measure_total(door: Door, stage: Allowance | None) -> tuple[float, float]:
 
 
 def fit_vine(
-    door: Door, stages: Stages, total: tuple[float, float], options: Options, rng: np.random.Generator
+    door: Door, stages: Stages, total: tuple[float, float], options: VineOptions, rng: np.random.Generator
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
     margins = measure_margins(door, stages.margins, *total)
@@ -106,8 +106,8 @@ def fit_vine(
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, options: Options
-) -> tuple[Measured, ...]:
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], rows: float, options: VineOptions
+) -> tuple[MeasuredTable, ...]:
     """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
     columns = len(axes)
     pairs: Sequence[tuple[int, int]] | None = None
@@ -123,13 +123,18 @@ def _measure_pairs(
     return measure_pairs(door, allowance, axes, groups, informative)
 
 
-def _target(door: Door, options: Options) -> int | None:
+def _target(door: Door, options: VineOptions) -> int | None:
     return None if options.target is None else door.schema.modelled.index(options.target)
 
 
 def _measure_target(
-    door: Door, stages: Stages, axes: Sequence[Axis], rows: float, options: Options, pairs: Sequence[Measured]
-) -> tuple[Measured, ...]:
+    door: Door,
+    stages: Stages,
+    axes: Sequence[VineAxis],
+    rows: float,
+    options: VineOptions,
+    pairs: Sequence[MeasuredTable],
+) -> tuple[MeasuredTable, ...]:
     """Tables with a declared target, if there is one: fine ones of each column, coarse ones of each pair."""
     target = _target(door, options)
     if target is None or stages.target is None or stages.triples is None:
@@ -142,9 +147,9 @@ def _measure_target(
 
 
 def _grow(
-    axes: Sequence[Axis],
-    pairs: Sequence[Measured],
-    fine: Sequence[Measured],
+    axes: Sequence[VineAxis],
+    pairs: Sequence[MeasuredTable],
+    fine: Sequence[MeasuredTable],
     rows: float,
     depth: int,
     rng: np.random.Generator,
@@ -155,12 +160,12 @@ def _grow(
     return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
 
 
-def _pair_table(table: Measured) -> PairTable:
+def _pair_table(table: MeasuredTable) -> PairTable:
     first, second = table.groups
     return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
 
 
-def _eligible(axes: Sequence[Axis]) -> dict[int, float]:
+def _eligible(axes: Sequence[VineAxis]) -> dict[int, float]:
     """Columns that a Gaussian pair copula can speak about, and the chi-square an edge must gain to be believed.
 
     Given others, a two-valued column is often nearly certain, and correlations of what is left mislead easily: they
@@ -171,16 +176,16 @@ def _eligible(axes: Sequence[Axis]) -> dict[int, float]:
     return {**ordered, **two_valued}
 
 
-def histogram_tables(axes: Sequence[Axis], margins: MeasuredMargins) -> list[Measured]:
+def histogram_tables(axes: Sequence[VineAxis], margins: MeasuredMargins) -> list[MeasuredTable]:
     """The released histograms of single columns that can be read off margin cells, as tables to calibrate to."""
-    tables: list[Measured] = []
+    tables: list[MeasuredTable] = []
     for column, (axis, histograms) in enumerate(zip(axes, margins.histograms, strict=True)):
         for seen in histograms:
             cells = seen.lookup[axis.scale.starts]
             if not np.array_equal(np.repeat(cells, axis.scale.widths), seen.lookup):
                 continue
             groups = Groups(lookup=cells, edges=np.zeros(seen.counts.size + 1))
-            tables.append(Measured(columns=(column,), groups=(groups,), counts=seen.counts, sigma=seen.sigma))
+            tables.append(MeasuredTable(columns=(column,), groups=(groups,), counts=seen.counts, sigma=seen.sigma))
     return tables
 
 
@@ -196,7 +201,7 @@ def expected_margin_error(margins: MeasuredMargins) -> tuple[float, ...]:
 VINE = Method(
     name="vine",
     summary="A vine copula from noisy tables of counts, calibrated to all of them; picks its regime by itself.",
-    options=Options,
+    options=VineOptions,
     fit=fit,
     gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
     outline=outline_vine,

@@ -13,7 +13,7 @@ they mislead. Chosen on the tables of benchmarks/RESULTS.md."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class VineShares:
     """Fractions of a budget that sum to one: margins, pairs, tree one; with a target its fine tables and triples."""
 
     margins: float
@@ -24,7 +24,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class VineOptions:
     """What may be changed about the method; the defaults need no tuning.
 
     Attributes:
@@ -45,7 +45,7 @@ class Options:
     target: str | None = None
 
 
-def check_options(schema: Schema, options: Options) -> None:
+def check_options(schema: Schema, options: VineOptions) -> None:
     """Refuse options that make no sense, before anything is spent."""
     _check_types(options)
     columns = schema.modelled
@@ -60,7 +60,7 @@ def check_options(schema: Schema, options: Options) -> None:
         raise UsageError("depth must be at least 1, and groups at least 2")
 
 
-def _check_types(options: Options) -> None:
+def _check_types(options: VineOptions) -> None:
     """Options come from the command line too, where anything can be written."""
     shares, groups = options.shares, options.groups
     if shares is not None and not (_is_list(shares) and all(_is_number(share) for share in shares)):
@@ -79,7 +79,7 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float) and 0 < float(value) < 1e9  # type: ignore[arg-type]
 
 
-def depth_of(schema: Schema, options: Options) -> int:
+def depth_of(schema: Schema, options: VineOptions) -> int:
     """The largest number of trees."""
     if options.depth is not None:
         return options.depth
@@ -96,8 +96,8 @@ def scored_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
-def budget_shares(options: Options) -> Shares:
+def budget_shares(options: VineOptions) -> VineShares:
     """How the budget is cut, once the number of rows and the sums are paid for."""
     given = options.shares or ((2.0, 4.0, 1.0) if options.target is None else (2.0, 4.0, 1.0, 2.0, 3.0))
     names = ("margins", "pairs", "tree", "target", "triples")
-    return Shares(**{name: share / sum(given) for name, share in zip(names, given, strict=False)})
+    return VineShares(**{name: share / sum(given) for name, share in zip(names, given, strict=False)})

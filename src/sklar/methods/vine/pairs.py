@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.vine.axes import Axis, Measured, Plan, measure
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure
 from sklar.model.pairs.families import denoise_pair, mutual_information
 from sklar.model.pairs.grouping import Groups, base_lookup
 from sklar.release.door import Door
@@ -27,7 +27,7 @@ def resolution(rows: float, sigma: float) -> float:
 
 
 def pair_groups(
-    axes: Sequence[Axis], sigma: float, rows: float, most_nominal: int, most_ordered: int
+    axes: Sequence[VineAxis], sigma: float, rows: float, most_nominal: int, most_ordered: int
 ) -> tuple[Groups, ...]:
     """Groups of every column for the coarse pair tables."""
     most = int(np.clip(resolution(rows, sigma), 2, most_nominal))
@@ -42,10 +42,10 @@ def informative_pairs(groups: Sequence[Groups]) -> tuple[tuple[int, int], ...]:
 def measure_pairs(
     door: Door,
     allowance: Allowance,
-    axes: Sequence[Axis],
+    axes: Sequence[VineAxis],
     groups: Sequence[Groups],
     pairs: Sequence[tuple[int, int]],
-) -> tuple[Measured, ...]:
+) -> tuple[MeasuredTable, ...]:
     """Noisy tables of the given pairs, in one pass."""
     plans = share_out(allowance, door.unit, [((a, b), (groups[a], groups[b])) for a, b in pairs])
     return measure(door, axes, plans, "pairs")
@@ -53,18 +53,18 @@ def measure_pairs(
 
 def share_out(
     allowance: Allowance, unit: Unit, tables: Sequence[tuple[tuple[int, ...], tuple[Groups, ...]]]
-) -> list[Plan]:
+) -> list[TablePlan]:
     """Split an allowance over tables by their number of cells."""
     size = np.array([float(np.prod([group.count for group in groups])) for _, groups in tables]) ** CELL_POWER
     # A hair less than the whole, so that rounding never asks for more than the allowance.
     share = (1 - 1e-9) * size / size.sum() if len(size) else size
     return [
-        Plan(columns=columns, groups=groups, noise=allowance.part(float(part)).noise(unit))
+        TablePlan(columns=columns, groups=groups, noise=allowance.part(float(part)).noise(unit))
         for (columns, groups), part in zip(tables, share, strict=True)
     ]
 
 
-def dependence(table: Measured, rows: float) -> float:
+def dependence(table: MeasuredTable, rows: float) -> float:
     """Mutual information of a pair table after denoising: zero when nothing stands out of the noise."""
     first, second = table.groups
     return mutual_information(denoise_pair(table.counts, table.sigma, rows, first.mass, second.mass))
@@ -98,7 +98,7 @@ def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int)
 
 
 def choose_pairs(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, picks: int, always: int | None
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], rows: float, picks: int, always: int | None
 ) -> tuple[tuple[int, int], ...]:
     """Pick pairs by how far their coarse table is from independence under the released margins.
 
@@ -148,7 +148,7 @@ def _read_only(lookup: np.ndarray) -> np.ndarray:
 
 
 def _candidate(
-    axes: Sequence[Axis],
+    axes: Sequence[VineAxis],
     groups: Sequence[Groups],
     lookups: Sequence[np.ndarray],
     pair: tuple[int, int],

@@ -16,7 +16,7 @@ from sklar.accounting.unit import Unit
 from sklar.methods.few_rows.shares import pairs_noise
 from sklar.methods.margins import outline_margins
 from sklar.methods.method import Outline
-from sklar.methods.vine.options import Options, budget_shares, scored_columns
+from sklar.methods.vine.options import VineOptions, budget_shares, scored_columns
 from sklar.methods.vine.pairs import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure, resolution
 from sklar.methods.vine.sums import sums_share
 from sklar.methods.vine.tree import MOST_GROUPS, TRIPLE_GROUPS
@@ -58,7 +58,7 @@ def total_stage(allowance: Allowance, unit: Unit) -> tuple[Allowance | None, All
     return allowance.part(TOTAL_SHARE), allowance.part(1 - TOTAL_SHARE)
 
 
-def cut_stages(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: float) -> Stages:
+def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: float) -> Stages:
     """Cut what is left after the number of rows is known."""
     shares, columns = budget_shares(options), len(schema.modelled)
     noise = allowance.part(shares.pairs).noise(unit, tables=max(pairs_to_measure(columns), 1))
@@ -86,7 +86,9 @@ def has_few_rows(schema: Schema, stages: Stages) -> bool:
     return len(schema.modelled) > 2 and stages.resolution < needed
 
 
-def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+def outline_vine(
+    schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: int
+) -> tuple[Outline, ...]:
     """The stages for people. Numbers of cells are those of columns with many values."""
     total, allowance = total_stage(allowance, unit)
     stages, columns = cut_stages(schema, options, allowance, unit, rows), len(schema.modelled)
@@ -109,7 +111,7 @@ def outline_vine(schema: Schema, options: Options, allowance: Allowance, unit: U
     return tuple(lines)
 
 
-def _pairs(allowance: Allowance, unit: Unit, rows: int, columns: int, options: Options) -> Outline:
+def _pairs(allowance: Allowance, unit: Unit, rows: int, columns: int, options: VineOptions) -> Outline:
     tables = pairs_to_measure(columns)
     if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)

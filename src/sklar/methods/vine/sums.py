@@ -10,8 +10,8 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.methods.few_rows.sums import measure_mean
-from sklar.methods.vine.axes import Axis, Measured
-from sklar.methods.vine.options import Options, scored_columns
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.options import VineOptions, scored_columns
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
 from sklar.model.axis import NO_NULLS
 from sklar.model.latent.indirect import Moment, fit_correlations
@@ -42,7 +42,7 @@ Correlations = Mapping[tuple[int, int], Known]
 """By pair of columns, smaller first."""
 
 
-def sums_share(schema: Schema, options: Options, resolution: float, rows: float) -> float:
+def sums_share(schema: Schema, options: VineOptions, resolution: float, rows: float) -> float:
     """Share of the budget for the sums; zero where there is nothing to correlate, or only some pairs are measured.
 
     It is larger where tables must be coarse, and in proportion to the pairs that the sums can tell about. Where tables
@@ -72,7 +72,7 @@ def told_by_tables(resolution: float) -> float:
 
 
 def measure_correlations(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], rows: float, rng: np.random.Generator
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], rows: float, rng: np.random.Generator
 ) -> Correlations:
     """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
 
@@ -97,20 +97,20 @@ def measure_correlations(
     }
 
 
-def _varies(axis: Axis) -> bool:
+def _varies(axis: VineAxis) -> bool:
     """Whether the values of a column, without its null, are more than one."""
     values = axis.scale.mass if axis.null is None else np.delete(axis.scale.mass, axis.null)
     return bool(values.max(initial=0.0) < NEARLY_ALL * axis.top)
 
 
-def _values(column: int, axis: Axis) -> Latent:
+def _values(column: int, axis: VineAxis) -> Latent:
     """The axis without its null."""
     last = len(axis.scale.order) - (axis.null is not None)
     edges = np.minimum(axis.scale.edges[: last + 1] / axis.top, 1.0)
     return Latent(column=column, order=axis.scale.order[:last], edges=edges)
 
 
-def doubt(known: Correlations, tables: Sequence[Measured], rows: float) -> Correlations:
+def doubt(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> Correlations:
     """The correlations with the variance by which they differ from what the tables tell, beyond the noise of both.
 
     Where dependence is not Gaussian, sums and tables mean different things by a correlation. The excess of their mean
@@ -128,12 +128,12 @@ def doubt(known: Correlations, tables: Sequence[Measured], rows: float) -> Corre
     return {pair: replace(one, variance=one.variance + excess) for pair, one in known.items()}
 
 
-def sharpen(known: Correlations, tables: Sequence[Measured], rows: float) -> tuple[Measured, ...]:
+def sharpen(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
     """The tables moved to the correlations that they and the sums tell together, each with a hint for its fits."""
     return tuple(_sharpened(known, table, rows) for table in tables)
 
 
-def _sharpened(known: Correlations, table: Measured, rows: float) -> Measured:
+def _sharpened(known: Correlations, table: MeasuredTable, rows: float) -> MeasuredTable:
     found = _read(known, table, rows)
     if found is None:
         return table
@@ -144,11 +144,11 @@ def _sharpened(known: Correlations, table: Measured, rows: float) -> Measured:
     return replace(table, counts=counts, hint=hint)
 
 
-def _tops(table: Measured, one: Known) -> tuple[float, float]:
+def _tops(table: MeasuredTable, one: Known) -> tuple[float, float]:
     return value_tops((table.groups[0], table.groups[1]), one.tops)
 
 
-def _read(known: Correlations, table: Measured, rows: float) -> tuple[Reading, Known] | None:
+def _read(known: Correlations, table: MeasuredTable, rows: float) -> tuple[Reading, Known] | None:
     """What a table of a pair tells about its correlation, beside what the sums tell."""
     one = known.get((table.columns[0], table.columns[1])) if len(table.columns) == 2 else None
     if one is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
-from sklar.methods.vine.axes import Axis, Measured, Plan, measure
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure
 from sklar.methods.vine.pairs import ROWS_PER_CELL, resolution, share_out
 from sklar.model.pairs.copula import IndependentPair
 from sklar.model.pairs.families import fit_pair
@@ -28,8 +28,8 @@ def choose_tree(size: int, strengths: Mapping[tuple[int, int], float]) -> tuple[
 
 
 def measure_tree(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], forest: Sequence[tuple[int, int]], rows: float
-) -> tuple[Measured, ...]:
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], forest: Sequence[tuple[int, int]], rows: float
+) -> tuple[MeasuredTable, ...]:
     """A finer noisy table for each edge, in one pass, with equal shares."""
     if not forest:
         return ()
@@ -37,7 +37,7 @@ def measure_tree(
     return measure(door, axes, [_plan(axes, pair, noise, rows) for pair in forest], "tree one")
 
 
-def _plan(axes: Sequence[Axis], pair: tuple[int, int], noise: Noise, rows: float) -> Plan:
+def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: float) -> TablePlan:
     """Rectangular where it pays: a column with few cells leaves room for a finer partner."""
     sigma = noise.std
     most = int(np.clip(resolution(rows, sigma), 2, MOST_GROUPS))
@@ -48,10 +48,10 @@ def _plan(axes: Sequence[Axis], pair: tuple[int, int], noise: Noise, rows: float
         min(sizes[1], max(most, most * most // first), MOST_GROUPS),
     )
     groups = tuple(axes[c].groups(limit, sigma, rows) for c, limit in zip(pair, limits, strict=True))
-    return Plan(columns=pair, groups=groups, noise=noise)
+    return TablePlan(columns=pair, groups=groups, noise=noise)
 
 
-def fit_tree(axes: Sequence[Axis], tables: Sequence[Measured], rows: float) -> tuple[Edge, ...]:
+def fit_tree(axes: Sequence[VineAxis], tables: Sequence[MeasuredTable], rows: float) -> tuple[Edge, ...]:
     """Tree one: fitted pair copulas on the measured edges, independent ones to connect what is left."""
     edges = [_fit_edge(axes, table, rows) for table in tables]
     measured = [(edge.first, edge.second) for edge in edges]
@@ -66,7 +66,7 @@ def independent_edge(first: int, second: int) -> Edge:
     return Edge(first=first, second=second, given=(), copula=IndependentPair(), family="independent", tau=0.0)
 
 
-def _fit_edge(axes: Sequence[Axis], table: Measured, rows: float) -> Edge:
+def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Edge:
     first, second = table.columns
     fine, tops = None, (axes[first].top, axes[second].top)
     if axes[first].ordered and axes[second].ordered:
@@ -76,22 +76,22 @@ def _fit_edge(axes: Sequence[Axis], table: Measured, rows: float) -> Edge:
 
 
 TARGET_GROUPS = 8
-TARGET_GROUPS = 64
+TARGET_FINE_GROUPS = 64
 TRIPLE_GROUPS = 10
 
 
 def measure_with_target(
-    door: Door, allowance: Allowance, axes: Sequence[Axis], target: int, rows: float
-) -> tuple[Measured, ...]:
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float
+) -> tuple[MeasuredTable, ...]:
     """A table (a, target) for every other column a, as fine as the noise permits, with equal shares."""
     others = [column for column in range(len(axes)) if column != target]
     if not others:
         return ()
     noise = allowance.part(1 - 1e-9).noise(door.unit, tables=len(others))
     last = axes[target].groups(TARGET_GROUPS, noise.std, rows)
-    most = int(np.clip(rows / (ROWS_PER_CELL * noise.std * last.count), 2, TARGET_GROUPS))
+    most = int(np.clip(rows / (ROWS_PER_CELL * noise.std * last.count), 2, TARGET_FINE_GROUPS))
     plans = [
-        Plan(columns=(column, target), groups=(axes[column].groups(most, noise.std, rows), last), noise=noise)
+        TablePlan(columns=(column, target), groups=(axes[column].groups(most, noise.std, rows), last), noise=noise)
         for column in others
     ]
     return measure(door, axes, [plan for plan in plans if _worth_asking(plan.groups)], "target")
@@ -100,11 +100,11 @@ def measure_with_target(
 def measure_triples(
     door: Door,
     allowance: Allowance,
-    axes: Sequence[Axis],
+    axes: Sequence[VineAxis],
     target: int,
     rows: float,
     pairs: Sequence[tuple[int, int]] | None,
-) -> tuple[Measured, ...]:
+) -> tuple[MeasuredTable, ...]:
     """Coarse tables (a, b, target) of the given pairs, or of all of them, with budget by their number of cells."""
     wanted = list(combinations(range(len(axes)), 2)) if pairs is None else pairs
     wanted = [pair for pair in wanted if target not in pair]

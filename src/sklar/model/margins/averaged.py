@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.model.margins.laplace import Likelihood, find_mode
-from sklar.model.margins.likelihood import Observation, Support, Total, likelihood_of
-from sklar.model.margins.prior import AXES, Axis, smooth
+from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, likelihood_of
+from sklar.model.margins.prior import AXES, DensityAxis, smooth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted:
+class FittedDensity:
     """One model's answer for one column: masses between edges (value codes), masses of the cells apart, evidence."""
 
     edges: Ints
@@ -54,24 +54,26 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class DensityKind:
     """A family of models that differ in strength only."""
 
-    axis: Axis
+    axis: DensityAxis
     order: int
     heavy: bool = False
 
 
 KINDS = tuple(
-    [Kind(axis=axis, order=order) for axis in AXES for order in (2, 3)]
-    + [Kind(axis=AXES[i], order=1, heavy=heavy) for i in (0, 2) for heavy in (False, True)]
+    [DensityKind(axis=axis, order=order) for axis in AXES for order in (2, 3)]
+    + [DensityKind(axis=AXES[i], order=1, heavy=heavy) for i in (0, 2) for heavy in (False, True)]
 )
 """All families of models."""
 QUICK_KINDS = tuple(kind for kind in KINDS if kind.order == 2 or kind.heavy)
 """Enough to place the bins of a second histogram."""
 
 
-def fit_models(axis: Floats, bins: Sequence[Bins], total: Total, kinds: Sequence[Kind] = KINDS) -> list[Fitted | None]:
+def fit_models(
+    axis: Floats, bins: Sequence[Bins], total: KnownTotal, kinds: Sequence[DensityKind] = KINDS
+) -> list[FittedDensity | None]:
     """Every model of every kind, in a fixed order; None where a scan over strengths gave up.
 
     Args:
@@ -80,7 +82,7 @@ def fit_models(axis: Floats, bins: Sequence[Bins], total: Total, kinds: Sequence
         total: The number of rows.
         kinds: Families of models to try.
     """
-    fitted: list[Fitted | None] = []
+    fitted: list[FittedDensity | None] = []
     for kind in kinds:
         edges = latent_edges(axis, bins, kind.axis)
         likelihood, support = _problem(axis, edges, bins, total, kind.axis)
@@ -88,7 +90,7 @@ def fit_models(axis: Floats, bins: Sequence[Bins], total: Total, kinds: Sequence
     return fitted
 
 
-def latent_edges(axis: Floats, bins: Sequence[Bins], warp: Axis) -> Ints:
+def latent_edges(axis: Floats, bins: Sequence[Bins], warp: DensityAxis) -> Ints:
     """All bin edges, and equal steps along the warped axis, snapped to value codes."""
     steps = warp.inverse(np.linspace(0.0, 1.0, LATENT_CELLS + 1))
     snapped = np.searchsorted(axis, steps - 1e-12)
@@ -115,7 +117,7 @@ def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
 
 
 def average_models(
-    axis: Floats, apart: int, fitted: Sequence[Fitted | None], weights: Floats
+    axis: Floats, apart: int, fitted: Sequence[FittedDensity | None], weights: Floats
 ) -> tuple[Ints, Floats, Floats]:
     """(edges, masses between them, masses of the cells apart) of the weighted mean of the models.
 
@@ -134,13 +136,15 @@ def average_models(
     return edges, mass / total, beside / total
 
 
-def _problem(axis: Floats, edges: Ints, bins: Sequence[Bins], total: Total, warp: Axis) -> tuple[Likelihood, Support]:
+def _problem(
+    axis: Floats, edges: Ints, bins: Sequence[Bins], total: KnownTotal, warp: DensityAxis
+) -> tuple[Likelihood, CellSupport]:
     place = warp.forward(axis[edges])
     apart = len(bins[0].counts) - len(bins[0].edges) + 1
     width = np.concatenate([np.maximum(np.diff(place), 1e-9), np.ones(apart)])
     position = np.concatenate([(place[1:] + place[:-1]) / 2 * NATURAL, np.zeros(apart)])
     chained = np.arange(len(width)) < len(edges) - 1
-    support = Support(width=width, position=position, chained=chained)
+    support = CellSupport(width=width, position=position, chained=chained)
     return likelihood_of(support, [_observe(b, edges, apart) for b in bins], total), support
 
 
@@ -150,14 +154,14 @@ def _observe(bins: Bins, edges: Ints, apart: int) -> Observation:
     return Observation(parent=parent, counts=bins.counts, sigma=bins.sigma)
 
 
-def _scan(likelihood: Likelihood, support: Support, kind: Kind, edges: Ints) -> list[Fitted | None]:
+def _scan(likelihood: Likelihood, support: CellSupport, kind: DensityKind, edges: Ints) -> list[FittedDensity | None]:
     """Falling strengths, each started from the one before."""
     chain = len(edges) - 1
     if chain <= kind.order:
         return [None] * len(_STRENGTHS[kind.order])
     structure = smooth(support.position, support.chained, kind.order, kind.heavy)
     theta, best = np.zeros(len(likelihood.log_base)), -np.inf
-    out: list[Fitted | None] = []
+    out: list[FittedDensity | None] = []
     for strength in _STRENGTHS[kind.order]:
         if out and (out[-1] is None or out[-1].log_evidence < best - _GIVE_UP):
             out.append(None)
@@ -167,7 +171,7 @@ def _scan(likelihood: Likelihood, support: Support, kind: Kind, edges: Ints) -> 
         counts = np.exp(np.minimum(likelihood.log_base + theta, 300.0))
         share = counts / counts.sum()
         usable = np.isfinite(mode.log_evidence) and np.isfinite(share).all()
-        fit = Fitted(edges=edges, mass=share[:chain], apart=share[chain:], log_evidence=mode.log_evidence)
+        fit = FittedDensity(edges=edges, mass=share[:chain], apart=share[chain:], log_evidence=mode.log_evidence)
         out.append(fit if usable else None)
     return out
 

@@ -25,7 +25,7 @@ MOST_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
+class BinLayout:
     """How the base codes of a column can be grouped; functions of the schema, and of its digits once they are found.
 
     Attributes:
@@ -66,7 +66,7 @@ class Layout:
         return self.refined and self.unit and self.values > HEAVY_RANGE
 
 
-def lay_out_column(column: Column) -> Layout:
+def lay_out_column(column: Column) -> BinLayout:
     """The public layout of a modelled column."""
     rare = [code for code in (column.other_code, column.null_code) if code is not None]
     values = column.value_cells
@@ -79,7 +79,7 @@ def lay_out_column(column: Column) -> Layout:
         if values > FEW_CELLS:
             coarse, candidate = _coarse_cells(width), grid.is_atom
         width = width / width.sum()
-    layout = Layout(
+    layout = BinLayout(
         width=width,
         anchor=np.arange(values),
         coarse=coarse,
@@ -94,7 +94,7 @@ def lay_out_column(column: Column) -> Layout:
     return replace(with_digits(layout, column, getattr(column, "decimals", None)), digits=digits_to_seek(column))
 
 
-def with_digits(layout: Layout, column: Column, digits: int | None) -> Layout:
+def with_digits(layout: BinLayout, column: Column, digits: int | None) -> BinLayout:
     """The layout of a column whose numbers have so many digits: no bin of its cuts through one of them."""
     anchor, nothing = anchors(column, digits)
     width = np.where(nothing, 1e-300, layout.width)
@@ -102,13 +102,13 @@ def with_digits(layout: Layout, column: Column, digits: int | None) -> Layout:
     return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, digits=None)
 
 
-def first_lookup(layout: Layout) -> Ints:
+def first_lookup(layout: BinLayout) -> Ints:
     """Bin of every base code in the first histogram: coarse cells, then candidates, then `other` and null."""
     candidates = np.flatnonzero(layout.candidate)
     return _with_atoms(layout, layout.coarse, candidates)
 
 
-def finer_lookup(layout: Layout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
+def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
     Args:
@@ -140,7 +140,7 @@ def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
         part_mass *= 1.05
 
 
-def cell_starts(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
+def cell_starts(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
     """First base code of every cell of a density: runs of equal labels, atoms and the codes after the values alone."""
     change = np.zeros(layout.size, dtype=bool)
     change[0] = True
@@ -151,7 +151,7 @@ def cell_starts(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
     return np.flatnonzero(change)
 
 
-def heavy_values(layout: Layout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
+def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
     """Values that stand out of the noise and of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
 
     A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
@@ -170,7 +170,7 @@ def heavy_values(layout: Layout, counts: Floats, sigma: float, coarse_counts: Fl
     return np.sort(found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS])
 
 
-def significant_candidates(layout: Layout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
+def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
     """Candidates whose bin of the first histogram stands out of the noise, sorted."""
     candidates = np.flatnonzero(layout.candidate)
     if not len(candidates):
@@ -188,7 +188,7 @@ def _coarse_cells(width: Floats) -> Ints:
     return np.unique(cell, return_inverse=True)[1].astype(np.int64)
 
 
-def _with_atoms(layout: Layout, labels: Ints, atoms: Ints) -> Ints:
+def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
     lookup = np.empty(layout.size, dtype=np.int64)
     lookup[: layout.values] = labels
     first = int(labels.max()) + 1

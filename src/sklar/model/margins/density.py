@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from sklar.model.margins.laplace import Likelihood, Mode, find_mode
 from sklar.model.margins.likelihood import (
+    CellSupport,
+    KnownTotal,
     Observation,
-    Support,
-    Total,
     expected_rows,
     likelihood_of,
     log_base,
     seen_alone,
     with_sampling,
 )
-from sklar.model.margins.prior import Axis, smooth
+from sklar.model.margins.prior import DensityAxis, smooth
 from sklar.model.margins.transforms import clip_and_normalize
 from sklar.model.margins.unordered import fit_levels
 
@@ -49,12 +49,12 @@ _ROUGH_STRENGTHS = (10.0, 1.0, 0.1)
 class _Kind:
     """A family of priors: the axis on which the log-density is smooth, the order, and the tails of its increments."""
 
-    axis: Axis
+    axis: DensityAxis
     order: int
     heavy: bool = False
 
 
-_LINEAR, _LOGARITHMIC = Axis(), Axis(shift=0.05)
+_LINEAR, _LOGARITHMIC = DensityAxis(), DensityAxis(shift=0.05)
 _KINDS = (
     _Kind(axis=_LINEAR, order=1, heavy=True),
     _Kind(axis=_LINEAR, order=2),
@@ -65,9 +65,9 @@ _KINDS = (
 
 
 def fit_density(
-    support: Support,
+    support: CellSupport,
     observations: Sequence[Observation],
-    total: Total,
+    total: KnownTotal,
     rare: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """Probabilities of the cells of a column.
@@ -98,7 +98,7 @@ def fit_density(
     return _fit_chain(support, observations, total)
 
 
-def _fit_chain(support: Support, observations: Sequence[Observation], total: Total) -> Floats:
+def _fit_chain(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Floats:
     noise_only = likelihood_of(support, observations, total)
     rough = _rough_counts(noise_only, support, *seen_alone(observations, len(support.width)))
     likelihood, sampling = with_sampling(noise_only, rough)
@@ -119,7 +119,7 @@ def _fit_chain(support: Support, observations: Sequence[Observation], total: Tot
     return weights @ np.array(masses) / weights.sum()
 
 
-def _rough_counts(likelihood: Likelihood, support: Support, counts: Floats, sigma: Floats) -> Floats:
+def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:
     """A first estimate of the counts, from which only the size of the rows' own scatter is taken.
 
     Args:
@@ -139,7 +139,7 @@ def _rough_counts(likelihood: Likelihood, support: Support, counts: Floats, sigm
     return np.maximum(np.exp(np.minimum(likelihood.log_base + best.theta, 100.0)), 1e-6)
 
 
-def _scan(likelihood: Likelihood, support: Support, kind: _Kind, start: Floats) -> list[Mode]:
+def _scan(likelihood: Likelihood, support: CellSupport, kind: _Kind, start: Floats) -> list[Mode]:
     """Modes over a grid of strengths, from the middle outwards until the evidence has clearly dropped."""
     structure = smooth(support.position, support.chained, kind.order, kind.heavy)
     grid = _STRENGTHS[kind.order]
@@ -157,7 +157,7 @@ def _scan(likelihood: Likelihood, support: Support, kind: _Kind, start: Floats) 
     return [mode for mode in modes if np.isfinite(mode.log_evidence)]
 
 
-def _on_axis(support: Support, axis: Axis) -> Support:
+def _on_axis(support: CellSupport, axis: DensityAxis) -> CellSupport:
     """The same cells with widths and positions measured along another axis of the chain."""
     if axis is _LINEAR:
         return support
@@ -177,8 +177,8 @@ def _kept(observations: Sequence[Observation], k: int, rare: NDArray[np.bool_] |
     return ~rare | (counts > SIGNIFICANT * np.where(np.isfinite(sigma), sigma, 0.0))
 
 
-def _only(support: Support, keep: NDArray[np.bool_]) -> Support:
-    return Support(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
+def _only(support: CellSupport, keep: NDArray[np.bool_]) -> CellSupport:
+    return CellSupport(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
 
 
 def _seen(seen: Observation, keep: NDArray[np.bool_]) -> Observation:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklar.model.margins.averaged import KINDS, QUICK_KINDS, Bins, average_models, fit_models, pooled_weights
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.first_cells import FirstCells
-from sklar.model.margins.likelihood import Observation, Support, Total
+from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
 from sklar.model.margins.margin import Margin, margin_from_dense
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ OTHER_SIGMAS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Histogram:
+class FewRowsHistogram:
     """A released histogram: noisy counts of all bins and their common noise standard deviation."""
 
     counts: Floats
@@ -32,7 +32,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
+class SplitMargin:
     """A coarse numeric column after its first release: what is smooth, and what stands apart.
 
     Attributes:
@@ -48,7 +48,7 @@ class Split:
     first: Bins
 
 
-def split_first(cells: FirstCells, seen: Histogram) -> Split:
+def split_first(cells: FirstCells, seen: FewRowsHistogram) -> SplitMargin:
     """Keep the atoms that rise above the noise; merge the others into their neighbours.
 
     The threshold grows with the number of candidates m as sigma (sqrt(2 log m) + 2.3): 3.5 sigma for two bounds.
@@ -61,10 +61,12 @@ def split_first(cells: FirstCells, seen: Histogram) -> Split:
     widths = cells.widths.copy()
     widths[kept] = 0.0
     axis = np.concatenate([[0.0], np.cumsum(widths)])
-    return Split(cells=cells, apart=apart, axis=axis / axis[-1], first=_first_bins(cells, seen, kept, apart))
+    return SplitMargin(cells=cells, apart=apart, axis=axis / axis[-1], first=_first_bins(cells, seen, kept, apart))
 
 
-def second_lookup(split: Split, margin: tuple[Ints, Floats], bins: int = SECOND_BINS) -> tuple[Ints, NDArray[np.int64]]:
+def second_lookup(
+    split: SplitMargin, margin: tuple[Ints, Floats], bins: int = SECOND_BINS
+) -> tuple[Ints, NDArray[np.int64]]:
     """(edges, lookup): about equal-mass bins of the value codes, then the cells apart, then anything left over."""
     edges, mass = margin
     rising = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
@@ -78,14 +80,14 @@ def second_lookup(split: Split, margin: tuple[Ints, Floats], bins: int = SECOND_
     return codes, lookup
 
 
-def second_bins(split: Split, edges: Ints, seen: Histogram) -> Bins:
+def second_bins(split: SplitMargin, edges: Ints, seen: FewRowsHistogram) -> Bins:
     """The second release as bins: the left-over bin, if any, is dropped."""
     used = len(edges) - 1 + len(split.apart)
     return Bins(edges=edges, counts=seen.counts[:used], sigma=np.full(used, seen.sigma))
 
 
 def smooth_margins(
-    splits: Mapping[str, Split], second: Mapping[str, Bins], total: Total
+    splits: Mapping[str, SplitMargin], second: Mapping[str, Bins], total: KnownTotal
 ) -> dict[str, tuple[Ints, Floats, Floats]]:
     """(edges, masses between them, masses apart) of every coarse column; model weights are pooled over the columns.
 
@@ -106,7 +108,7 @@ def smooth_margins(
     }
 
 
-def coarse_margin(name: str, split: Split, fitted: tuple[Ints, Floats, Floats]) -> Margin:
+def coarse_margin(name: str, split: SplitMargin, fitted: tuple[Ints, Floats, Floats]) -> Margin:
     """The margin over base codes: chain masses spread by width, the cells apart exact, light atoms without mass."""
     edges, mass, apart = fitted
     cells = split.cells
@@ -120,18 +122,18 @@ def coarse_margin(name: str, split: Split, fitted: tuple[Ints, Floats, Floats]) 
     return Margin(column=name, starts=starts, mass=np.maximum(out, 0.0), size=cells.size)
 
 
-def level_margin(name: str, cells: FirstCells, seen: Histogram, total: Total) -> Margin:
+def level_margin(name: str, cells: FirstCells, seen: FewRowsHistogram, total: KnownTotal) -> Margin:
     """The margin of a column counted code by code: smooth along ordered values, exchangeable otherwise."""
     keep = np.concatenate([np.arange(cells.values), _outside(cells, seen)])
     chained = (keep < cells.values) & cells.ordered
-    support = Support(width=np.ones(len(keep)), position=_spread(keep, cells.values), chained=chained)
+    support = CellSupport(width=np.ones(len(keep)), position=_spread(keep, cells.values), chained=chained)
     observed = Observation(parent=np.arange(len(keep)), counts=seen.counts[keep], sigma=np.full(len(keep), seen.sigma))
     dense = np.zeros(cells.size)
     dense[keep] = fit_density(support, [observed], total)
     return margin_from_dense(name, dense, tolerance=0.0)
 
 
-def pool_total(histograms: Sequence[Histogram], before: Total | None) -> Total:
+def pool_total(histograms: Sequence[FewRowsHistogram], before: KnownTotal | None) -> KnownTotal:
     """The number of rows by inverse variance: every histogram sums to it, with bins x sigma^2 of noise."""
     if before is not None and before.sigma == 0:
         return before
@@ -139,17 +141,17 @@ def pool_total(histograms: Sequence[Histogram], before: Total | None) -> Total:
     variance = [len(h.counts) * h.sigma**2 for h in histograms] + ([before.sigma**2] if before else [])
     weight = 1.0 / np.maximum(variance, 1e-12)
     mean = float(weight @ rows / weight.sum())
-    return Total(rows=max(mean, 1.0), sigma=float(weight.sum() ** -0.5))
+    return KnownTotal(rows=max(mean, 1.0), sigma=float(weight.sum() ** -0.5))
 
 
-def _outside(cells: FirstCells, seen: Histogram) -> Ints:
+def _outside(cells: FirstCells, seen: FewRowsHistogram) -> Ints:
     """Base codes that are no values: `other` if it rises above the noise, and null."""
     outside = np.arange(cells.values, cells.size)
     light = (outside == cells.other) & (seen.counts[cells.parent[outside]] <= OTHER_SIGMAS * seen.sigma)
     return outside[~light]
 
 
-def _first_bins(cells: FirstCells, seen: Histogram, kept: Ints, apart: Ints) -> Bins:
+def _first_bins(cells: FirstCells, seen: FewRowsHistogram, kept: Ints, apart: Ints) -> Bins:
     bins = int(cells.chain.max()) + 1
     counts, squares = seen.counts[:bins].copy(), np.full(bins, seen.sigma**2)
     merged = np.setdiff1d(cells.atoms, kept)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sklar.model.margins.bins import COARSE_CELLS, Layout
+from sklar.model.margins.bins import COARSE_CELLS, BinLayout
 from sklar.model.margins.density import fit_density
-from sklar.model.margins.likelihood import Observation, Support, Total
+from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
 
@@ -37,7 +37,7 @@ class Histogram:
     counts: Floats
     sigma: float
 
-    def on(self, layout: Layout) -> Histogram:
+    def on(self, layout: BinLayout) -> Histogram:
         """The same histogram where every code is counted with its anchor; bins without any number are dropped."""
         lookup = self.lookup.copy()
         lookup[: layout.values] = lookup[layout.anchor]
@@ -45,7 +45,7 @@ class Histogram:
         return Histogram(lookup=lookup.astype(np.int64), counts=self.counts[bins], sigma=self.sigma)
 
 
-def pool_total(histograms: Sequence[Histogram], before: Total) -> Total:
+def pool_total(histograms: Sequence[Histogram], before: KnownTotal) -> KnownTotal:
     """The number of rows by inverse variance: every histogram sums to it, with bins * sigma^2 of noise."""
     if before.sigma == 0:
         return before
@@ -53,10 +53,14 @@ def pool_total(histograms: Sequence[Histogram], before: Total) -> Total:
     for seen in histograms:
         precision = 1.0 / (len(seen.counts) * seen.sigma**2)
         weight, value = weight + precision, value + precision * float(seen.counts.sum())
-    return Total(rows=max(value / weight, 1.0), sigma=weight**-0.5) if weight > 0 else Total(rows=1.0, sigma=1.0)
+    return (
+        KnownTotal(rows=max(value / weight, 1.0), sigma=weight**-0.5) if weight > 0 else KnownTotal(rows=1.0, sigma=1.0)
+    )
 
 
-def fit_cells(layout: Layout, starts: Ints, atoms: Ints, histograms: Sequence[Histogram], total: Total) -> Floats:
+def fit_cells(
+    layout: BinLayout, starts: Ints, atoms: Ints, histograms: Sequence[Histogram], total: KnownTotal
+) -> Floats:
     """Probability of every cell (a run of base codes from its start) by smooth density, given all histograms.
 
     Args:
@@ -70,7 +74,7 @@ def fit_cells(layout: Layout, starts: Ints, atoms: Ints, histograms: Sequence[Hi
     width = np.diff(np.concatenate([[0.0], np.cumsum(layout.width)])[np.minimum(edges, layout.values)])
     middle = np.cumsum(width) - width / 2.0
     chained = (starts < layout.values) & ~np.isin(starts, atoms) & layout.ordered
-    support = Support(width=width, position=COARSE_CELLS * middle / max(width.sum(), 1e-300), chained=chained)
+    support = CellSupport(width=width, position=COARSE_CELLS * middle / max(width.sum(), 1e-300), chained=chained)
     seen = [observe(starts, layout.size, histogram) for histogram in histograms]
     return fit_density(support, seen, total, rare=np.isin(starts, layout.rare))
 
@@ -93,14 +97,14 @@ def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
     return Observation(parent=merged[first].astype(np.int64), counts=counts, sigma=sigma)
 
 
-def repaired(seen: Histogram, total: Total, repair: str) -> Floats:
+def repaired(seen: Histogram, total: KnownTotal, repair: str) -> Floats:
     """Probability of every bin of one histogram by a simple repair: "simplex" or "clip"."""
     if repair == "simplex":
         return project_to_simplex(seen.counts, total.rows)
     return clip_and_normalize(seen.counts)
 
 
-def spread(name: str, layout: Layout, lookup: Ints, mass: Floats) -> Margin:
+def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats) -> Margin:
     """The margin that spreads the mass of each group over its base codes in proportion to their widths.
 
     Cells of the margin are the runs of codes of one group and (nearly) one width, so every released lookup that the

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-from sklar.model.margins.prior import DEGREES_OF_FREEDOM, Structure
+from sklar.model.margins.prior import DEGREES_OF_FREEDOM, PriorStructure
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class _Point:
     bend: Floats  # prior precision of each term of the structure
 
 
-def find_mode(likelihood: Likelihood, structure: Structure, strength: float, start: Floats) -> Mode:
+def find_mode(likelihood: Likelihood, structure: PriorStructure, strength: float, start: Floats) -> Mode:
     """Minimize misfit + prior by damped Gauss-Newton (iteratively reweighted for Student-t terms) and apply Laplace.
 
     log evidence = -misfit + log prior(theta) - (1/2) log det H + (k/2) log 2 pi, with H the curvature at the mode.
@@ -78,7 +78,7 @@ def find_mode(likelihood: Likelihood, structure: Structure, strength: float, sta
     return Mode(theta=point.theta, log_evidence=-point.value - 0.5 * log_det + constant)
 
 
-def _evaluate(likelihood: Likelihood, structure: Structure, strength: float, theta: Floats) -> _Point:
+def _evaluate(likelihood: Likelihood, structure: PriorStructure, strength: float, theta: Floats) -> _Point:
     counts = np.exp(np.minimum(likelihood.log_base + theta, _LARGEST_LOG))
     residual = likelihood.design @ counts - likelihood.target
     term = structure.terms @ theta
@@ -88,7 +88,7 @@ def _evaluate(likelihood: Likelihood, structure: Structure, strength: float, the
     return _Point(theta, float(value), counts, likelihood.design.T @ residual, bend)
 
 
-def _prior(structure: Structure, strength: float, term: Floats) -> tuple[float, Floats]:
+def _prior(structure: PriorStructure, strength: float, term: Floats) -> tuple[float, Floats]:
     """Minus log density of the terms (up to a constant) and the precision of its quadratic majorizer."""
     if not structure.heavy:
         return 0.5 * strength * float(term @ term), np.full(len(term), strength)
@@ -97,7 +97,7 @@ def _prior(structure: Structure, strength: float, term: Floats) -> tuple[float, 
     return 0.5 * (df + 1) * float(np.log1p(scaled / df).sum()), strength * (df + 1) / (df + scaled)
 
 
-def _normalizer(structure: Structure, strength: float, k: int) -> float:
+def _normalizer(structure: PriorStructure, strength: float, k: int) -> float:
     """Minus log of the prior's normalizing constant."""
     m = len(structure.terms)
     out = -0.5 * (m * log(strength) + structure.log_norm) + 0.5 * k * log(2.0 * pi)
@@ -108,7 +108,7 @@ def _normalizer(structure: Structure, strength: float, k: int) -> float:
     return out
 
 
-def _slopes(likelihood: Likelihood, structure: Structure, point: _Point) -> tuple[Floats, Floats]:
+def _slopes(likelihood: Likelihood, structure: PriorStructure, point: _Point) -> tuple[Floats, Floats]:
     pull = point.counts * point.pull
     curvature = point.counts[:, None] * likelihood.gram
     curvature *= point.counts
@@ -119,7 +119,7 @@ def _slopes(likelihood: Likelihood, structure: Structure, point: _Point) -> tupl
     return gradient, curvature
 
 
-def _precision(structure: Structure, bend: Floats) -> Floats:
+def _precision(structure: PriorStructure, bend: Floats) -> Floats:
     """D' diag(bend) D; Student-t terms are first differences, so theirs is tridiagonal along the chain."""
     if not structure.heavy:
         return bend[0] * structure.penalty
@@ -133,7 +133,7 @@ def _precision(structure: Structure, bend: Floats) -> Floats:
 
 
 def _descend(
-    likelihood: Likelihood, structure: Structure, strength: float, point: _Point, step: Floats, decrement: float
+    likelihood: Likelihood, structure: PriorStructure, strength: float, point: _Point, step: Floats, decrement: float
 ) -> tuple[_Point, bool]:
     """A damped step; done when the predicted or achieved gain is small."""
     size = min(1.0, _LARGEST_RISE / max(float(-step.min()), 1e-12))

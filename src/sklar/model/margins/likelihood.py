@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Support:
+class CellSupport:
     """Public facts about the k cells of a column.
 
     Attributes:
@@ -45,14 +45,14 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class KnownTotal:
     """An estimate of the number of rows and its standard deviation (0 when it is public)."""
 
     rows: float
     sigma: float
 
 
-def likelihood_of(support: Support, observations: Sequence[Observation], total: Total) -> Likelihood:
+def likelihood_of(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Likelihood:
     """All observed bins, and the total as one more bin that holds every cell."""
     k, rows = len(support.width), max(total.rows, 1.0)
     finest = min((float(seen.sigma.min()) for seen in observations if len(seen.sigma)), default=1.0)
@@ -74,7 +74,7 @@ def likelihood_of(support: Support, observations: Sequence[Observation], total: 
     )
 
 
-def log_base(support: Support, total: Total) -> Floats:
+def log_base(support: CellSupport, total: KnownTotal) -> Floats:
     """Log counts under the base measure: chained cells share theirs by width, every other cell gets an average one."""
     k, chain = len(support.width), support.chained
     base = np.full(k, 1.0 / k)

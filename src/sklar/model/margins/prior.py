@@ -27,7 +27,7 @@ APART = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Structure:
+class PriorStructure:
     """The part of a prior that does not depend on its strength.
 
     Attributes:
@@ -47,7 +47,7 @@ class Structure:
     heavy: bool = False
 
 
-def smooth(position: Floats, chained: NDArray[np.bool_], order: int, heavy: bool = False) -> Structure:
+def smooth(position: Floats, chained: NDArray[np.bool_], order: int, heavy: bool = False) -> PriorStructure:
     """A discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
 
     Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it.
@@ -79,7 +79,7 @@ def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
     return np.linalg.qr(np.stack(columns, axis=1))[0]
 
 
-def _embed(terms: Floats, nulls: Floats, chained: NDArray[np.bool_], heavy: bool = False) -> Structure:
+def _embed(terms: Floats, nulls: Floats, chained: NDArray[np.bool_], heavy: bool = False) -> PriorStructure:
     """Place a prior on the chained cells into all cells, and give the others independent Gaussians."""
     k, cells = len(chained), np.flatnonzero(chained)
     wide, apart = 1.0 / (np.array(WIDE[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / APART**2
@@ -90,13 +90,13 @@ def _embed(terms: Floats, nulls: Floats, chained: NDArray[np.bool_], heavy: bool
     placed = np.zeros((len(terms), k))
     placed[:, cells] = terms
     log_norm = np.linalg.slogdet(terms @ terms.T)[1] + np.log(wide).sum() + len(outside) * np.log(apart)
-    return Structure(
+    return PriorStructure(
         terms=placed, penalty=placed.T @ placed, chain=cells, fixed=fixed, log_norm=float(log_norm), heavy=heavy
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class DensityAxis:
     """A monotone map of [0, 1] onto itself: t -> log(1 + t/shift) / log(1 + 1/shift), or t itself without a shift.
 
     Attributes:
@@ -124,4 +124,10 @@ class Axis:
         return self.shift * np.expm1(s * np.log1p(1.0 / self.shift))
 
 
-AXES = (Axis(), Axis(shift=0.1), Axis(shift=0.02), Axis(shift=0.004), Axis(shift=0.1, mirrored=True))
+AXES = (
+    DensityAxis(),
+    DensityAxis(shift=0.1),
+    DensityAxis(shift=0.02),
+    DensityAxis(shift=0.004),
+    DensityAxis(shift=0.1, mirrored=True),
+)

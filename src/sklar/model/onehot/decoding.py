@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklar.model.correlation.bivariate import bivariate_normal_density
 from sklar.model.correlation.nearest import calm, nearest_correlation
 from sklar.model.correlation.normals import factor_of, latent_blocks
-from sklar.model.onehot.model import Layout, OneHotModel, picked_groups
+from sklar.model.onehot.model import OneHotModel, ScoreLayout, picked_groups
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -43,7 +43,7 @@ class Decoding:
 
 
 def fit_decoding(
-    model: OneHotModel, layout: Layout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
+    model: OneHotModel, layout: ScoreLayout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
 ) -> OneHotModel:
     """Correlations for which decoded pairs come near the joint probabilities, and offsets for which margins hold.
 
@@ -58,7 +58,7 @@ def fit_decoding(
 
 
 def _rounds(
-    model: OneHotModel, layout: Layout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
+    model: OneHotModel, layout: ScoreLayout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
 ) -> OneHotModel:
     free = layout.owner[:, None] == layout.owner
     for t in range(decoding.rounds):
@@ -98,7 +98,7 @@ def _simulated(model: OneHotModel, rows: int, rng: np.random.Generator) -> Singl
     return np.concatenate([scores for _, scores in blocks], axis=1)
 
 
-def _with_offsets(model: OneHotModel, layout: Layout, p: Floats, scores: Singles) -> OneHotModel:
+def _with_offsets(model: OneHotModel, layout: ScoreLayout, p: Floats, scores: Singles) -> OneHotModel:
     """Offsets for which the decoded values have the wanted probabilities on these scores."""
     offsets = model.offsets.copy()
     for column, size in enumerate(layout.sizes):
@@ -108,7 +108,7 @@ def _with_offsets(model: OneHotModel, layout: Layout, p: Floats, scores: Singles
     return replace(model, offsets=offsets)
 
 
-def _decoded_pairs(model: OneHotModel, layout: Layout, scores: Singles) -> Floats:
+def _decoded_pairs(model: OneHotModel, layout: ScoreLayout, scores: Singles) -> Floats:
     """Joint probabilities of the values of scores in decoded rows."""
     picked = picked_groups(scores, model.offsets.astype(np.float32), layout.starts, list(layout.sizes))
     hot = (picked[layout.owner] == layout.value[:, None]).astype(np.float32)

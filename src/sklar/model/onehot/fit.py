@@ -11,7 +11,7 @@ from sklar.model.correlation.bivariate import solve_latent_corr
 from sklar.model.correlation.nearest import nearest_correlation
 from sklar.model.margins.margin import Margin
 from sklar.model.onehot.decoding import ROUGH, Decoding, fit_decoding, score_weights
-from sklar.model.onehot.model import Layout, OneHotModel
+from sklar.model.onehot.model import OneHotModel, ScoreLayout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,7 +19,7 @@ LEAST_PROBABILITY = 1e-9
 
 
 def fit_onehot(
-    layout: Layout,
+    layout: ScoreLayout,
     probabilities: Floats,
     joint: Floats,
     margins: tuple[Margin, ...],
@@ -52,7 +52,12 @@ def fit_onehot(
 
 
 def onehot_model(
-    layout: Layout, p: Floats, corr: Floats, margins: tuple[Margin, ...], groups: tuple[Ints, ...], rows_estimate: int
+    layout: ScoreLayout,
+    p: Floats,
+    corr: Floats,
+    margins: tuple[Margin, ...],
+    groups: tuple[Ints, ...],
+    rows_estimate: int,
 ) -> OneHotModel:
     """The model with these correlations; offsets are those of columns of two groups."""
     scores = _normal_scores(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
@@ -67,7 +72,7 @@ def onehot_model(
     )
 
 
-def latent_correlations(layout: Layout, scores: Floats, joint: Floats) -> Floats:
+def latent_correlations(layout: ScoreLayout, scores: Floats, joint: Floats) -> Floats:
     """Correlations of scores of different columns; inside a column of A groups -1/(A - 1), which sums to nothing."""
     matrix = np.eye(len(scores))
     first, second = np.triu_indices(len(scores), 1)
@@ -82,7 +87,7 @@ def latent_correlations(layout: Layout, scores: Floats, joint: Floats) -> Floats
     return matrix
 
 
-def plain_correlations(layout: Layout, p: Floats, scores: Floats, joint: Floats) -> Floats:
+def plain_correlations(layout: ScoreLayout, p: Floats, scores: Floats, joint: Floats) -> Floats:
     """Correlations of all scores as in the paper: also of values of one column, whose joint probability is 0.
 
     A value without rows, or with all of them, tells nothing and is correlated with none.

@@ -119,7 +119,7 @@ def _within(codes: Ints, group: Codes, first: Ints, size: int) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
+class ScoreLayout:
     """Which score belongs to which value.
 
     Attributes:
@@ -135,11 +135,11 @@ class Layout:
     value: Ints
 
 
-def lay_out_scores(sizes: tuple[int, ...]) -> Layout:
+def lay_out_scores(sizes: tuple[int, ...]) -> ScoreLayout:
     """No score for a column of one group, one for two groups (the second's), else one for each."""
     values = [score_values(size) for size in sizes]
     counts = [len(v) for v in values]
-    return Layout(
+    return ScoreLayout(
         sizes=sizes,
         starts=np.cumsum([0, *counts]).astype(np.int64),
         owner=np.repeat(np.arange(len(sizes)), counts),

@@ -11,7 +11,7 @@ from sklar.model.lookup import interval_of
 from sklar.model.pairs.copula import GaussianPair, IndependentPair, gaussian_density
 from sklar.model.pairs.hints import Hint
 from sklar.model.vine.sampling import Uniforms, draw_levels, transform
-from sklar.model.vine.vine import Candidate, Edge, Vine, candidates, maximum_spanning_tree, sampling_order
+from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
 
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 MIDDLE = len(CORRELATIONS) // 2
@@ -40,7 +40,7 @@ class PairTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Guess:
+class EdgeGuess:
     """A Gaussian correlation for a candidate edge, its noise variance and the chi-square it gains."""
 
     corr: float
@@ -48,7 +48,7 @@ class Guess:
     gain: float
 
 
-NOTHING = Guess(corr=0.0, variance=1.0, gain=0.0)
+NOTHING = EdgeGuess(corr=0.0, variance=1.0, gain=0.0)
 
 
 def grow(
@@ -114,12 +114,12 @@ class _Particles:
 
 
 def _guess(
-    edge: Candidate,
+    edge: EdgeCandidate,
     particles: _Particles,
     tables: Mapping[tuple[int, int], PairTable],
     eligible: Mapping[int, float],
     rows: float,
-) -> Guess:
+) -> EdgeGuess:
     low, high = sorted((edge.first, edge.second))
     table = tables.get((low, high))
     if table is None or low not in eligible or high not in eligible:
@@ -130,7 +130,7 @@ def _guess(
     return guess if guess.gain > max(eligible[low], eligible[high]) else NOTHING
 
 
-def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairTable, rows: float) -> Guess:
+def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairTable, rows: float) -> EdgeGuess:
     """Fit a Gaussian pair copula of two conditional uniforms to a released table of their columns.
 
     Weighting the particles of a truncated vine by the density of one more pair copula c(u_a|D, u_b|D) gives exactly
@@ -176,7 +176,7 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
     for width in NEARER:
         near = corr + width * np.array([-1.0, 0.0, 1.0])
         corr = parabola_minimum(near, np.array([distance(float(c)) for c in near]))
-    return Guess(corr=corr, variance=1.0 / max(information, 1e-9), gain=float(misfit[MIDDLE] - misfit[best]))
+    return EdgeGuess(corr=corr, variance=1.0 / max(information, 1e-9), gain=float(misfit[MIDDLE] - misfit[best]))
 
 
 def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:
@@ -185,7 +185,7 @@ def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.clip(-slope / (2 * curve), x[0], x[2])) if curve > 0 else float(x[1])
 
 
-def _edge(candidate: Candidate, guess: Guess) -> Edge:
+def _edge(candidate: EdgeCandidate, guess: EdgeGuess) -> Edge:
     """The edge of a candidate, its correlation shrunken by the share of its square that noise alone would give."""
     corr = guess.corr * max(0.0, 1 - guess.variance / max(guess.corr**2, 1e-9))
     independent = abs(corr) < 0.004  # no visible effect, and identity h-functions are faster

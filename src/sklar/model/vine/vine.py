@@ -60,7 +60,7 @@ class Vine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class EdgeCandidate:
     """An edge that the proximity condition allows in the next tree; `left`, `right` are positions in the last tree."""
 
     left: int
@@ -70,7 +70,7 @@ class Candidate:
     given: tuple[int, ...]
 
 
-def candidates(tree: tuple[Edge, ...]) -> Iterable[Candidate]:
+def candidates(tree: tuple[Edge, ...]) -> Iterable[EdgeCandidate]:
     """Every edge allowed in the tree after `tree`: pairs of its edges that share a node."""
     at_node: dict[frozenset[int], list[int]] = {}
     for position, edge in enumerate(tree):
@@ -81,9 +81,9 @@ def candidates(tree: tuple[Edge, ...]) -> Iterable[Candidate]:
             yield _joined(tree, left, right, node)
 
 
-def _joined(tree: tuple[Edge, ...], left: int, right: int, node: frozenset[int]) -> Candidate:
+def _joined(tree: tuple[Edge, ...], left: int, right: int, node: frozenset[int]) -> EdgeCandidate:
     (first,), (second,) = tree[left].columns - node, tree[right].columns - node
-    return Candidate(left=left, right=right, first=first, second=second, given=tuple(sorted(node)))
+    return EdgeCandidate(left=left, right=right, first=first, second=second, given=tuple(sorted(node)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

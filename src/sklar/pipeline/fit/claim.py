@@ -13,7 +13,7 @@ from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
 from sklar.schema.prices import Price
 from sklar.schema.reading import ReadOptions
-from sklar.schema.rules import AtMost, Constraint, Function
+from sklar.schema.rules import AtMost, Function, Rule
 from sklar.schema.table import Schema
 
 
@@ -52,7 +52,7 @@ def make_claim(
         public=_facts(schema, "public"),
         assumed=("rows_per_person", *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
-        rules=tuple(describe_rule(rule) for rule in schema.constraints),
+        rules=tuple(describe_rule(rule) for rule in schema.rules),
         caveats=method.caveats,
         version=sklar.__version__,
         own=(epsilon, delta),
@@ -63,7 +63,7 @@ def make_claim(
     )
 
 
-def describe_rule(rule: Constraint) -> str:
+def describe_rule(rule: Rule) -> str:
     """A public rule in words."""
     if isinstance(rule, AtMost):
         return f"{rule.low} is at most {rule.high}"

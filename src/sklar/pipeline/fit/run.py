@@ -148,7 +148,7 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
 def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     """Reserve what is left of the budget and open the Door."""
     request, settings = opened.request, opened.method.settle(opened.settings, paid.rest)
-    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit)
+    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read)
     with open_session(
         request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
         noise=opened.noise,
@@ -201,7 +201,9 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> Reservation:
+def _reservation(
+    schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit, read: ReadOptions
+) -> Reservation:
     allowance, plan = method.allowance(schema, options, budget, unit)
     return Reservation(
         method=method.name,
@@ -209,14 +211,15 @@ def _reservation(schema: Schema, method: Method, options: Any, budget: Budget, u
         allowance=allowance,
         unit=unit,
         seed=fresh_seed(),
-        fingerprint=_fingerprint(schema, method, options, budget, unit),
+        fingerprint=_fingerprint(schema, method, options, budget, unit, read),
         plan=plan_events(allowance, unit, plan) if plan else None,
     )
 
 
-def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit) -> str:
+def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit, read: ReadOptions) -> str:
     """Recognizes a fit of the same settings; it says nothing about rows."""
-    parts = [schema.fingerprint, method.name, options, budget, unit, sklar.__version__]
+    reading = (read.sql, read.rows_are_rows, read.null_values)
+    parts = [schema.fingerprint, method.name, options, budget, unit, reading, sklar.__version__]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

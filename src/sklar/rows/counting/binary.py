@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklar.errors import UsageError
 from sklar.rows.codes.batch import CodeBatch, PackedBits
 from sklar.rows.codes.job import CodedPart, Rows
-from sklar.rows.counting.tables import Feature, Plan, plan_counts
+from sklar.rows.counting.tables import CountingPlan, Feature, plan_counts
 
 Counts = npt.NDArray[np.int64]
 FEWEST_PAIRS = 32
@@ -34,7 +34,7 @@ class BinaryWork:
         rows: Number of rows so far, in an array of one.
     """
 
-    plan: Plan
+    plan: CountingPlan
     pairs: tuple[int, ...]
     singles: tuple[int, ...]
     features: tuple[int, ...]
@@ -72,7 +72,7 @@ class BinaryWork:
         return dict(zip(self.pairs, cells, strict=True)) | {t: np.array([total - n, n]) for t, n in alone.items()}
 
 
-def binary_work(plan: Plan) -> BinaryWork | None:
+def binary_work(plan: CountingPlan) -> BinaryWork | None:
     """The work for the plan's binary pairs, if there are enough of them to be worth it."""
     two = [feature.groups == 2 for feature in plan.features]
     pairs = tuple(t for t, axes in enumerate(plan.tables) if len(axes) == 2 and two[axes[0]] and two[axes[1]])
@@ -94,7 +94,7 @@ class SinglesWork:
         rows: Number of rows so far, in an array of one.
     """
 
-    plan: Plan
+    plan: CountingPlan
     tables: tuple[int, ...]
     ones: Counts
     rows: Counts
@@ -114,7 +114,7 @@ class SinglesWork:
         return {t: np.array([self.rows[0] - n, n]) for t, n in zip(self.tables, self.ones, strict=True)}
 
 
-def singles_work(plan: Plan, tables: Sequence[int]) -> SinglesWork | None:
+def singles_work(plan: CountingPlan, tables: Sequence[int]) -> SinglesWork | None:
     """The work for those of the tables that have one feature of two codes, as it stands in the rows."""
     chosen = tuple(t for t in tables if len(plan.tables[t]) == 1 and _is_bits(plan.features[plan.tables[t][0]]))
     if not chosen:
@@ -131,7 +131,7 @@ def _is_bits(feature: Feature) -> bool:
 class OnesJob:
     """In how many rows each two of the plan's features both have code 1; only entries [i, j] with i <= j are right."""
 
-    plan: Plan
+    plan: CountingPlan
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -157,7 +157,7 @@ def exact_ones(rows: Rows, columns: Sequence[str]) -> Counts:
     return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
 
 
-def known_singles(rows: Rows, plan: Plan) -> tuple[Counts, ...] | None:
+def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Counts, ...] | None:
     """The plan's tables, if all are of one feature of two codes and the pairs counted before have told them."""
     known = _known_ones(rows)
     features = [plan.features[axes[0]] for axes in plan.tables if len(axes) == 1]
@@ -172,7 +172,9 @@ def _known_ones(rows: Rows) -> dict[str, int]:
     return getattr(rows, "known_ones", {})
 
 
-def _work(plan: Plan, pairs: tuple[int, ...], singles: tuple[int, ...], features: tuple[int, ...]) -> BinaryWork:
+def _work(
+    plan: CountingPlan, pairs: tuple[int, ...], singles: tuple[int, ...], features: tuple[int, ...]
+) -> BinaryWork:
     from sklar.rows.kernels.bits import TILE
 
     width = -(-len(features) // TILE) * TILE

@@ -15,7 +15,7 @@ from sklar.errors import TableTooLargeError
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.job import CodedPart, Rows
 from sklar.rows.counting.binary import BinaryWork, SinglesWork, binary_work, exact_ones, known_singles, singles_work
-from sklar.rows.counting.tables import MAX_BYTES, Lookup, Plan, TableSpec, plan_counts
+from sklar.rows.counting.tables import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
 
 Counts = npt.NDArray[np.int64]
 DERIVED_CELLS = 1 << 20
@@ -26,7 +26,7 @@ DERIVED_CELLS = 1 << 20
 class CountJob:
     """The counts of all tables of a plan."""
 
-    plan: Plan
+    plan: CountingPlan
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -58,7 +58,7 @@ def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX
     return tuple(answers)
 
 
-def _count_plan(rows: CodedPart, plan: Plan) -> dict[int, Counts]:
+def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Counts]:
     """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
@@ -79,7 +79,7 @@ def _count_plan(rows: CodedPart, plan: Plan) -> dict[int, Counts]:
     return found
 
 
-def _derivable(plan: Plan, done: set[int]) -> dict[int, tuple[int, int]]:
+def _derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
     """For one-way tables, a counted table of moderate size with the same feature, and the feature's axis in it."""
     singles = {axes[0]: t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done}
     found: dict[int, tuple[int, int]] = {}
@@ -111,7 +111,7 @@ class TallyWork:
         out_starts: Where the counts of each table start.
     """
 
-    plan: Plan
+    plan: CountingPlan
     tables: tuple[int, ...]
     features: tuple[int, ...]
     places: tuple[int, ...]
@@ -160,7 +160,7 @@ class TallyWork:
         return stack
 
 
-def tally_works(plan: Plan, tables: Sequence[int]) -> list[TallyWork]:
+def tally_works(plan: CountingPlan, tables: Sequence[int]) -> list[TallyWork]:
     """Group tables by the narrowest type that holds the codes of all their features."""
     groups: dict[str, list[int]] = {}
     for table in tables:
@@ -169,7 +169,7 @@ def tally_works(plan: Plan, tables: Sequence[int]) -> list[TallyWork]:
     return [_work(plan, group, np.dtype(name)) for name, group in groups.items()]
 
 
-def _work(plan: Plan, tables: Sequence[int], dtype: np.dtype[Any]) -> TallyWork:
+def _work(plan: CountingPlan, tables: Sequence[int], dtype: np.dtype[Any]) -> TallyWork:
     numbers = tuple(dict.fromkeys(f for t in tables for f in plan.tables[t]))
     row = {feature: at for at, feature in enumerate(numbers)}
     place = {name: at for at, name in enumerate(plan.columns)}

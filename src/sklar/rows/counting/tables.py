@@ -32,7 +32,7 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CountingPlan:
     """Distinct features, distinct tables over them, and which table answers each request.
 
     Attributes:
@@ -59,12 +59,12 @@ class Plan:
         return tuple(dict.fromkeys(feature.column for feature in self.features))
 
 
-def plan_counts(schema: Schema, specs: Sequence[TableSpec], max_bytes: int = MAX_BYTES) -> Plan:
+def plan_counts(schema: Schema, specs: Sequence[TableSpec], max_bytes: int = MAX_BYTES) -> CountingPlan:
     """Check requests against the schema and the memory limit, and merge what is asked for twice."""
     known = _Features(schema)
     tables: dict[tuple[int, ...], int] = {}
     answers = [tables.setdefault(known.axes(columns, lookups), len(tables)) for columns, lookups in specs]
-    plan = Plan(features=tuple(known.listed), tables=tuple(tables), answers=tuple(answers))
+    plan = CountingPlan(features=tuple(known.listed), tables=tuple(tables), answers=tuple(answers))
     _require_room(plan, max_bytes)
     return plan
 
@@ -126,7 +126,7 @@ def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
     return Feature(column=column, lookup=lookup, groups=int(lookup.max()) + 1)
 
 
-def _require_room(plan: Plan, max_bytes: int) -> None:
+def _require_room(plan: CountingPlan, max_bytes: int) -> None:
     groups = [feature.groups for feature in plan.features]
     total = 0
     for table, axes in enumerate(plan.tables):
@@ -141,7 +141,7 @@ def _require_room(plan: Plan, max_bytes: int) -> None:
         )
 
 
-def _refuse_table(plan: Plan, table: int, max_bytes: int) -> None:
+def _refuse_table(plan: CountingPlan, table: int, max_bytes: int) -> None:
     cells = plan.cells(table)
     names = ", ".join(f"'{plan.features[f].column}' ({plan.features[f].groups:,})" for f in plan.tables[table])
     raise TableTooLargeError(
@@ -150,7 +150,7 @@ def _refuse_table(plan: Plan, table: int, max_bytes: int) -> None:
     )
 
 
-def _largest(plan: Plan) -> list[str]:
+def _largest(plan: CountingPlan) -> list[str]:
     order = sorted(plan.features, key=lambda feature: -feature.groups)
     return list(dict.fromkeys(f"'{feature.column}' ({feature.groups:,})" for feature in order))[:3]
 

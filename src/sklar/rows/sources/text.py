@@ -226,7 +226,7 @@ _MARKS = re.compile(rb'"+|[\r\n]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class TextHeader:
     """Names in order and the delimiter between them."""
 
     names: tuple[str, ...]
@@ -259,14 +259,14 @@ def _in_a_word(byte: int) -> bool:
     return byte > 127 or chr(byte).isalnum()
 
 
-def read_header(line: str, schema: Schema | None, delimiter: str | None) -> Header:
+def read_header(line: str, schema: Schema | None, delimiter: str | None) -> TextHeader:
     """Split the header line; without a stated delimiter, the one that shows most names (of the schema)."""
     line = line.strip("\r\n")
     if not line.strip():
         raise SourceError("the file is empty: it needs a header line with the names of the columns")
     if delimiter is not None:
-        return _checked(Header(names=_split(line, delimiter, schema), delimiter=delimiter), schema)
-    headers = [Header(names=_split(line, mark, schema), delimiter=mark) for mark in DELIMITERS]
+        return _checked(TextHeader(names=_split(line, delimiter, schema), delimiter=delimiter), schema)
+    headers = [TextHeader(names=_split(line, mark, schema), delimiter=mark) for mark in DELIMITERS]
     if schema is None:
         return _checked(max(headers, key=lambda header: len(header.names)), None)
     wanted = set(schema.modelled)
@@ -282,7 +282,7 @@ def _split(line: str, delimiter: str, schema: Schema | None) -> tuple[str, ...]:
     return tuple(field if field in known else field.strip() for field in fields)
 
 
-def _checked(header: Header, schema: Schema | None) -> Header:
+def _checked(header: TextHeader, schema: Schema | None) -> TextHeader:
     """Names found in the file are shown only if the schema has them too: in a file without header they are cells."""
     if schema is not None and not set(header.names) & set(schema.names):
         return header  # Said better when the columns are asked for: there seems to be no header at all.

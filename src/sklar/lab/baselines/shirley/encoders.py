@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.lab.baselines.shirley.options import SUPERVISED, Options
+from sklar.lab.baselines.shirley.options import SUPERVISED, ShirleyOptions
 from sklar.lab.tables.table import ExactTable
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,9 @@ MOST_ROWS = {"woe": 1_000_000, "glmm": 10_000}
 LEAST_ROWS = 10
 
 
-def set_aside(table: ExactTable, options: Options, rng: np.random.Generator) -> tuple[ExactTable | None, ExactTable]:
+def set_aside(
+    table: ExactTable, options: ShirleyOptions, rng: np.random.Generator
+) -> tuple[ExactTable | None, ExactTable]:
     """Rows for the encoder, if it learns from any, and all others."""
     if options.encoding not in SUPERVISED:
         return None, table
@@ -35,7 +37,7 @@ def set_aside(table: ExactTable, options: Options, rng: np.random.Generator) -> 
     return table.take(np.sort(chosen[:cut])), table.take(np.sort(chosen[cut:]))
 
 
-def encoded_levels(table: ExactTable | None, options: Options, rng: np.random.Generator) -> dict[str, Floats]:
+def encoded_levels(table: ExactTable | None, options: ShirleyOptions, rng: np.random.Generator) -> dict[str, Floats]:
     """For each nominal column but the reference, the number of every base code."""
     if table is None or options.referred is None:
         return {}
@@ -49,7 +51,7 @@ def encoded_levels(table: ExactTable | None, options: Options, rng: np.random.Ge
     return {name: _fitted(table, name, chosen, truth[chosen], options.encoding) for name in names}
 
 
-def _truth(table: ExactTable, reference: str, options: Options) -> tuple[Floats, NDArray[np.bool_]]:
+def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, NDArray[np.bool_]]:
     """The reference as numbers, and the rows where it has a listed value; two-valued ones as 0 and 1."""
     column = table.schema[reference]
     codes = table.codes[reference].astype(np.int64)

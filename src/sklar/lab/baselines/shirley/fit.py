@@ -10,7 +10,7 @@ from sklar.lab.baselines.method import NOT_PRIVATE, DisclosedMethod
 from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside
 from sklar.lab.baselines.shirley.indicators import ROWS as INDICATOR_ROWS
 from sklar.lab.baselines.shirley.indicators import with_offsets
-from sklar.lab.baselines.shirley.options import Options, check
+from sklar.lab.baselines.shirley.options import ShirleyOptions, check
 from sklar.lab.baselines.shirley.ranks import match_ranks
 from sklar.lab.baselines.shirley.steps import Steps, columns_of, levels_of, margin_of, pseudo_observations, steps_of
 from sklar.lab.tables.table import ExactTable
@@ -23,7 +23,7 @@ LEAST_ROWS = 20
 """A vine is not fitted to fewer rows."""
 
 
-def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> ShirleyModel:
+def fit(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) -> ShirleyModel:
     """Encode, split, count with noise, and fit a vine to the uniforms of the rows that were not counted.
 
     Reference: Gambs, Ladouceur, Laurent, Roy-Gaumond (2021), "Growing synthetic data through differentially-private
@@ -42,7 +42,7 @@ def fit(table: ExactTable, options: Options, rng: np.random.Generator) -> Shirle
     return ShirleyModel(margins=tuple(margins), columns=columns, vine=vine, rows_estimate=table.total)
 
 
-def split_rows(table: ExactTable, options: Options, rng: np.random.Generator) -> tuple[ExactTable, ExactTable]:
+def split_rows(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) -> tuple[ExactTable, ExactTable]:
     """Rows for the histograms and rows for the vine: disjoint, unless there is no noise and no split was asked for."""
     share = options.share_of_vine
     cut = table.rows if share is None else round(share * table.rows)
@@ -57,7 +57,7 @@ def split_rows(table: ExactTable, options: Options, rng: np.random.Generator) ->
     return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
 
 
-def fit_vine(steps: Steps, options: Options, rng: np.random.Generator) -> DisclosedVine | None:
+def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> DisclosedVine | None:
     """The vine over all variables; None if there are fewer than two."""
     variables = steps.upper.shape[1]
     if variables < 2:
@@ -94,7 +94,7 @@ def _calibrated(
     return tuple(with_offsets(column, uniforms) for column in columns)
 
 
-def learned(options: Options) -> str:
+def learned(options: ShirleyOptions) -> str:
     """What carries noise: the histograms, if an epsilon was given, and never anything else."""
     if options.epsilon is None:
         return NOT_PRIVATE
@@ -109,7 +109,7 @@ def learned(options: Options) -> str:
 SHIRLEY = DisclosedMethod(
     name="shirley",
     summary="COPULA-SHIRLEY (Gambs et al. 2021): noisy histograms, and a vine copula of the rows",
-    options=Options,
+    options=ShirleyOptions,
     fit=fit,
     takes_epsilon=True,
     takes_target=True,

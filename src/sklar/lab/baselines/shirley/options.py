@@ -17,7 +17,7 @@ SELECTIONS = ("aic", "bic", "loglik")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ShirleyOptions:
     """Settings of COPULA-SHIRLEY; the defaults are the paper's unless said.
 
     Attributes:
@@ -95,7 +95,7 @@ class Options:
         return self.split
 
 
-def check(schema: Schema, options: Options) -> None:
+def check(schema: Schema, options: ShirleyOptions) -> None:
     """Refuse options that do not fit the schema."""
     if options.referred is not None:
         _check_column(schema, options.referred)
@@ -116,7 +116,7 @@ def _check_column(schema: Schema, name: str) -> None:
         raise UsageError(f"the reference '{name}' is not modelled (id or ignore); name a column with values")
 
 
-def _check_reference(schema: Schema, options: Options) -> None:
+def _check_reference(schema: Schema, options: ShirleyOptions) -> None:
     name = options.referred
     if name is None:
         raise UsageError(

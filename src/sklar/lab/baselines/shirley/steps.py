@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
-from sklar.lab.baselines.shirley.options import Options
+from sklar.lab.baselines.shirley.options import ShirleyOptions
 from sklar.lab.metrics.spearman import spearman_correlation
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 from sklar.model.margins.margin import Margin, margin_from_dense
@@ -35,7 +35,7 @@ class Steps:
 
 
 def columns_of(
-    table: ExactTable, levels: tuple[Levels, ...], options: Options, rng: np.random.Generator
+    table: ExactTable, levels: tuple[Levels, ...], options: ShirleyOptions, rng: np.random.Generator
 ) -> tuple[ShirleyColumn, ...]:
     """Noisy cumulative distribution of every column, and its place among the variables of the vine."""
     columns: list[ShirleyColumn] = []
@@ -99,7 +99,7 @@ def _sides(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]
     return [(np.where(own[k], 1 - p, 0.0), np.where(own[k], 1.0, 1 - p)) for k, p in enumerate(shares)]
 
 
-def pseudo_observations(steps: Steps, options: Options, rng: np.random.Generator) -> Floats:
+def pseudo_observations(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
     """Rows on the uniform scale: F(x), shrunk a little so that no row lies at 1, or evenly over the step at x."""
     if options.ties == "spread":
         return steps.lower + rng.random(steps.lower.shape) * (steps.upper - steps.lower)
@@ -119,7 +119,7 @@ FLOOR = 0.01
 """Least count of a bin that some row falls into: the cumulative distribution has to rise at each of them."""
 
 
-def noisy_counts(exact: NDArray[np.int64], options: Options, rng: np.random.Generator) -> Floats:
+def noisy_counts(exact: NDArray[np.int64], options: ShirleyOptions, rng: np.random.Generator) -> Floats:
     """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor."""
     counts = exact.astype(np.float64)
     if options.epsilon is not None:
@@ -127,7 +127,7 @@ def noisy_counts(exact: NDArray[np.int64], options: Options, rng: np.random.Gene
     return np.maximum(counts, FLOOR)
 
 
-def noise(size: int, epsilon: float, options: Options, rng: np.random.Generator) -> Floats:
+def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
     """Noise of the chosen mechanism at sensitivity 2."""
     scale = SENSITIVITY / epsilon
     if options.mechanism == "laplace":
@@ -167,14 +167,14 @@ class Levels:
 
 
 def levels_of(
-    table: ExactTable, encoded: Mapping[str, Floats], options: Options, rng: np.random.Generator
+    table: ExactTable, encoded: Mapping[str, Floats], options: ShirleyOptions, rng: np.random.Generator
 ) -> tuple[Levels, ...]:
     """Levels of every column that some row has."""
     few = table.sample(ROWS, rng)
     return tuple(_levels(table, few, name, encoded.get(name), options) for name in table.names)
 
 
-def _levels(table: ExactTable, few: ExactTable, name: str, encoded: Floats | None, options: Options) -> Levels:
+def _levels(table: ExactTable, few: ExactTable, name: str, encoded: Floats | None, options: ShirleyOptions) -> Levels:
     column = table.schema[name]
     codes = np.unique(table.codes[name]).astype(np.int64)
     if encoded is not None:
