@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import sklar
-import sklar.private.door as door
 from sklar.lab.audit.audit import audit_methods
+from sklar.private.noise import SystemNoise
 
 QUICKER: dict[str, dict[str, Any]] = {
     "independent": {"repair": "clip"},
@@ -25,12 +25,12 @@ QUICKER: dict[str, dict[str, Any]] = {
 
 
 def halve_noise() -> None:
-    real = door.add_noise_to_all
+    real = SystemNoise.add
 
-    def halved(tables: Sequence[Any], noises: Sequence[Any]) -> Any:
-        return real(tables, [replace(noise, scale=noise.scale / 2) for noise in noises])
+    def halved(self: Any, tables: Sequence[Any], noises: Sequence[Any], cells: Any = None) -> Any:
+        return real(self, tables, [replace(noise, scale=noise.scale / 2) for noise in noises], cells)
 
-    door.add_noise_to_all = halved
+    SystemNoise.add = halved
 
 
 def option(name: str, default: str) -> str:

@@ -23,6 +23,7 @@ import sklar.private.door as door
 import sklar.private.session as session
 from benchmarks.dpc_adult import MANY, adult
 from sklar.arrays import usable_cores
+from sklar.private.noise import SystemNoise
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.kernels.bits import popcount
 
@@ -31,7 +32,7 @@ ROWS = 5_240_260
 STEPS: dict[str, list[tuple[Any, str]]] = {
     "reading": [(session, "open_rows"), (EncodedRows, "keep_codes")],
     "counting": [(door, "exact_counts"), (door, "exact_pair_counts")],
-    "noise": [(door, "add_noise_to_all"), (door, "add_noise_to_pairs")],
+    "noise": [(SystemNoise, "add")],
     "solving": [(onehot_fit, "latent_correlations")],
     "projecting": [(onehot_fit, "nearest_correlation"), (decoding, "nearest_correlation")],
     "decoding": [(onehot_fit, "fit_decoding")],

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import sklar.private.door as door_module
 from sklar.cli.main import app
+from sklar.private.noise import SystemNoise
 from tests.disclosed.attacks.people import SCHEMA, copies, people
 
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
@@ -123,7 +123,7 @@ def test_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["audit", "independent", "-e", "1", "--runs", "10", "--pair", "lone label", "-O", "repair=clip"]
     found = run(folder, *words, "--confidence", "0.999999", "--json")
     assert found.exit_code == 0 and json.loads(found.output)["passed"] is True
-    monkeypatch.setattr(door_module, "add_noise_to_all", lambda tables, noises: list(tables))
+    monkeypatch.setattr(SystemNoise, "add", lambda self, tables, noises, cells=None: list(tables))
     caught = run(folder, *words)
     assert caught.exit_code == 1 and "CONTRADICTED" in caught.output
     assert run(folder, "audit", "magic", "-e", "1").exit_code == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import warnings
 from collections.abc import Mapping
 from functools import cache
 from itertools import combinations
@@ -15,8 +13,7 @@ from scipy.stats import chi2
 
 import sklar
 from sklar.model.protocol import TableModel
-from sklar.private import discovery, door
-from sklar.private import noise as noise_module
+from tests.golden.cases import scripted_fit
 
 ROWS, FEW, REFERENCE = 3_000, 250, 100_000
 LEAST_EXPECTED = 15.0
@@ -89,10 +86,8 @@ def fitted(name: str) -> sklar.Model:
     """The model of a case; its noise and its seeds come from a script."""
     case = dict(CASES[name])
     data = people(case.pop("rows", ROWS))
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _script_noise(patch)
-        return sklar.fit(data, SCHEMA, **case)
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(data, SCHEMA, case, patch)
 
 
 @cache
@@ -151,27 +146,6 @@ def _ratio(one: np.ndarray, worth: float, other: np.ndarray, table: tuple[int, .
 
 def _cells(rows: np.ndarray, table: tuple[int, ...], sizes: list[int]) -> np.ndarray:
     return np.ravel_multi_index(tuple(rows[:, j] for j in table), tuple(sizes))
-
-
-def _script_noise(patch: pytest.MonkeyPatch) -> None:
-    script = np.random.default_rng(7)
-
-    def draw(exact_values: np.ndarray, noise: Any) -> np.ndarray:
-        spread = noise.scale if noise.kind == "gaussian" else noise.scale * np.sqrt(2)
-        return exact_values + np.rint(script.normal(scale=spread, size=exact_values.shape)).astype(np.int64)
-
-    def add_to_all(tables: Any, noises: Any) -> list[np.ndarray]:
-        return [draw(np.asarray(table), noise) for table, noise in zip(tables, noises, strict=True)]
-
-    def pick(scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
-        noisy = scores + script.gumbel(scale=2 * sensitivity / epsilon, size=scores.shape)
-        return tuple(int(i) for i in np.argsort(-noisy, kind="stable")[:picks])
-
-    for module in (noise_module, discovery, door):
-        for verb, scripted in (("add_noise_to_all", add_to_all), ("pick_noisy", pick)):
-            if hasattr(module, verb):
-                patch.setattr(module, verb, scripted)
-    patch.setattr(secrets, "randbits", lambda bits: 12345)
 
 
 class Unweighted:

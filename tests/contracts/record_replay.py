@@ -8,7 +8,7 @@ deterministic and checked here on the real Door.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ import pytest
 import sklar.pipeline.fit.run as fit_module
 import sklar.private.door as door_module
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, SumEvent
-from sklar.accounting.noise import Noise
+from sklar.pipeline.fit.request import FitRequest
 from sklar.pipeline.model import Model
 from sklar.private.door import PrivateDoor
+from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.recorder import Recorder
 from sklar.private.requests import request_digest
 
@@ -54,9 +55,10 @@ def record(patch: pytest.MonkeyPatch, answers: Recording | None = None, **argume
     recording = Recording()
     with patch.context() as tap:
         tap.setattr(fit_module, "fresh_seed", lambda: 20_240_229)
-        _tap_noise(tap, recording, answers)
+        source = TappedNoise(recording, answers)
+        _tap_labels(tap, source)
         _tap_charges(tap, recording)
-        recording.model = fit_module.fit(**arguments)
+        recording.model = _fit(source, **arguments)
     return recording
 
 
@@ -158,51 +160,54 @@ def _old_answer(answers: Recording, place: int, kind: str, exact: list[np.ndarra
     return old.answer
 
 
-def _tap_noise(tap: pytest.MonkeyPatch, recording: Recording, answers: Recording | None) -> None:
-    real_all, real_one, real_pick = door_module.add_noise_to_all, door_module.add_noise, door_module.pick_noisy
+def _fit(source: NoiseSource, **arguments: Any) -> Model:
+    known = {f.name for f in fields(FitRequest)}
+    asked = {name: value for name, value in arguments.items() if name in known}
+    options = {name: value for name, value in arguments.items() if name not in known}
+    with fit_module.fitting(FitRequest(**asked, options=options), source) as model:
+        return model
 
-    def answered(kind: str, exact: list[np.ndarray], settings: tuple[Any, ...], fresh: Any) -> Any:
-        answer = fresh() if answers is None else _old_answer(answers, len(recording.looks), kind, exact)
-        recording.looks.append(Look(kind, exact, settings, answer))
+
+class TappedNoise:
+    """The system's noise, or the answers of an earlier recording; every use is written down."""
+
+    def __init__(self, recording: Recording, answers: Recording | None):
+        self._recording, self._answers = recording, answers
+
+    def answered(self, kind: str, exact: list[Any], settings: tuple[Any, ...], fresh: Any) -> Any:
+        looks, old = self._recording.looks, self._answers
+        answer = fresh() if old is None else _old_answer(old, len(looks), kind, exact)
+        looks.append(Look(kind, exact, settings, answer))
         return answer
 
-    def tables(exact: list[np.ndarray], noises: list[Noise]) -> Any:
-        return answered("count", list(exact), tuple(noises), lambda: real_all(exact, noises))
+    def add(self, exact_tables: Any, noises: Any, cells: Any = None) -> Any:
+        event = self._recording.charges[-1][1][0] if self._recording.charges else None
+        if isinstance(event, SumEvent):
+            kind, exact, settings = "sum", list(exact_tables), (noises[0], event.resolution)
+        elif cells is not None:
+            # Each pair is a table of its own: its change is held against the charge for one table.
+            exact = np.split(exact_tables[0], np.cumsum(cells)[:-1])
+            kind, settings = "count", (noises[0],) * len(exact)
+        else:
+            kind, exact, settings = "count", list(exact_tables), tuple(noises)
+        return self.answered(kind, exact, settings, lambda: SYSTEM.add(exact_tables, noises, cells))
 
-    def vector(exact: np.ndarray, noise: Noise) -> Any:
-        return answered("sum", [exact], (noise, resolutions[-1]), lambda: real_one(exact, noise))
-
-    real_pairs = door_module.add_noise_to_pairs
-
-    def pairs(exact: np.ndarray, noise: Noise, cells: np.ndarray) -> Any:
-        # Each pair is a table of its own: its change is held against the charge for one table.
-        tables = np.split(exact, np.cumsum(cells)[:-1])
-        return answered("count", tables, (noise,) * len(tables), lambda: real_pairs(exact, noise, cells))
-
-    real_check = door_module.check_feature
-
-    def check(feature: Any, noise: Noise, schema: Any) -> None:
-        resolutions.append(feature.resolution)
-        real_check(feature, noise, schema)
-
-    resolutions: list[float] = []
-    tap.setattr(door_module, "check_feature", check)
-
-    def pick(scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> Any:
+    def pick(self, exact_scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> Any:
         settings = (sensitivity, epsilon, picks)
-        return answered("choose", [scores], settings, lambda: real_pick(scores, sensitivity, epsilon, picks))
+        return self.answered(
+            "choose", [exact_scores], settings, lambda: SYSTEM.pick(exact_scores, sensitivity, epsilon, picks)
+        )
 
-    real_labels = door_module.noisy_labels
 
-    def labels(requests: Any, exact: dict[str, dict[str, int]]) -> Any:
+def _tap_labels(tap: pytest.MonkeyPatch, source: TappedNoise) -> None:
+    """Lists of labels are seen before their noise, as they have no shape to compare."""
+    real = door_module.noisy_labels
+
+    def labels(requests: Any, exact: dict[str, dict[str, int]], _: Any) -> Any:
         listed: list[Any] = [dict(exact[request.column]) for request in requests]
-        return answered("discover", listed, tuple(requests), lambda: real_labels(requests, exact))
+        return source.answered("discover", listed, tuple(requests), lambda: real(requests, exact, SYSTEM))
 
     tap.setattr(door_module, "noisy_labels", labels)
-    tap.setattr(door_module, "add_noise_to_all", tables)
-    tap.setattr(door_module, "add_noise", vector)
-    tap.setattr(door_module, "add_noise_to_pairs", pairs)
-    tap.setattr(door_module, "pick_noisy", pick)
 
 
 def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:

@@ -65,9 +65,9 @@ def test_ranks_over_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values are replaced by their ranks in the whole table, so that one row moves many others."""
     real = session_module.open_rows
 
-    def ranked(data: pd.DataFrame, schema: Any, **reader: Any) -> Any:
+    def ranked(data: pd.DataFrame, schema: Any, read: Any) -> Any:
         ranks = data["income"].rank(method="first", ascending=False) / (len(data) + 1)
-        return real(data.assign(income=ranks * 1e6), schema, **reader)
+        return real(data.assign(income=ranks * 1e6), schema, read)
 
     monkeypatch.setattr(session_module, "open_rows", ranked)
     assert any("moved" in fault for fault in caught(monkeypatch, "independent"))
@@ -77,9 +77,9 @@ def test_domain_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds are taken from the rows: a new extreme shifts everybody's cell."""
     real = session_module.open_rows
 
-    def scaled(data: pd.DataFrame, schema: Any, **reader: Any) -> Any:
+    def scaled(data: pd.DataFrame, schema: Any, read: Any) -> Any:
         finite = data["income"].replace([np.inf, -np.inf], np.nan)
-        return real(data.assign(income=finite / finite.max() * 1e6), schema, **reader)
+        return real(data.assign(income=finite / finite.max() * 1e6), schema, read)
 
     monkeypatch.setattr(session_module, "open_rows", scaled)
     assert any("moved" in fault for fault in caught(monkeypatch, "independent"))
@@ -95,14 +95,13 @@ def test_exact_number_of_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_look_without_a_charge(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows are read a second time for one charge."""
-    real = door_module.exact_counts
+    real = PrivateDoor._count  # pyright: ignore[reportPrivateUsage]
 
-    def twice(rows: Any, specs: Any) -> Any:
-        counts = real(rows, specs)
-        door_module.add_noise_to_all(counts, [Noise(kind="gaussian", scale=1.0)] * len(counts))
-        return counts
+    def twice(self: Any, specs: Any, noises: Any, label: str, request: Any) -> Any:
+        self._noise.add(door_module.exact_counts(self._rows, specs), noises)
+        return real(self, specs, noises, label, request)
 
-    monkeypatch.setattr(door_module, "exact_counts", twice)
+    monkeypatch.setattr(PrivateDoor, "_count", twice)
     assert "a look without a charge" in caught(monkeypatch, "independent")
 
 
@@ -163,7 +162,7 @@ def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
         door.count_recoded([lambda rows: rows], "rows please")
 
     method = independent.INDEPENDENT
-    monkeypatch.setattr("sklar.pipeline.fit.run.find_method", lambda name: _with_fit(method, sneaky))
+    monkeypatch.setattr("sklar.pipeline.fit.request.find_method", lambda name: _with_fit(method, sneaky))
     with pytest.raises(DoorError):
         fit(people(50), schema(), method="independent", epsilon=1.0)
     assert charged == []

@@ -135,8 +135,8 @@ def test_a_threshold_without_delta(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_lower_threshold_than_was_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     real = door_module.noisy_labels
 
-    def lax(requests: Any, exact: Any) -> Any:
-        return real([replace(request, threshold=2) for request in requests], exact)
+    def lax(requests: Any, exact: Any, source: Any) -> Any:
+        return real([replace(request, threshold=2) for request in requests], exact, source)
 
     monkeypatch.setattr(door_module, "noisy_labels", lax)
     assert any("below the threshold" in fault for fault in caught(monkeypatch, rows=100))
@@ -145,8 +145,8 @@ def test_a_lower_threshold_than_was_charged(monkeypatch: pytest.MonkeyPatch) -> 
 def test_labels_below_the_threshold_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     real = door_module.noisy_labels
 
-    def leaky(requests: Any, exact: Any) -> Any:
-        found = real(requests, exact)
+    def leaky(requests: Any, exact: Any, source: Any) -> Any:
+        found = real(requests, exact, source)
         hidden = [
             NoisyLabels(
                 **{**_fields(f), "labels": tuple(exact[f.column]), "counts": np.array(list(exact[f.column].values()))}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sklar
-from sklar.private import noise as noise_module
+from sklar.pipeline.fit import FitRequest, fitting
 
 ROWS = 4_000
 FEW = 300
@@ -81,34 +82,38 @@ BASELINES: Mapping[str, dict[str, Any]] = {
 CASES = {**PRIVATE, **BASELINES}
 
 
-def fitted(name: str, patch: pytest.MonkeyPatch) -> sklar.Model:
-    """The model of a case; its noise and its seeds come from a script."""
-    case = dict(CASES[name])
-    rows = case.pop("rows", ROWS)
-    script = np.random.default_rng(7)
+class ScriptedNoise:
+    """Noise from a seeded generator, for tests alone."""
 
-    def draw(exact_values: np.ndarray, noise: Any) -> np.ndarray:
-        spread = noise.scale if noise.kind == "gaussian" else noise.scale * np.sqrt(2)
-        return exact_values + np.rint(script.normal(scale=spread, size=exact_values.shape)).astype(np.int64)
+    def __init__(self) -> None:
+        self._script = np.random.default_rng(7)
 
-    def add_to_all(tables: Any, noises: Any) -> list[np.ndarray]:
-        return [draw(np.asarray(table), noise) for table, noise in zip(tables, noises, strict=True)]
+    def add(self, exact_tables: Any, noises: Any, cells: Any = None) -> list[np.ndarray]:
+        return [self._drawn(np.asarray(table), noise) for table, noise in zip(exact_tables, noises, strict=True)]
 
-    def pick(scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
-        noisy = scores + script.gumbel(scale=2 * sensitivity / epsilon, size=scores.shape)
+    def pick(self, exact_scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
+        noisy = exact_scores + self._script.gumbel(scale=2 * sensitivity / epsilon, size=exact_scores.shape)
         return tuple(int(i) for i in np.argsort(-noisy, kind="stable")[:picks])
 
-    for module in (noise_module, *_users_of_noise()):
-        for verb, scripted in (("add_noise_to_all", add_to_all), ("pick_noisy", pick)):
-            if hasattr(module, verb):
-                patch.setattr(module, verb, scripted)
+    def _drawn(self, exact_values: np.ndarray, noise: Any) -> np.ndarray:
+        spread = noise.scale if noise.kind == "gaussian" else noise.scale * np.sqrt(2)
+        return exact_values + np.rint(self._script.normal(scale=spread, size=exact_values.shape)).astype(np.int64)
+
+
+def fitted(name: str, patch: pytest.MonkeyPatch) -> sklar.Model:
+    """The model of a case; its noise and the seed of its post-processing come from a script."""
+    case = dict(CASES[name])
+    return scripted_fit(table(case.pop("rows", ROWS)), schema(), case, patch)
+
+
+def scripted_fit(data: Any, facts: sklar.Schema, case: Mapping[str, Any], patch: pytest.MonkeyPatch) -> sklar.Model:
+    """A fit with scripted noise; what is no part of a request is an option of the method."""
+    known = {field.name for field in fields(FitRequest)}
+    asked = {key: value for key, value in case.items() if key in known}
+    options = {key: value for key, value in case.items() if key not in known}
     patch.setattr(secrets, "randbits", lambda bits: 12345)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return sklar.fit(table(rows), schema(), **case)
-
-
-def _users_of_noise() -> tuple[Any, ...]:
-    from sklar.private import discovery, door
-
-    return discovery, door
+        request = FitRequest(data=data, schema=facts, **asked, options=options)
+        with fitting(request, ScriptedNoise()) as model:
+            return model

@@ -20,6 +20,7 @@ from sklar.errors import BudgetError, DoorError, OverspendError
 from sklar.lab.audit.requests import ReplayDoor
 from sklar.private.discovery import noisy_labels
 from sklar.private.door import PrivateDoor
+from sklar.private.noise import SYSTEM
 from sklar.private.recorder import Recorder
 from sklar.private.requests import check_discoveries
 from sklar.release.requests import Discovery
@@ -37,14 +38,14 @@ def asked(**changes: Any) -> Discovery:
 
 
 def test_labels_below_the_threshold_are_hidden() -> None:
-    (found,) = noisy_labels([asked()], {"city": {"rome": 10, "oslo": 9, "bern": 500, "lone": 1}})
+    (found,) = noisy_labels([asked()], {"city": {"rome": 10, "oslo": 9, "bern": 500, "lone": 1}}, SYSTEM)
     assert found.labels == ("bern", "rome") and found.counts.tolist() == [500, 10]
 
 
 def test_the_floor_hides_whatever_the_noise_says() -> None:
     loud = Noise(kind="gaussian", scale=1e6)
     exact = {"city": {f"a{i}": 3 for i in range(200)} | {f"b{i}": 2 for i in range(200)}}
-    (found,) = noisy_labels([asked(noise=loud)], exact)
+    (found,) = noisy_labels([asked(noise=loud)], exact, SYSTEM)
     assert 40 < len(found.labels) < 160
     assert all(label.startswith("a") for label in found.labels) and found.counts.min() >= 10
 
@@ -60,7 +61,7 @@ def door(rows: int = 1000, allowance: Allowance | None = None) -> PrivateDoor:
         seed=1,
         fingerprint="f" * 64,
     )
-    return PrivateDoor(open_rows(frame, SCHEMA), SCHEMA, given, UNIT, Recorder(account, None))
+    return PrivateDoor(open_rows(frame, SCHEMA), SCHEMA, given, UNIT, Recorder(account, None), SYSTEM)
 
 
 def request(opened: PrivateDoor, share: float = 1.0) -> Discovery:

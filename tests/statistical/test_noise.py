@@ -9,10 +9,14 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.errors import BudgetError
-from sklar.private.noise import CHUNK, add_noise, add_noise_to_all, pick_noisy, require_samplable
+from sklar.private.noise import CHUNK, SYSTEM, require_samplable
 
 # Chi-square with ALARM: the statistic of a right sampler exceeds it with probability below 1e-7.
 DRAWS = 40_000
+
+
+def add_noise(exact_values: np.ndarray, noise: Noise) -> np.ndarray:
+    return SYSTEM.add([exact_values], [noise])[0]
 
 
 def probabilities(noise: Noise, reach: int) -> np.ndarray:
@@ -60,7 +64,7 @@ def test_golden_probabilities_of_zero_and_variance() -> None:
 def test_every_cell_of_every_table_gets_its_own_draw() -> None:
     noise = Noise(kind="gaussian", scale=1e6)
     tables = [np.zeros((3, CHUNK), np.int64), np.zeros(7, np.int64), np.zeros((0, 4), np.int64)]
-    noisy = add_noise_to_all(tables, [noise] * 3)
+    noisy = SYSTEM.add(tables, [noise] * 3)
     assert [t.shape for t in noisy] == [t.shape for t in tables]
     values = np.concatenate([t.ravel() for t in noisy])
     assert len(np.unique(values)) > 0.99 * len(values)
@@ -96,14 +100,14 @@ def test_seeding_numpy_changes_nothing() -> None:
 
 def test_a_choice_follows_the_exponential_mechanism() -> None:
     epsilon, gap, runs = 1.0, 1.0, 4000
-    hits = sum(pick_noisy(np.array([0.0, gap]), 1.0, epsilon, 1)[0] for _ in range(runs))
+    hits = sum(SYSTEM.pick(np.array([0.0, gap]), 1.0, epsilon, 1)[0] for _ in range(runs))
     expected = 1 / (1 + np.exp(-epsilon * gap / 2))
     assert abs(hits / runs - expected) < 5.5 * np.sqrt(expected * (1 - expected) / runs)
 
 
 def test_several_picks_are_distinct_and_ordered_by_score_without_noise() -> None:
     scores = np.array([0.0, 3e6, 1e6, 2e6])
-    assert pick_noisy(scores, 1.0, 5.0, 3) == (1, 3, 2)
+    assert SYSTEM.pick(scores, 1.0, 5.0, 3) == (1, 3, 2)
 
 
 def test_a_scale_beyond_64_bits_is_refused_before_rows_are_read() -> None:

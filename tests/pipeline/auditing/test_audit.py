@@ -19,6 +19,7 @@ from sklar.lab.audit.bounds import claimed_mu, epsilon_low, implied_epsilon, lap
 from sklar.lab.audit.statistic import noise_moments
 from sklar.lab.intervals import hedges_difference
 from sklar.methods.registry import METHODS
+from sklar.private.noise import SystemNoise
 
 SURE = 1 - 1e-6
 """All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""
@@ -60,42 +61,42 @@ def test_the_statistic_has_the_stated_spread_and_shift() -> None:
         assert pair.noise.low < 1 < pair.noise.high
 
 
-def halved(tables: Sequence[np.ndarray], noises: Sequence[Noise]) -> Any:
-    return REAL_NOISE(tables, [replace(noise, scale=noise.scale / 2) for noise in noises])
+def halved(self: Any, tables: Sequence[np.ndarray], noises: Sequence[Noise], cells: Any = None) -> Any:
+    return REAL_NOISE(self, tables, [replace(noise, scale=noise.scale / 2) for noise in noises])
 
 
-REAL_NOISE = door_module.add_noise_to_all
+REAL_NOISE = SystemNoise.add
 
 
 def test_halved_noise_is_caught_by_its_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     """500 residuals with half their spread: their mean square is 30 standard errors off."""
-    monkeypatch.setattr(door_module, "add_noise_to_all", halved)
+    monkeypatch.setattr(SystemNoise, "add", halved)
     found = sklar.audit("independent", 1.0, runs=20, pairs=["lone label"], confidence=SURE, repair="clip")
     assert not found.passed and "times the spread" in found.verdict and "CONTRADICTED" in found.verdict
 
 
 def test_halved_noise_is_caught_by_mu(monkeypatch: pytest.MonkeyPatch) -> None:
     """mu is 2.5, twice the claimed one, with an error of 0.2; below a bound of 1.6 it comes once in 1e10 audits."""
-    monkeypatch.setattr(door_module, "add_noise_to_all", halved)
+    monkeypatch.setattr(SystemNoise, "add", halved)
     found = sklar.audit("independent", 8.0, runs=220, pairs=["lone label"], confidence=0.9, repair="clip")
     assert any("by the estimate of mu" in fault for fault in found.pairs[0].faults)
 
 
 def test_noise_that_repeats_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def seeded(tables: Sequence[np.ndarray], noises: Sequence[Noise]) -> list[np.ndarray]:
+    def seeded(self: Any, tables: Sequence[np.ndarray], noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
         rng = np.random.default_rng(0)
         return [t + np.rint(rng.normal(0, n.scale, t.shape)).astype(np.int64) for t, n in zip(tables, noises)]  # noqa: B905
 
-    monkeypatch.setattr(door_module, "add_noise_to_all", seeded)
+    monkeypatch.setattr(SystemNoise, "add", seeded)
     found = sklar.audit("independent", 1.0, runs=20, pairs=["all null"], confidence=SURE, repair="clip")
     assert any("the noise repeats" in fault for fault in found.pairs[0].faults)
 
 
 def test_a_table_left_without_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lazy(tables: Sequence[np.ndarray], noises: Sequence[Noise]) -> list[np.ndarray]:
-        return [*REAL_NOISE(tables[:-1], noises[:-1]), tables[-1]]
+    def lazy(self: Any, tables: Sequence[np.ndarray], noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
+        return [*REAL_NOISE(self, tables[:-1], noises[:-1]), tables[-1]]
 
-    monkeypatch.setattr(door_module, "add_noise_to_all", lazy)
+    monkeypatch.setattr(SystemNoise, "add", lazy)
     found = sklar.audit("independent", 1.0, runs=20, pairs=["lone label"], confidence=SURE, repair="clip")
     assert not found.passed
 
