@@ -102,17 +102,16 @@ def cycles(root: Path) -> list[str]:
 
 
 def repeated_modules(root: Path) -> list[str]:
-    """A module name occurs again only where its folder says the rest; a command may be called as what it runs."""
+    """A module name occurs again only where its folder says the rest: in at most two rooms, else inside their folders.
+
+    A command may be called as what it runs.
+    """
     places = defaultdict(list)
     for name, path in modules(root).items():
         parts = name.split(".")
-        if path.name != "__init__.py" and parts[1] != "cli":
+        if path.name != "__init__.py" and parts[1] != "cli" and len(parts) == 3:
             places[parts[-1]].append(name)
-    return [
-        f"{leaf}: {', '.join(found)}"
-        for leaf, found in places.items()
-        if len(found) > 1 and any(name.count(".") < 3 for name in found)
-    ]
+    return [f"{leaf}: {', '.join(found)}" for leaf, found in places.items() if len(found) > 2]
 
 
 def repeated_classes(root: Path) -> list[str]:

@@ -22,7 +22,7 @@ from sklar.lab.metrics.score import About, Part, Score, not_applicable
 from sklar.lab.metrics.support import Support
 from sklar.lab.overview import MarginPicture, Overview, PairPicture
 from sklar.report.charts.canvas import image_address
-from sklar.report.charts.colors import diverge, shade
+from sklar.report.colors import diverge, shade
 from sklar.report.page import render
 
 EVIL = "<script>alert(1)</script>\"'&"

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sklar.report.charts import colors, tradeoff
+from sklar.report import colors
 from sklar.report.charts import plots as charts
+from sklar.report.charts import tradeoff
 from sklar.report.charts.canvas import Canvas, image_address, to_svg
-from sklar.report.charts.colors import diverge, shade
 from sklar.report.charts.plots import Range, line_color
+from sklar.report.colors import diverge, shade
 
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
 Grid = Sequence[Sequence[float]]

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Protocol, TypeVar, cast
 
 import typer
 
-from sklar.cli.terminal import show
 from sklar.errors import OutputError
 
 PIPE_WIDTH = 10_000
@@ -143,10 +142,10 @@ def hand_over(
         write(found, report)
     if json:
         plain = [one.to_dict() for one in found]
-        show.as_json(plain if len(plain) > 1 else plain[0])
+        as_json(plain if len(plain) > 1 else plain[0])
         return
-    show.line(NOTICE)
+    line(NOTICE)
     for one in found:
         tell(one)
     if report is not None:
-        show.line(f"Written, for its owner only: {report}")
+        line(f"Written, for its owner only: {report}")

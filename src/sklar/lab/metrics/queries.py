@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.errors import UsageError
-from sklar.lab.metrics import queries
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.tables.grid import CoarseGrid, coarse_codes
 from sklar.lab.tables.table import ExactTable, ordered_names
@@ -239,9 +238,9 @@ def range_score(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: 
     errors: list[float] = []
     for _ in range(SETS):
         some = [names[i] for i in rng.choice(len(names), min(len(names), int(rng.integers(2, 4))), replace=False)]
-        ranges = queries.random_ranges([grid.sizes[name] for name in some], RANGES // SETS, rng)
-        one, two = (queries.range_counts(coarse_codes(t, grid, some).T, ranges) / t.rows for t in (real, synthetic))
-        errors += queries.relative_errors(one, two, SANITY).tolist()
+        ranges = random_ranges([grid.sizes[name] for name in some], RANGES // SETS, rng)
+        one, two = (range_counts(coarse_codes(t, grid, some).T, ranges) / t.rows for t in (real, synthetic))
+        errors += relative_errors(one, two, SANITY).tolist()
     return Score(about=ABOUT, value=float(np.mean(errors)), rows=min(real.rows, synthetic.rows))
 
 
@@ -249,15 +248,15 @@ def error_curves(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng:
     """Ask both tables the same conjunctions of one, two and three values."""
     some = _columns(real, grid, rng)
     sizes = [grid.sizes[name] for name in some]
-    tables = [queries.binary_table(coarse_codes(table, grid, some).T, sizes) for table in (real, synthetic)]
-    places = queries.three_way_places(tables[0].owner, TRIPLES, rng)
+    tables = [binary_table(coarse_codes(table, grid, some).T, sizes) for table in (real, synthetic)]
+    places = three_way_places(tables[0].owner, TRIPLES, rng)
     answers: dict[str, list[Any]] = {
-        "one value": [queries.one_way(table) / len(table.bits) for table in tables],
-        "two values": [queries.two_way(table) / len(table.bits) for table in tables],
-        "three values": [queries.three_way(table, places) / len(table.bits) for table in tables],
+        "one value": [one_way(table) / len(table.bits) for table in tables],
+        "two values": [two_way(table) / len(table.bits) for table in tables],
+        "three values": [three_way(table, places) / len(table.bits) for table in tables],
     }
     curves = tuple(
-        (name, tuple(line.largest for line in queries.error_lines(one, two, LEVELS)))
+        (name, tuple(line.largest for line in error_lines(one, two, LEVELS)))
         for name, (one, two) in answers.items()
         if len(one)
     )

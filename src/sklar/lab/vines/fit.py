@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sklar.errors import UsageError
 from sklar.lab.vines.members import bicop
+from sklar.lab.vines.nodes import Node
 from sklar.lab.vines.pairs import FittedMember
-from sklar.lab.vines.trees import GrownEdge
+from sklar.lab.vines.trees import GrownEdge, GrowSettings, grow, spanning_pairs, star_pairs
 from sklar.model.rvine.vine import FAMILIES, DisclosedVine, from_vinecop
 
 if TYPE_CHECKING:
@@ -82,41 +83,34 @@ def fit_rvine(
     _check_settings(criterion, selection, truncation, structure, order, len(kinds))
     data = _with_limits(checked, lower, kinds)
     if engine == "fast" and criterion != "mcor" and truncation != "auto":
-        return _grow(checked, lower, kinds, families, criterion, selection, truncation, structure, order)
+        settings = GrowSettings(families=family_names(families), selection=selection, grid=len(checked) > GRID_ROWS)
+        trees = len(kinds) - 1 if truncation is None else min(int(truncation), len(kinds) - 1)
+        choose = _chooser(len(kinds), criterion, structure, order)
+        return _grow(checked, lower, kinds, settings, trees, choose)
     controls = _controls(families, criterion, selection, truncation, threads)
     vine = _select(data, kinds, controls, structure, order)
     return from_vinecop(vine, kinds, float(vine.loglik(data)), len(checked))
 
 
-def _grow(
-    u: Floats,
-    lower: Floats | None,
-    kinds: NDArray[np.bool_],
-    families: str,
-    criterion: str,
-    selection: str,
-    truncation: Any,
-    structure: str,
-    order: Sequence[int] | None,
-) -> DisclosedVine:
-    """The fast engine."""
+def _chooser(size: int, criterion: str, structure: str, order: Sequence[int] | None) -> Any:
+    """How each tree of the fast engine picks its pairs."""
     from pyvinecopulib.utils import wdm
 
-    from sklar.lab.vines.nodes import Node
-    from sklar.lab.vines.trees import GrowSettings, grow, spanning_pairs, star_pairs
+    if structure == "cvine":
+        return star_pairs([] if order is None else list(order))
+    center = None if structure == "dissmann" or order is None else list(order)
+    return spanning_pairs(size, lambda a, b: wdm(a, b, CRITERIA[criterion]), center)
 
+
+def _grow(
+    u: Floats, lower: Floats | None, kinds: NDArray[np.bool_], settings: GrowSettings, trees: int, choose: Any
+) -> DisclosedVine:
+    """The fast engine."""
     size = u.shape[1]
-    settings = GrowSettings(families=family_names(families), selection=selection, grid=len(u) > GRID_ROWS)
     nodes = [
         Node(u=np.ascontiguousarray(u[:, j]), lower=None if lower is None or not kinds[j] else _column(lower, j))
         for j in range(size)
     ]
-    if structure == "cvine":
-        choose = star_pairs([] if order is None else list(order))
-    else:
-        center = None if structure == "dissmann" or order is None else list(order)
-        choose = spanning_pairs(size, lambda a, b: wdm(a, b, CRITERIA[criterion]), center)
-    trees = size - 1 if truncation is None else min(int(truncation), size - 1)
     return assemble(grow(nodes, settings, trees, choose), size, kinds, len(u))
 
 

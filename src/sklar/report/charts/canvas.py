@@ -13,7 +13,7 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.report.charts.colors import Color
+from sklar.report.colors import Color
 
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 INK, GRAY, PAPER, FRAME = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"

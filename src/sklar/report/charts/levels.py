@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklar.errors import UsageError
 from sklar.report.charts.canvas import FRAME, Canvas, Label, Path, Picture, Shape
-from sklar.report.charts.colors import Color, diverge, shade
+from sklar.report.colors import Color, diverge, shade
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sklar.report.charts.canvas import Anchor, Canvas, Dot, Label, Path, Point, Shape
-from sklar.report.charts.colors import REAL, SYNTHETIC
+from sklar.report.colors import REAL, SYNTHETIC
 
 LINES = (SYNTHETIC, REAL, "#009E73", "#CC79A7", "#56B4E9", "#000000")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "1 3", "")

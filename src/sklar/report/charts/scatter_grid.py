@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sklar.errors import UsageError
 from sklar.report.charts.canvas import FRAME, Canvas, Label, Path, Picture, Shape
-from sklar.report.charts.colors import REAL, SYNTHETIC, tint
+from sklar.report.colors import REAL, SYNTHETIC, tint
 
 Table = Mapping[str, NDArray[np.float64]]
 MOST_COLUMNS = 8

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklar.report.charts.canvas import GRAY, Box, Canvas, Label, Path, Shape
-from sklar.report.charts.colors import REAL, SYNTHETIC
+from sklar.report.colors import REAL, SYNTHETIC
 
 MARGIN, HEAD = 24.0, 58.0
 ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
