@@ -71,10 +71,10 @@ def test_kinds_and_what_cannot_be_measured_are_listed() -> None:
 
 def test_how_the_rows_were_read_is_listed(tmp_path: Path) -> None:
     FRAME.to_csv(tmp_path / "p.csv", index=False)
-    query = "SELECT *\n FROM data WHERE age > 3"
+    query = "SELECT *\n FROM data WHERE try_cast(age AS int) > 3"
     reader = {"sql": query, "null_values": ["NA", "?"]}
     made = sklar.fit(tmp_path / "p.csv", SCHEMA, method="independent", epsilon=1.0, read=reader).claim
-    assert "that the table is what this query gives: SELECT * FROM data WHERE age > 3;" in str(made)
+    assert "that the table is what this query gives: SELECT * FROM data WHERE try_cast(age AS int) > 3;" in str(made)
     assert "that 'NA', '?' stand for a missing value" in str(made)
     assert ("sql", query) in made.reading and "rows_are_rows" not in str(made)
     told = replace(made, reading=(*made.reading, ("rows_are_rows", "true")))

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from sklar import __version__
 from sklar.cli.main import app
 from sklar.cli.terminal.options import read_options, reader_options
+from sklar.schema.reading import ReadOptions
 
 COMMANDS = [
     ["demo"], ["schema", "check"], ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
@@ -77,10 +78,10 @@ def test_what_is_no_option_of_a_method_is_refused(text: str):
 
 
 def test_only_what_was_asked_goes_to_the_reader():
-    assert reader_options(None, None, [], None) == {}
-    assert reader_options("\\t", "latin-1", ["NA"], None) == {
-        "delimiter": "\t", "encoding": "latin-1", "null_values": ["NA"],
-    }  # fmt: skip
+    assert reader_options(None, None, [], None) == ReadOptions()
+    asked = reader_options("\\t", "latin-1", ["NA"], None)
+    assert asked == ReadOptions(delimiter="\t", encoding="latin-1", null_values=("NA",))
+    assert asked.said == ("delimiter", "encoding", "null_values")
 
 
 def test_methods_as_json_have_names_and_options():

@@ -48,7 +48,7 @@ def test_the_law_is_that_of_filtered_rows(name):
 def test_every_method_and_every_model_is_among_them():
     assert {case["method"] for case in CASES.values()} == {*METHODS, *DISCLOSED}
     modules = [
-        importlib.import_module(found.name) for found in pkgutil.iter_modules(sklar.model.__path__, "sklar.model.")
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(sklar.model.__path__, "sklar.model.")
     ]
     offering = {x for m in modules for x in vars(m).values() if isinstance(x, type) and hasattr(x, "simulate_rounded")}
     offering -= {x for x in offering if getattr(x, "_is_protocol", False)}

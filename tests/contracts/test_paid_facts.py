@@ -223,7 +223,7 @@ def test_a_row_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_are_opened_by_a_schema_that_holds_no_marked_fact(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     real = session_module.open_rows
-    monkeypatch.setattr(session_module, "open_rows", lambda data, s, **r: (seen.append(s), real(data, s, **r))[1])
+    monkeypatch.setattr(session_module, "open_rows", lambda data, s, r: (seen.append(s), real(data, s, r))[1])
     fit(people(), schema(), method="independent", repair="clip", epsilon=5.0)
     assert "?" not in str(seen[0]["city"].values) and seen[0]["age"].upper == 10**15
 

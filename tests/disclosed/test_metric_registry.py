@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import sklar
-import sklar.disclosed.metrics as folder
+import sklar.lab.metrics as folder
 from sklar.lab.compare.cell import Bank, Made, _scored  # pyright: ignore[reportPrivateUsage]
 from sklar.lab.compare.peers import Limits
 from sklar.lab.compare.store import Store
 from sklar.lab.compare.systems import Cell, System
-from sklar.lab.compare.systems import Settings as Plan
+from sklar.lab.compare.systems import CompareSettings as Plan
 from sklar.lab.learning import transfer
 from sklar.lab.metrics.bench import Settings, make_bench
 from sklar.lab.metrics.measure import measure
@@ -30,7 +30,7 @@ NAMES = tuple(METRICS)
 
 def test_every_metric_file_is_listed_under_its_own_name() -> None:
     files = [path.stem for path in Path(folder.__file__).parent.glob("*.py") if path.stem != "__init__"]
-    modules = [importlib.import_module(f"sklar.disclosed.metrics.{name}") for name in files]
+    modules = [importlib.import_module(f"sklar.lab.metrics.{name}") for name in files]
     told = {value for module in (*modules, transfer) for value in vars(module).values() if isinstance(value, About)}
     listed = {metric.about for metric in METRICS.values()}
     assert told <= listed

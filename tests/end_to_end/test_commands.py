@@ -107,10 +107,14 @@ def test_conditions(sklar, made: Path):
 
 
 def test_rows_from_a_query(sklar, work: Path):
-    words = ["fit", "--sql", "select * from 'people.csv' where age < 60", "-s", "people.toml", "-e", 1, *QUICK]
-    ended = sklar(*words, "-o", "q.sklar", cwd=work)
+    words = ["-s", "people.toml", "-e", 1, *QUICK, "-o", "q.sklar"]
+    ended = sklar("fit", "people.csv", "--sql", "from data where try_cast(age as int) < 60", *words, cwd=work)
     assert ended.code == 0, ended.err
-    assert "this fit only" in ended.out and not list(work.glob("*.csv.ledger"))
+    assert "the table is what this query gives: from data where try_cast(age as int) < 60" in " ".join(
+        ended.out.split()
+    )
+    guessing = sklar("fit", "--sql", "select * from 'people.csv'", *words, cwd=work)
+    assert guessing.code == 1 and "write FROM data" in guessing.err
     assert sklar("fit", "-s", "people.toml", "-e", 1, "-o", "q.sklar", cwd=work).code == 2
 
 

@@ -54,6 +54,7 @@ PRIVATE: Mapping[str, dict[str, Any]] = {
     "vine": {"method": "vine", "epsilon": 5.0},
     "vine-target": {"method": "vine", "epsilon": 2.0, "target": "smoker"},
     "vine-few-rows": {"method": "vine", "epsilon": 1.0, "rows": FEW},
+    "vine-few-rows-target": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker"},
     "independent": {"method": "independent", "epsilon": 1.0},
     "dpcopula-kendall": {"method": "dpcopula-kendall", "epsilon": 2.0},
     "dpcopula-kendall-random": {"method": "dpcopula-kendall", "epsilon": 2.0, "order": "random", "margins": "efpa"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ PINS = FOLDER / "pins.json"
 LIBRARIES = ("numpy", "scipy", "numba", "pyvinecopulib", "opendp")
 
 
-def libraries() -> dict[str, str]:
-    """The libraries whose last digits the bytes depend on."""
-    return {name: version(name) for name in LIBRARIES}
+def circumstances() -> dict[str, str]:
+    """What the last digits depend on: the libraries, the processor, and how many threads linear algebra uses."""
+    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    return {**{name: version(name) for name in LIBRARIES}, "processor": models[0] if models else "", "threads": threads}
 
 
 def numbers(model: sklar.Model) -> tuple[np.ndarray, str]:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.golden.cases import CASES, fitted
-from tests.golden.pins import FOLDER, PINS, libraries, numbers, sample_bytes
+from tests.golden.pins import FOLDER, PINS, circumstances, numbers, sample_bytes
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
             model = fitted(name, patch)
         model.save(FOLDER / "files" / f"{name}.sklar")
         cases[name] = {"numbers": numbers(model)[1], "sample": sample_bytes(model)}
-    PINS.write_text(json.dumps({"libraries": libraries(), "cases": cases}, indent=1) + "\n")
+    PINS.write_text(json.dumps({"circumstances": circumstances(), "cases": cases}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,20 +16,23 @@ from sklar.errors import ModelFileError
 from sklar.model.codec import encode
 from sklar.model.registry import STORED, class_of
 from tests.golden.cases import CASES, fitted
-from tests.golden.pins import FOLDER, PINS, libraries, numbers, sample_bytes
+from tests.golden.pins import FOLDER, PINS, circumstances, numbers, sample_bytes
 
 FILES = FOLDER / "files"
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_numbers_of_a_fit_are_pinned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fitted anew with the scripted noise: the same numbers to the last bit where the libraries are the same."""
+    """Fitted anew with the scripted noise: the same numbers, to the last bit where nothing else is another.
+
+    Another processor or library rounds differently, which may flip a choice between pairs, but not move a margin.
+    """
     pins = json.loads(PINS.read_text())
     model, stored = fitted(name, monkeypatch), sklar.load(FILES / f"{name}.sklar")
-    found, digest = numbers(model)
-    np.testing.assert_allclose(found, numbers(stored)[0], rtol=1e-6, atol=1e-9)
-    if pins["libraries"] == libraries():
-        assert digest == pins["cases"][name]["numbers"]
+    for one, other in zip(model.table_model.margins, stored.table_model.margins, strict=True):
+        np.testing.assert_allclose(one.dense(), other.dense(), atol=1e-4)
+    if pins["circumstances"] == circumstances():
+        assert numbers(model)[1] == pins["cases"][name]["numbers"]
         assert sample_bytes(model) == pins["cases"][name]["sample"]
 
 

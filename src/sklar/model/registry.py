@@ -23,6 +23,7 @@ STORED: dict[str, str] = {
     "soft-table": "sklar.model.vine.calibration:SoftTable",
     "latent-model": "sklar.model.latent.model:SmallModel",
     "latent": "sklar.model.latent.scores:Latent",
+    "classes": "sklar.model.latent.target:Classes",
     "class-normals": "sklar.model.latent.normals:ClassNormals",
     "gaussian": "sklar.model.gaussian.model:GaussianModel",
     "gaussian-reordered": "sklar.model.gaussian.reordered:ReorderedModel",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.schema.reading import ReadOptions
+if TYPE_CHECKING:
+    from sklar.schema.reading import ReadOptions
 
 DataFile = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
@@ -96,6 +97,8 @@ def reader_options(
     rows_are_rows: bool = False,
 ) -> ReadOptions:
     """How to read the data, as it was said on the command line."""
+    from sklar.schema.reading import ReadOptions  # not at import time: it loads numpy
+
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
     return ReadOptions(
         delimiter=tab, encoding=encoding, null_values=null_values or (), sql=sql, rows_are_rows=rows_are_rows,

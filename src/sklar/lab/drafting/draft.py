@@ -12,7 +12,7 @@ from sklar.lab.drafting.kinds import guess_column, guess_stated
 from sklar.lab.drafting.profile import profile_of
 from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
-from sklar.schema.reading import ReadOptions
+from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema, schema_to_toml, write_schema
 
@@ -62,7 +62,7 @@ def draft(
         rows: Look at this many rows from the beginning.
         read: How to read the table, as for a fit.
     """
-    table, more = first_rows(data, rows, read or ReadOptions())
+    table, more = first_rows(data, rows, read_options(read))
     kinds = stated or {}
     guesses = {name: _guess(name, table.column(i), kinds) for i, name in enumerate(table.column_names)}
     if not any(guess.column.modelled for guess in guesses.values()):

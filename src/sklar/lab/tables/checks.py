@@ -16,7 +16,7 @@ from sklar.rows.sources import open_source
 from sklar.schema.columns import INT64_MIN, Boolean, Category, Column, Labels
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
-from sklar.schema.reading import ReadOptions
+from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
 
@@ -140,7 +140,8 @@ def audit_rules(data: Any, schema: Schema, read: ReadOptions | None = None) -> R
         schema: The public facts to audit.
         read: How to read the table, as for a fit.
     """
-    nulls = () if read is None else tuple(read.null_values)
+    read = read_options(read)
+    nulls = tuple(read.null_values)
     source = open_source(data, schema=schema, read=read)
     probes = [_Probe(schema[name], nulls) for name in schema.modelled]
     counts = np.zeros((len(probes), 6), dtype=np.int64)

@@ -19,7 +19,7 @@ from sklar.rows.encode.numbers import unit_range
 from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.schema import Column, Schema
-from sklar.schema.reading import ReadOptions
+from sklar.schema.reading import ReadOptions, read_options
 
 ROWS_KEPT = 2_000_000
 """Larger tables are thinned to this many rows, drawn at random in one pass."""
@@ -45,8 +45,9 @@ def read_table(
         rows_kept: The most rows to keep.
     """
     try:
+        read = read_options(read)
         source = open_source(data, schema=schema, read=read)
-        nulls = () if read is None else tuple(read.null_values)
+        nulls = tuple(read.null_values)
         return _read(source, schema, [_Reader(schema[name], nulls) for name in schema.modelled], rng, rows_kept, role)
     except SourceError as error:
         raise SourceError(f"the {role} table: {error}") from None

@@ -42,7 +42,7 @@ def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
         "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or "
         "more rows.",
         NoSignalWarning,
-        stacklevel=4,
+        stacklevel=6,
     )
 
 
@@ -58,7 +58,7 @@ def warn_of_large_epsilon(budget: Budget) -> None:
             f"epsilon = {epsilon:.4g} protects nobody much: what anyone concludes may be exp({epsilon:.4g}) times as "
             f"likely with a person as without. Epsilons of about 1 are usual, and {LARGEST_EPSILON:g} is a lot.",
             WeakPromiseWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -69,5 +69,5 @@ def warn_of_large_delta(budget: Budget, noisy_rows: int) -> None:
             f"delta = {budget.delta:g} is more than one over the number of rows (about {noisy_rows:,}): to publish the "
             "row of a person picked at random would keep such a promise. Use a delta far below, as 1e-9.",
             WeakPromiseWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
