@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sklar.cli.main import app
 from sklar.private.noise import SystemNoise
-from tests.disclosed.attacks.people import SCHEMA, copies, people
+from tests.lab.attacks.people import SCHEMA, copies, people
 
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
 

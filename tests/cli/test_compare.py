@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sklar.cli.main import app
-from tests.pipeline.comparison.test_compare import SCHEMA, table
+from tests.lab.compare.test_compare import SCHEMA, table
 
 
 @pytest.fixture

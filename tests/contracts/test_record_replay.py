@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import sklar
 from sklar.accounting.composition.total import total_loss
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
@@ -80,7 +81,7 @@ def test_record_and_replay_on_tables_of_mixed_types(
 ) -> None:
     """One odd cell among Python objects leaves the cells of everybody else as they are."""
     settings: dict[str, Any] = {"schema": mixed_schema(), "method": method, "epsilon": 1.0, "neighbours": relation}
-    settings["reader"] = {"null_values": nulls}
+    settings["read"] = sklar.ReadOptions(null_values=nulls)
     base, odd = mixed_people(250), mixed_odd_rows()
     kept = base if relation == "add-remove" else base.iloc[1:]
     first = record(monkeypatch, data=base, **settings)

@@ -46,8 +46,8 @@ class SqlQuery(Source):
         elif path is not None and not _is_database(path):
             self._text = self._take_file(path)
         described = shielded(
-            f"{FAILED}: a table, file or column it names may not exist, or a text is compared with a number (columns of "
-            "text files are text: write try_cast(age as int) > 3)",
+            f"{FAILED}: a table, file or column it names may not exist, or a text is compared with a number (columns "
+            "of text files are text: write try_cast(age as int) > 3)",
             self._run,
             f"DESCRIBE {self._sql}",
         )

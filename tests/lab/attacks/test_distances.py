@@ -18,7 +18,7 @@ from sklar.lab.attacks.distances import (
 from sklar.lab.tables.grid import coarse_codes, coarse_grid
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, ordered_values
-from tests.disclosed.attacks.people import SCHEMA, people
+from tests.lab.attacks.people import SCHEMA, people
 
 
 def table(frame: pd.DataFrame, schema: sklar.Schema = SCHEMA) -> ExactTable:

@@ -20,7 +20,7 @@ from sklar.cli.main import app
 from sklar.errors import SourceError, UsageError
 from sklar.schema.sdv import to_sdv
 from sklar.schema.table import schema_from_toml
-from tests.disclosed.tables import odd_table
+from tests.lab.tables import odd_table
 
 CSV = "id,age,sex,when\n" + "".join(f"{i},{20 + i % 50},{'FM'[i % 2]},2020-01-{1 + i % 28:02d}\n" for i in range(200))
 KINDS = {"id": "id", "age": "integer", "sex": "category", "when": "datetime"}

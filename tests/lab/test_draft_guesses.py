@@ -12,7 +12,7 @@ import pytest
 from sklar.lab.drafting.draft import Draft, draft
 from sklar.lab.tables.checks import ColumnAudit, audit_rules
 from sklar.schema import Boolean, Category, Datetime, Id, Integer, Labels, Ordinal, Real, Schema
-from tests.disclosed.tables import odd_columns, odd_table
+from tests.lab.tables import odd_columns, odd_table
 
 NOT_READ = {"integer text age", "integer junk", "datetime some"}
 """Columns that hold texts which are not values, and so become null."""

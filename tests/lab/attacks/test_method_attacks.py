@@ -25,7 +25,7 @@ from sklar.lab.attacks.classifiers import (
 from sklar.lab.attacks.games import ATTRIBUTE_PROFILES, SHADOW_PROFILES
 from sklar.lab.attacks.parts import load_part, open_state, run_parts, save_part
 from sklar.lab.tables.reading import read_table
-from tests.disclosed.attacks.people import SCHEMA, copies, people
+from tests.lab.attacks.people import SCHEMA, copies, people
 
 REAL = people(260, 0)
 TINY = {"iterations": 2, "reference": 120, "shadows": 4, "tables": 4, "size": 60, "synthetic": 300, "test_tables": 8}

@@ -10,7 +10,7 @@ import pytest
 import sklar
 from sklar.errors import UsageError
 from sklar.lab.pictures import draw_model
-from tests.pipeline.test_evaluate import SCHEMA, people
+from tests.lab.test_evaluate import SCHEMA, people
 
 
 def test_pictures_are_written_and_real_rows_are_for_their_owner(tmp_path: Path) -> None:

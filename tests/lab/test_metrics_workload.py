@@ -7,7 +7,7 @@ import numpy as np
 import sklar
 from sklar.lab.metrics.queries import error_curves, range_score
 from sklar.lab.tables.grid import coarse_grid
-from tests.disclosed.pairs import MIXED, mixed, read
+from tests.lab.pairs import MIXED, mixed, read
 
 GRID = coarse_grid(MIXED)
 

@@ -10,7 +10,7 @@ from sklar.lab.learning.transfer import transfer
 from sklar.lab.metrics.copies import copies
 from sklar.lab.metrics.detection import detect_boosting, detect_linear
 from sklar.lab.metrics.support import authenticity, embed, nearest, support
-from tests.disclosed.pairs import mixed, mixed_frame, read
+from tests.lab.pairs import mixed, mixed_frame, read
 
 REAL, FRESH = mixed(600, 1), mixed(600, 2)
 CONSTANT = read(mixed_frame(1, 3).sample(600, replace=True))

@@ -12,7 +12,7 @@ from sklar.lab.metrics.g_epsilon import GEpsilon, checked_weights, correlation_p
 from sklar.lab.metrics.phik import phik_matrix
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.grid import coarse_grid
-from tests.disclosed.pairs import read
+from tests.lab.pairs import read
 
 SCHEMA = sklar.Schema({"x": sklar.Real(-40, 40), "y": sklar.Real(-40, 40)})
 

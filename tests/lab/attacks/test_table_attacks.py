@@ -15,7 +15,7 @@ from sklar.errors import UsageError
 from sklar.lab.attacks.membership import ETA, privacy_score
 from sklar.lab.attacks.regression import regress, standardized
 from sklar.lab.attacks.release import TABLE_ATTACKS
-from tests.disclosed.attacks.people import SCHEMA, copies, people, shuffled
+from tests.lab.attacks.people import SCHEMA, copies, people, shuffled
 
 REAL, HOLDOUT, FRESH = people(600, 0), people(600, 1), people(1500, 2)
 COPIES, INDEPENDENT = copies(REAL, 4000, 0.01, 3), shuffled(FRESH, 4000, 4)

@@ -12,7 +12,7 @@ import sklar
 from sklar.errors import SourceError
 from sklar.lab.tables.table import ordered_values
 from sklar.rows import open_rows
-from tests.disclosed.pairs import MIXED, mixed_frame, read
+from tests.lab.pairs import MIXED, mixed_frame, read
 
 
 def test_codes_are_those_of_a_fit(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from sklar.lab.metrics.measure import measure
 from sklar.lab.metrics.registry import METRICS
 from sklar.lab.metrics.score import About
 from sklar.sample.rng import named_streams
-from tests.disclosed.pairs import mixed, read
-from tests.pipeline.test_evaluate import SCHEMA, people
+from tests.lab.pairs import mixed, read
+from tests.lab.test_evaluate import SCHEMA, people
 
 NAMES = tuple(METRICS)
 

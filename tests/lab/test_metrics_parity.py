@@ -18,7 +18,7 @@ from sklar.lab.metrics.spearman import spearman, spearman_matrix
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.grid import coarse_codes, coarse_grid
 from sklar.lab.tables.table import ordered_names
-from tests.disclosed.pairs import MIXED, mixed_frame, read
+from tests.lab.pairs import MIXED, mixed_frame, read
 
 SEEDS = (1, 2, 3)
 ORDER = {"low": 0, "mid": 1, "high": 2}
