@@ -113,9 +113,9 @@ def test_a_frame_gives_the_integers_of_a_local_fit_at_the_same_clock(
 
 def test_text_is_read_as_a_local_fit_reads_it(spark: Any, tmp_path: Path) -> None:
     schema = Schema({"a": Category(("01", "1", "x\ny", 'say "hi"')), "b": Integer(0, 9, nullable=True)})
-    (tmp_path / "0.csv").write_text('a;b\n01;1\n1;1e0\n"x\ny";7\n"say ""hi""";NA\n')
+    (tmp_path / "0.csv").write_text('a;b\n01;1\n1;1e0\n"x\ny";7\n"say ""hi""";8\n')
     (tmp_path / "1.csv").write_text("b;extra;a\n2;CANARY;1\n", encoding="utf-16")
-    settings: dict[str, Any] = {"delimiter": ";", "null_values": ["NA"]}
+    settings: dict[str, Any] = {"delimiter": ";", "null_values": ["8"]}
     specs: list[Any] = [(("a",), None), (("b",), None)]
     there, here = (counts(open_rows(tmp_path, schema, **settings, spark=s), specs) for s in (MASTER, None))
     assert there == here == [[1, 2, 1, 1, 0], [0, 2, 1, 0, 0, 0, 0, 1, 0, 0, 1]]
