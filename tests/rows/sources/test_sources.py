@@ -21,7 +21,7 @@ from sklar.rows import open_rows
 from sklar.rows.sources import FILES, OBJECTS
 from sklar.schema import Category, Integer, Schema
 
-from .conftest import assert_silent, codes_of
+from tests.rows.conftest import assert_silent, codes_of
 
 
 @pytest.fixture(scope="module")

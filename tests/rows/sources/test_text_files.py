@@ -15,7 +15,7 @@ from sklar.rows import open_rows
 from sklar.rows.sources.text import header_end
 from sklar.schema import Category, Integer, Schema
 
-from .conftest import assert_silent, codes_of
+from tests.rows.conftest import assert_silent, codes_of
 
 SCHEMA = Schema({"x": Integer(0, 9, nullable=True), "c": Category(("a", "ü", "b;c", ""), nullable=True)})
 GOOD = {"x": [1, 2, 10], "c": [0, 1, 3]}
