@@ -20,7 +20,6 @@ from sklar.errors import SourceError
 from sklar.rows import open_rows
 from sklar.rows.sources import FILES, OBJECTS
 from sklar.schema import Category, Integer, Schema
-
 from tests.rows.conftest import assert_silent, codes_of
 
 

@@ -14,7 +14,6 @@ from sklar.errors import SklarError, SourceError
 from sklar.rows import open_rows
 from sklar.rows.sources.text import header_end
 from sklar.schema import Category, Integer, Schema
-
 from tests.rows.conftest import assert_silent, codes_of
 
 SCHEMA = Schema({"x": Integer(0, 9, nullable=True), "c": Category(("a", "ü", "b;c", ""), nullable=True)})
