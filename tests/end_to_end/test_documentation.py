@@ -42,7 +42,7 @@ SMALLER = {
         "runs=2000": "runs=20, pairs=['lone label']",
         "-e 1 --sensitive income --profile quick": "-e 1 --sensitive income --profile quick --workers 1 --targets 3,17",
         "--levels 1,5 --profile quick": "--levels 1,5 --profile quick --workers 1",
-        'method=copier, sensitive=["cost"], profile="quick"': 'method=copier, profile="quick", targets=[3, 17]',
+        'schema, sensitive=["cost"], profile="quick"': 'schema, profile="quick", targets=[3, 17]',
         'levels=[1, 5], profile="quick"': 'levels=[1, 5], profile="quick", workers=1',
     },
     "compare.md": {

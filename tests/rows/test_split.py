@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sklar.errors import SourceError
-from sklar.rows.sources.source import ReadOptions
+from sklar.rows.sources.source import SourceOptions
 from sklar.rows.sources.text import QUOTE_FAULT, RAGGED_FAULT, TextFile
 
 cells = st.text('ab,;"\n\ré \t', max_size=6)
@@ -32,7 +32,7 @@ class Pieces:
 def opened(write: Any) -> Any:
     def make(width: int, delimiter: str) -> TextFile:
         return TextFile(
-            str(write(delimiter.join(f"c{k}" for k in range(width)))), ReadOptions(schema=None, delimiter=delimiter)
+            str(write(delimiter.join(f"c{k}" for k in range(width)))), SourceOptions(schema=None, delimiter=delimiter)
         )
 
     return {(width, mark): make(width, mark) for width in (1, 2, 3) for mark in ",;\t"}

@@ -559,6 +559,6 @@ def test_one_odd_row_moves_one_count(source: str, column: Any, usual: Any, odd: 
 
 
 def _options() -> Any:
-    from sklar.rows.sources.source import ReadOptions
+    from sklar.rows.sources.source import SourceOptions
 
-    return ReadOptions(schema=None)
+    return SourceOptions(schema=None)

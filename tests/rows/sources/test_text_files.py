@@ -114,10 +114,15 @@ def test_bad_delimiter(delimiter: str, write: Any) -> None:
         open_rows(write("x,c\n1,a\n"), SCHEMA, delimiter=delimiter)
 
 
-@pytest.mark.parametrize("options", [{"encoding": "klingon"}, {"encoding": "base64"}, {"null_values": "NA"}])
+@pytest.mark.parametrize("options", [{"encoding": "klingon"}, {"encoding": "base64"}])
 def test_bad_options(options: dict[str, Any], write: Any) -> None:
     with pytest.raises(SourceError):
         open_rows(write("x,c\n1,a\n"), SCHEMA, **options)
+
+
+def test_null_values_are_a_list(write: Any) -> None:
+    with pytest.raises(UsageError, match="list of texts"):
+        open_rows(write("x,c\n1,a\n"), SCHEMA, null_values="NA")
 
 
 def test_a_quote_inside_a_cell_is_not_open(write: Any) -> None:
