@@ -221,7 +221,9 @@ def distinct(values: Sequence[Any]) -> list[Any]:
                 kept.setdefault(value, value)
         except Exception:
             continue
-    return list(kept.values())
+    found = list(kept.values())
+    again = pd.Index(objects(found), dtype=object).duplicated()  # as pandas sees it, which is not quite as Python does
+    return [value for value, twice in zip(found, again, strict=True) if not twice]
 
 
 def categories(values: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklar.errors import SklarError, SourceError
+from sklar.errors import SklarError, SourceError, UsageError
 from sklar.rows import open_rows
 from sklar.rows.sources.text import header_end
 from sklar.schema import Category, Integer, Schema
