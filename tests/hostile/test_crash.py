@@ -129,3 +129,14 @@ def test_the_driver_kills_for_real(place: Path) -> None:
     assert os.name == "posix"
     assert run(place, "before charge", 0) == -signal.SIGKILL
     assert not (place / "m.sklar").exists()
+
+
+def test_an_unfinished_fit_is_not_resumed_when_the_rows_are_read_otherwise(place: Path) -> None:
+    """Its releases are about other rows: another query, or other texts for null, is another fit."""
+    assert run(place, "after release", 0) == -signal.SIGKILL
+    settings = {"method": "independent", "epsilon": 1.0, "ledger": place / "people.ledger"}
+    for read in (sklar.ReadOptions(null_values=["M"]), sklar.ReadOptions(sql="select * from data where sex = 'F'")):
+        sklar.fit(place / "people.parquet", place / "people.toml", read=read, **settings)
+        assert len(read_ledger(place / "people.ledger").unfinished) == 1
+    sklar.fit(place / "people.parquet", place / "people.toml", **settings)
+    assert read_ledger(place / "people.ledger").unfinished == ()

@@ -1,4 +1,4 @@
-"""The small regime of the DP vine: many columns, few rows; margins, then one sphere of normal scores."""
+"""The regime of the DP vine for few rows and many columns: margins, then one sphere of normal scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HasTarget(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallOptions:
-    """What may be changed about the small regime.
+    """What may be changed about the regime of few rows.
 
     Attributes:
         target: A column that users will predict.

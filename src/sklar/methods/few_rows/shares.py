@@ -1,4 +1,4 @@
-"""How the small regime divides its budget: from public facts and earlier releases, never from rows.
+"""How the regime of few rows divides its budget: from public facts and earlier releases, never from rows.
 
 What decides is the noise that one correlation would carry if the whole budget went to correlations. Where it is large,
 only margins (and the star of a target) are worth measuring; as it falls, a part moves to pairs. With a target, how
