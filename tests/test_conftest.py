@@ -22,7 +22,7 @@ def test_skips_fail_the_run(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name, test in (FAULTS | {"fine": FINE}).items():
         (tmp_path / f"test_{name}.py").write_text(f"import pytest\n{test}\n")
-    words = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", str(tmp_path)]
+    words = ["-q", "-rN", "-p", "no:cacheprovider", "--continue-on-collection-errors", str(tmp_path)]
     said = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False).stdout
     assert said.count("nothing may be skipped here: Skipped: no reason") == len(FAULTS), said
     assert "2 failed, 1 passed, 1 xfailed, 3 errors" in said  # in a fixture or a mark, the test never began
