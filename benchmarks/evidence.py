@@ -15,8 +15,8 @@ import pyarrow as pa
 
 import sklar
 from sklar.lab.metrics.tvd import margin_distance
-from sklar.lab.tables.grid import coarse_grid
 from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import coarse_grid
 
 
 def made_up(rows: int, columns: int, seed: int) -> tuple[pa.Table, sklar.Schema]:

@@ -1,10 +1,17 @@
-"""What every room that works on arrays shares: how many cores this process may keep busy."""
+"""What every room that works on arrays shares: their types, and how many cores this process may keep busy."""
 
 from __future__ import annotations
 
 import math
 import os
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows control groups, and which of them this process belongs to."""

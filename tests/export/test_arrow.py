@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sklar.export import arrow
-from sklar.export.arrow import arrow_schema, to_arrow
-from sklar.export.frames import to_pandas, to_polars
+from sklar.export.arrow import arrow_schema, to_arrow, to_pandas, to_polars
 from sklar.schema.grid import from_ticks
 
 TYPES = {

@@ -11,7 +11,7 @@ from sklar.errors import UsageError
 from sklar.lab.metrics.g_epsilon import GEpsilon, checked_weights, correlation_part, g_epsilon
 from sklar.lab.metrics.phik import phik_matrix
 from sklar.lab.metrics.tvd import margin_distance
-from sklar.lab.tables.grid import coarse_grid
+from sklar.lab.tables.table import coarse_grid
 from tests.lab.pairs import read
 
 SCHEMA = sklar.Schema({"x": sklar.Real(-40, 40), "y": sklar.Real(-40, 40)})

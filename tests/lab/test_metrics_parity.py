@@ -10,14 +10,13 @@ import pytest
 from scipy.stats import kendalltau, ks_2samp, spearmanr
 
 import sklar
-from sklar.lab.learning import measures
+from sklar.lab.learning import transfer as measures
 from sklar.lab.metrics.kendall import kendall_matrix, kendall_tau
 from sklar.lab.metrics.ks import ks
 from sklar.lab.metrics.phik import phik_matrix
 from sklar.lab.metrics.spearman import spearman, spearman_matrix
 from sklar.lab.metrics.tvd import margin_distance
-from sklar.lab.tables.grid import coarse_codes, coarse_grid
-from sklar.lab.tables.table import ordered_names
+from sklar.lab.tables.table import coarse_codes, coarse_grid, ordered_names
 from tests.lab.pairs import MIXED, mixed_frame, read
 
 SEEDS = (1, 2, 3)

@@ -6,7 +6,7 @@ import numpy as np
 
 import sklar
 from sklar.lab.metrics.queries import error_curves, range_score
-from sklar.lab.tables.grid import coarse_grid
+from sklar.lab.tables.table import coarse_grid
 from tests.lab.pairs import MIXED, mixed, read
 
 GRID = coarse_grid(MIXED)

@@ -9,7 +9,7 @@ import pytest
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.release.requests import RecodedTable
+from sklar.release.door import RecodedTable
 from sklar.release.values import NoisyCounts
 from sklar.schema.table import Schema
 

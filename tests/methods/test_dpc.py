@@ -15,13 +15,19 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import read_ledger
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UnsupportedConditionError, UsageError
-from sklar.methods.dpc.fit import DPC_GAUSS, DpcOptions, gaussian_noise, laplace_noise, plan_gauss
+from sklar.methods.dpc.fit import (
+    DPC_GAUSS,
+    DpcOptions,
+    gaussian_noise,
+    laplace_noise,
+    plan_gauss,
+)
 from sklar.methods.dpc.tables import Counted, estimates, fit_counted
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.onehot.decoding import Decoding
-from sklar.model.onehot.joint import PairBatch, batches_of, combined_margins, consistent_tables
+from sklar.model.onehot.fit import PairBatch, batches_of, combined_margins, consistent_tables
 from sklar.model.onehot.model import lay_out_scores
 from sklar.pipeline.plan import plan
 

@@ -8,7 +8,7 @@ import pytest
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.scores import distance_sensitivity, exact_distances
-from sklar.release.requests import Candidate, TableDistance
+from sklar.release.door import Candidate, TableDistance
 
 
 def distance(table, estimate, bonus=0.0):

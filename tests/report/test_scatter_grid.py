@@ -7,7 +7,7 @@ import pytest
 
 from sklar.errors import UsageError
 from sklar.report.charts.canvas import Path, Picture, to_svg
-from sklar.report.charts.scatter_grid import scatter_grid
+from sklar.report.charts.plots import scatter_grid
 
 
 def rows(seed: int, columns: str = "abc") -> dict[str, np.ndarray]:

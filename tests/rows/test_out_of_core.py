@@ -18,9 +18,9 @@ from sklar.private.features.blocks import MomentJob
 from sklar.release.copula_features import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows
-from sklar.rows.codes.ahead import read_ahead
 from sklar.rows.codes.kept import KeptCodes
-from sklar.rows.counting import equal_codes as grouping
+from sklar.rows.codes.table import read_ahead
+from sklar.rows.counting import tables as grouping
 from sklar.rows.sources import columnar as parquet
 from sklar.schema import Boolean, Category, Integer, Real, Schema
 

@@ -7,8 +7,8 @@ import pytest
 
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.sample import draw as stream_module
+from sklar.sample.decode import concatenate, row_count
 from sklar.sample.draw import sample_table, sample_with_worth, stream_tables
-from sklar.sample.values import concatenate, row_count
 from sklar.schema import AtMost, Id, Integer, Real, Schema
 
 SCHEMA = Schema(

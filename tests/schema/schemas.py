@@ -23,8 +23,8 @@ from sklar.schema import (
     Real,
     Schema,
 )
+from sklar.schema.columns import BOUGHT, PROVENANCES, UNMEASURABLE
 from sklar.schema.grid import RESOLUTIONS
-from sklar.schema.provenance import BOUGHT, PROVENANCES, UNMEASURABLE
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 names = texts.filter(lambda name: bool(name.strip()))

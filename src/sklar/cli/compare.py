@@ -141,7 +141,7 @@ def _words(text: str | None) -> list[str] | None:
 
 
 def _tell(found: Compared) -> None:
-    from sklar.lab.compare.ranks import RULE
+    from sklar.lab.compare.result import RULE
 
     show.line(found.notice)
     show.paragraph(found.advice)

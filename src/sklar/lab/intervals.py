@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from sklar.arrays import Floats
 
 LEVEL = 0.95
-Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +80,12 @@ def newcombe_difference(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(value=value, low=value - below, high=value + above)
 
 
-def student_mean(values: Sequence[float] | Numbers, level: float = LEVEL) -> Estimate:
+def student_mean(values: Sequence[float] | Floats, level: float = LEVEL) -> Estimate:
     """The mean of independent values (Student 1908); one value alone has no interval, which is told as infinite."""
     return _mean(values, level, 1.0)
 
 
-def corrected_resampled_t(values: Sequence[float] | Numbers, level: float = LEVEL) -> Estimate:
+def corrected_resampled_t(values: Sequence[float] | Floats, level: float = LEVEL) -> Estimate:
     """The mean over k folds that share most of their training rows (Nadeau and Bengio 2003).
 
     The variance over folds is too small by itself, so 1/k becomes 1/k + 1/(k - 1): for values with mean m and variance
@@ -95,7 +95,7 @@ def corrected_resampled_t(values: Sequence[float] | Numbers, level: float = LEVE
     return _mean(values, level, 1.0 + k / (k - 1) if k > 1 else 1.0)
 
 
-def _mean(values: Sequence[float] | Numbers, level: float, widening: float) -> Estimate:
+def _mean(values: Sequence[float] | Floats, level: float, widening: float) -> Estimate:
     found = np.asarray(values, dtype=np.float64)
     center = float(found.mean())
     if len(found) < 2:
@@ -104,7 +104,7 @@ def _mean(values: Sequence[float] | Numbers, level: float, widening: float) -> E
     return within(center, student_quantile(len(found) - 1, (1 + level) / 2) * error)
 
 
-def hedges_difference(one: Numbers, other: Numbers, tail: float) -> Estimate:
+def hedges_difference(one: Floats, other: Floats, tail: float) -> Estimate:
     """(mean' - mean) / common spread of two samples, with the error of a standardized difference.
 
     Its variance is 1/n + 1/n' + mu^2 / (2 (n + n')) to first order (Hedges 1981); `tail` on either side.
@@ -118,7 +118,7 @@ def hedges_difference(one: Numbers, other: Numbers, tail: float) -> Estimate:
     return within(mu, student_quantile(n + m - 2, 1 - tail) * math.sqrt(1 / n + 1 / m + mu**2 / (2 * (n + m))))
 
 
-def delong_auc(positives: Numbers, negatives: Numbers, level: float = LEVEL) -> Estimate:
+def delong_auc(positives: Floats, negatives: Floats, level: float = LEVEL) -> Estimate:
     """Chance that a positive exceeds a negative, ties counting half, with the interval of DeLong et al. (1988)."""
     above = _mid_shares(positives, negatives)
     below = 1.0 - _mid_shares(negatives, positives)
@@ -129,14 +129,14 @@ def delong_auc(positives: Numbers, negatives: Numbers, level: float = LEVEL) -> 
     return normal_interval(value, math.sqrt(max(sum(parts), least)), level).clip(0.0, 1.0)
 
 
-def _mid_shares(values: Numbers, others: Numbers) -> Numbers:
+def _mid_shares(values: Floats, others: Floats) -> Floats:
     """For each value, the share of the others below it, ties counting half."""
     ordered = np.sort(others)
     left, right = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return (left + right) / (2.0 * len(others))
 
 
-def delta_method_r2(truth: Numbers, guess: Numbers) -> Estimate:
+def delta_method_r2(truth: Floats, guess: Floats) -> Estimate:
     """R2 = 1 - mean(e^2) / mean(s^2), with its standard error by the delta method (Cramer 1946, section 27.7)."""
     errors, spread = (truth - guess) ** 2, (truth - truth.mean()) ** 2
     total = float(spread.mean())
@@ -147,7 +147,7 @@ def delta_method_r2(truth: Numbers, guess: Numbers) -> Estimate:
     return normal_interval(1.0 - ratio, float(residual.std(ddof=1)) / math.sqrt(len(truth)))
 
 
-def privacy_score_interval(scores: Numbers, rows: tuple[int, int]) -> Estimate:
+def privacy_score_interval(scores: Floats, rows: tuple[int, int]) -> Estimate:
     """Interval of a mean privacy score over games that share rows.
 
     A score is S = 1 - F(t) with F the law of members' scores and t the median over members and others. To first
@@ -163,7 +163,7 @@ def privacy_score_interval(scores: Numbers, rows: tuple[int, int]) -> Estimate:
     return within(value, half).clip(0.0, 1.0)
 
 
-def privacy_gain_interval(gains: Numbers) -> Estimate:
+def privacy_gain_interval(gains: Floats) -> Estimate:
     """Mean privacy gain over targets (rows) and games (columns).
 
     Targets of a game share models, so games are the independent ones. Games that all end alike leave no spread, but no

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats
 from sklar.lab.metrics.bench import Bench, Scores
 from sklar.lab.metrics.correlation import Correlations
 from sklar.lab.metrics.queries import ROWS, ErrorCurves, error_curves
 from sklar.lab.metrics.score import Part
 from sklar.lab.metrics.tvd import counts_of
-from sklar.lab.tables.grid import CoarseGrid, coarse_codes
-from sklar.lab.tables.table import ExactTable
+from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes
 from sklar.schema import Column
 
 SHOWN = 30
@@ -55,8 +54,8 @@ class PairPicture:
     """Two columns: joint shares of their value cells in both tables."""
 
     columns: tuple[str, str]
-    real: npt.NDArray[np.float64]
-    synthetic: npt.NDArray[np.float64]
+    real: Floats
+    synthetic: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

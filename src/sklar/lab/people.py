@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints, Mask
+from sklar.sample.decode import SampledTable, Values
 from sklar.sample.rng import generator
-from sklar.sample.values import SampledTable, Values
 from sklar.schema.columns import Boolean, Category, Id, Ordinal
 from sklar.schema.grid import to_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -21,8 +22,6 @@ from sklar.schema.table import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 REGIONS = ("Northport", "Eastmoor", "Midvale", "Westbrook", "Southlake", "Highfells", "Isle of Sund")
 REGION_SHARES = (0.30, 0.22, 0.17, 0.13, 0.10, 0.06, 0.02)
@@ -115,20 +114,20 @@ def people_values(rows: int, seed: int = 1) -> SampledTable:
     }
 
 
-def _ages(rows: int, rng: np.random.Generator) -> Integers:
+def _ages(rows: int, rng: np.random.Generator) -> Ints:
     """Many older patients, and a hump of young adults."""
     young = rng.normal(31, 7, rows)
     old = rng.normal(69, 13, rows)
     return np.clip(np.round(np.where(rng.random(rows) < 0.36, young, old)), 18, 100).astype(np.int64)
 
 
-def _education(age: Integers, region: Integers, rng: np.random.Generator) -> Integers:
+def _education(age: Ints, region: Ints, rng: np.random.Generator) -> Ints:
     """Higher for the young and in the first regions."""
     level = 2.4 - 0.025 * (age - 50) - 0.12 * region + rng.normal(0, 1.15, len(age))
     return np.clip(np.round(level), 0, np.minimum((age - 15) // 3, 5)).astype(np.int64)  # study takes years
 
 
-def _occupation(age: Integers, education: Integers, rng: np.random.Generator) -> Integers:
+def _occupation(age: Ints, education: Ints, rng: np.random.Generator) -> Ints:
     up, rows = education[:, None] - 2.0, len(age)
     odds = np.array([0.6, 0.8, 0.9, 0.4, -0.2, -0.8]) + up * np.array([-0.9, -0.5, 0.1, 0.3, 1.0, 0.8])
     work = _pick(odds, rng)
@@ -138,7 +137,7 @@ def _occupation(age: Integers, education: Integers, rng: np.random.Generator) ->
     return np.select([retired, student, without], [7, 6, 8], work)
 
 
-def _hours(occupation: Integers, female: npt.NDArray[np.bool_], rng: np.random.Generator) -> Integers:
+def _hours(occupation: Ints, female: Mask, rng: np.random.Generator) -> Ints:
     """Nothing for those who do not work, and spikes at 40, 38 and 20."""
     rows = len(occupation)
     usual = rng.choice([40, 38, 20, 0], rows, p=[0.42, 0.16, 0.12, 0.30])
@@ -150,13 +149,13 @@ def _hours(occupation: Integers, female: npt.NDArray[np.bool_], rng: np.random.G
 
 
 def _income(
-    age: Integers,
-    female: npt.NDArray[np.bool_],
-    education: Integers,
-    occupation: Integers,
-    hours: Integers,
+    age: Ints,
+    female: Mask,
+    education: Ints,
+    occupation: Ints,
+    hours: Ints,
     rng: np.random.Generator,
-) -> Integers:
+) -> Ints:
     """Skewed; nothing for some; many people tell a round number."""
     by_job = np.array([10.15, 10.0, 10.3, 10.5, 10.7, 10.95, 8.6, 9.85, 9.0])[occupation]
     logarithm = by_job + 0.09 * education - 0.1 * female + 0.006 * (np.minimum(age, 60) - 40)
@@ -170,10 +169,10 @@ def _income(
 
 
 def _bmi(
-    age: Integers,
-    female: npt.NDArray[np.bool_],
-    smoker: npt.NDArray[np.bool_],
-    education: Integers,
+    age: Ints,
+    female: Mask,
+    smoker: Mask,
+    education: Ints,
     rng: np.random.Generator,
 ) -> Floats:
     middle = 25.2 + 0.06 * (np.minimum(age, 65) - 45) - 0.5 * education - 0.7 * female - 0.9 * smoker
@@ -181,12 +180,12 @@ def _bmi(
 
 
 def _diagnosis(
-    age: Integers,
-    female: npt.NDArray[np.bool_],
-    smoker: npt.NDArray[np.bool_],
+    age: Ints,
+    female: Mask,
+    smoker: Mask,
     bmi: Floats,
     rng: np.random.Generator,
-) -> Integers:
+) -> Ints:
     start, slope = (np.array([facts[i] for facts in DIAGNOSES.values()]) for i in (0, 1))
     odds = start + slope * age[:, None]
     odds[:, 1] += 0.7 * smoker + 0.07 * (bmi - 26) - 0.4 * female
@@ -196,7 +195,7 @@ def _diagnosis(
     return _pick(odds, rng)
 
 
-def _nights(diagnosis: Integers, age: Integers, rng: np.random.Generator) -> Integers:
+def _nights(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
     """Many stay no night at all; some stay very long."""
     mean = np.array([facts[2] for facts in DIAGNOSES.values()])[diagnosis] * (0.6 + age / 120)
     day_case = rng.random(len(age)) < _share(0.6 - 0.45 * mean)
@@ -204,7 +203,7 @@ def _nights(diagnosis: Integers, age: Integers, rng: np.random.Generator) -> Int
     return np.clip(np.where(day_case, 0, nights), 0, 120).astype(np.int64)
 
 
-def _cost(diagnosis: Integers, nights: Integers, age: Integers, rng: np.random.Generator) -> Floats:
+def _cost(diagnosis: Ints, nights: Ints, age: Ints, rng: np.random.Generator) -> Floats:
     """Heavy-tailed, and rises with every night."""
     base = np.array([facts[3] for facts in DIAGNOSES.values()])[diagnosis]
     spread = 0.45 * np.maximum(rng.standard_t(4, len(age)), -2.5)
@@ -212,7 +211,7 @@ def _cost(diagnosis: Integers, nights: Integers, age: Integers, rng: np.random.G
     return np.asarray(np.round(np.clip(cost, 0, 250_000), 2), dtype=np.float64)
 
 
-def _admitted(diagnosis: Integers, rng: np.random.Generator) -> Integers:
+def _admitted(diagnosis: Ints, rng: np.random.Generator) -> Ints:
     """More in winter for lungs and infections, fewer at weekends unless it is an emergency, and at usual hours."""
     first, last = (to_ticks(day, "minute") for day in (FIRST_DAY, LAST_DAY))
     days = (last - first) // MINUTES_A_DAY + 1
@@ -226,7 +225,7 @@ def _admitted(diagnosis: Integers, rng: np.random.Generator) -> Integers:
     return first + day * MINUTES_A_DAY + minute.astype(np.int64)
 
 
-def _pick(odds: npt.NDArray[Any], rng: np.random.Generator) -> Integers:
+def _pick(odds: npt.NDArray[Any], rng: np.random.Generator) -> Ints:
     """One choice a row with probabilities proportional to exp(odds) (largest Gumbel-perturbed log odds)."""
     return np.argmax(odds + rng.gumbel(size=odds.shape), axis=1).astype(np.int64)
 
@@ -235,8 +234,6 @@ def _share(log_odds: Any) -> Floats:
     return 1 / (1 + np.exp(-np.asarray(log_odds, dtype=np.float64)))
 
 
-def _values(
-    data: npt.NDArray[Any], null: npt.NDArray[np.bool_] | None = None, labels: tuple[str, ...] | None = None
-) -> Values:
+def _values(data: npt.NDArray[Any], null: Mask | None = None, labels: tuple[str, ...] | None = None) -> Values:
     plain = data.astype(np.int32) if labels else data
     return Values(data=plain, null=np.zeros(len(data), bool) if null is None else null, labels=labels)

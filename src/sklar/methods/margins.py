@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.noise import Noise, NoiseKind
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.methods.method import Outline
 from sklar.model.margins.bins import (
@@ -36,11 +36,9 @@ from sklar.model.margins.bins import (
 from sklar.model.margins.fit import Histogram, fit_cells, pool_total, repaired, spread
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
-from sklar.release.door import Door
-from sklar.release.requests import RecodedTable
+from sklar.release.door import Door, RecodedTable
 from sklar.schema.table import Schema
 
-Ints = NDArray[np.int64]
 _Request = tuple[int, Ints, Noise]
 
 LEAST_SIGMA = 1e-3

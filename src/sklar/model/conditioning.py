@@ -16,14 +16,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UnsupportedConditionError
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.rounding import systematic
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 LEAST_EFFECTIVE = 30.0
 """Fewer proposals than this, in Kish's effective size, say too little about a law: the condition is refused."""

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Mask
 from sklar.model.conditioning import Proposals
 from sklar.model.margins.margin import Margin, restrict
 
@@ -36,7 +37,7 @@ class IndependentModel:
         """Rows whose counts match every margin to rounding: one uniform in each of `rows` equal strata, shuffled."""
         return _draw(self.margins, rows, rng, stratified=True)
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: from the margins cut to the sets, all of one weight."""
         margins = [restrict(m, allowed[j]) if j in allowed else m for j, m in enumerate(self.margins)]
         return lambda rows, rng: (_draw(margins, rows, rng, stratified=False), np.zeros(rows))
@@ -57,7 +58,7 @@ GUIDES = 4
 """Entries of the table for each cell of the margin."""
 
 
-def draw_codes(margin: Margin, u: NDArray[np.float64], out: NDArray[np.int32]) -> None:
+def draw_codes(margin: Margin, u: Floats, out: NDArray[np.int32]) -> None:
     """out = margin.ppf(u), for u in [0, 1): the same codes, found in constant time on average.
 
     The guide table (Chen and Asau 1974) has, for each of equally wide parts of [0, 1), the first cell that reaches

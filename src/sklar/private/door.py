@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Eve
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.discovery import noisy_labels
 from sklar.private.features import FEATURES, exact_feature
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder
@@ -25,8 +24,8 @@ from sklar.private.requests import (
     request_digest,
 )
 from sklar.private.scores import exact_scores, score_sensitivity, score_tables
+from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature, TauVector
-from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.tables import plan_counts
@@ -171,3 +170,30 @@ def count_events(noises: Sequence[Noise], label: str, unit: Unit) -> list[Event]
     for noise in noises:
         tables[noise] = tables.get(noise, 0) + 1
     return [CountEvent(label=label, noise=noise, tables=count, unit=unit) for noise, count in tables.items()]
+
+
+def noisy_labels(
+    requests: Sequence[Discovery], exact_labels: Mapping[str, Mapping[str, int]], source: NoiseSource
+) -> tuple[NoisyLabels, ...]:
+    """What each request may show. The caller has charged a `DiscoveryEvent` for each."""
+    listed = [[(x, n) for x, n in exact_labels[r.column].items() if n >= r.floor] for r in requests]
+    exact = [np.array([count for _, count in labels], dtype=np.int64) for labels in listed]
+    # Sensitivity: see the top of this file; each request was charged as one event at its own scale and threshold.
+    noisy = source.add(exact, [request.noise for request in requests])
+    return tuple(
+        _shown(request, [label for label, _ in labels], counts)
+        for request, labels, counts in zip(requests, listed, noisy, strict=True)
+    )
+
+
+def _shown(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> NoisyLabels:
+    kept = np.flatnonzero(noisy_counts >= request.threshold)
+    # Alphabetical, so that the order tells nothing that the noisy counts do not.
+    order = sorted(kept.tolist(), key=lambda i: labels[i])
+    return NoisyLabels(
+        column=request.column,
+        labels=tuple(labels[i] for i in order),
+        counts=noisy_counts[order],
+        noise=request.noise,
+        threshold=request.threshold,
+    )

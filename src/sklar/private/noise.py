@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.noise import Noise
-from sklar.arrays import usable_cores
+from sklar.arrays import Floats, Ints, usable_cores
 from sklar.errors import BudgetError, DoorError
 
 CHUNK = 4096
@@ -36,19 +35,17 @@ class NoiseSource(Protocol):
 
     def add(
         self,
-        exact_tables: Sequence[npt.NDArray[np.int64]],
+        exact_tables: Sequence[Ints],
         noises: Sequence[Noise],
-        cells: npt.NDArray[np.int64] | None = None,
-    ) -> list[npt.NDArray[np.int64]]:
+        cells: Ints | None = None,
+    ) -> list[Ints]:
         """Integer noise on every entry of every table, each table with its own kind and scale.
 
         One array may hold many tables that lie one after the other and share one noise: `cells` are those of each.
         """
         ...
 
-    def pick(
-        self, exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
-    ) -> tuple[int, ...]:
+    def pick(self, exact_scores: Floats, sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
         """The `picks` highest scores, each by an exponential mechanism with `epsilon`, without replacement."""
         ...
 
@@ -58,10 +55,10 @@ class SystemNoise:
 
     def add(
         self,
-        exact_tables: Sequence[npt.NDArray[np.int64]],
+        exact_tables: Sequence[Ints],
         noises: Sequence[Noise],
-        cells: npt.NDArray[np.int64] | None = None,
-    ) -> list[npt.NDArray[np.int64]]:
+        cells: Ints | None = None,
+    ) -> list[Ints]:
         """Chunks of cells are noised in threads."""
         if cells is not None and int(cells.sum()) != sum(table.size for table in exact_tables):
             raise DoorError("the tables of pairs do not have the cells that were asked for")
@@ -76,9 +73,7 @@ class SystemNoise:
         ends = np.cumsum([table.size for table in exact_tables])
         return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]
 
-    def pick(
-        self, exact_scores: npt.NDArray[np.float64], sensitivity: float, epsilon: float, picks: int
-    ) -> tuple[int, ...]:
+    def pick(self, exact_scores: Floats, sensitivity: float, epsilon: float, picks: int) -> tuple[int, ...]:
         """Peeling by one report of noisy maxima.
 
         Adding Gumbel noise of scale 2 * sensitivity / epsilon to all scores once and taking the highest k equals k
@@ -106,7 +101,7 @@ SYSTEM = SystemNoise()
 """The only source of noise of the product."""
 
 
-def _draw(exact_values: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.int64]:
+def _draw(exact_values: Ints, noise: Noise) -> Ints:
     return np.array(_measurement(noise.kind, float(noise.scale))(exact_values.tolist()), dtype=np.int64)
 
 

@@ -13,8 +13,7 @@ from sklar.accounting.noise import Noise
 from sklar.errors import DoorError
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
-from sklar.release.features import Feature
-from sklar.release.requests import (
+from sklar.release.door import (
     Candidate,
     Discovery,
     PairTables,
@@ -24,6 +23,7 @@ from sklar.release.requests import (
     TableDistance,
     TailNorms,
 )
+from sklar.release.features import Feature
 from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats, Ints
 from sklar.errors import DoorError
-from sklar.release.requests import Score, TableDistance, TailNorms
+from sklar.release.door import Score, TableDistance, TailNorms
 from sklar.rows import TableSpec
 
-Ints = npt.NDArray[np.int64]
 POINT = 16
 """Distances are computed in whole multiples of 2^-16."""
 LARGEST = 2.0**51
@@ -28,7 +27,7 @@ def score_tables(score: Score) -> list[TableSpec]:
     return [(candidate.columns, candidate.lookups) for candidate in score.candidates]
 
 
-def exact_scores(score: Score, exact_tables: Sequence[Ints]) -> npt.NDArray[np.float64]:
+def exact_scores(score: Score, exact_tables: Sequence[Ints]) -> Floats:
     """The score of every candidate."""
     if isinstance(score, TailNorms):
         return exact_tail_norms(score, exact_tables[0])
@@ -45,7 +44,7 @@ def score_size(score: Score) -> int:
     return len(score.penalties) if isinstance(score, TailNorms) else len(score.candidates)
 
 
-def exact_tail_norms(score: TailNorms, exact_table: Ints) -> npt.NDArray[np.float64]:
+def exact_tail_norms(score: TailNorms, exact_table: Ints) -> Floats:
     """Minus the norm of all but the 1, 2, ... lowest frequencies of a histogram, minus the penalty."""
     from scipy.fft import dct  # not at import time: slow to load
 
@@ -71,14 +70,14 @@ def tail_sensitivity(unit: Unit) -> float:
     return float(unit.l2) + ROOM
 
 
-def exact_distances(score: TableDistance, exact_tables: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.float64]:
+def exact_distances(score: TableDistance, exact_tables: Sequence[Ints]) -> Floats:
     """L1 distance between each candidate's exact counts and its public estimate, plus its public bonus."""
     bonuses = score.bonuses or (0.0,) * len(score.candidates)
     told = zip(exact_tables, score.candidates, bonuses, strict=True)
     return np.array([_distance(exact, candidate.estimate, bonus) for exact, candidate, bonus in told])
 
 
-def _distance(exact: Ints, estimate: npt.NDArray[np.float64], bonus: float) -> float:
+def _distance(exact: Ints, estimate: Floats, bonus: float) -> float:
     """One such score, in whole multiples of 2^-16 and without any rounding but that of public numbers to them."""
     rounded, added = np.rint(estimate * 2**POINT), round(bonus * 2**POINT)
     if not float(np.abs(rounded).sum()) + abs(added) < LARGEST:

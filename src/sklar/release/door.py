@@ -3,15 +3,170 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats
+from sklar.errors import DoorError
 from sklar.release.features import Feature
-from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.table import Schema
+
+Lookup = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A table of counts over the base codes of some columns."""
+
+    columns: tuple[str, ...]
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecodedTable:
+    """A table of counts after recoding each column by an integer lookup from base code to group.
+
+    Attributes:
+        columns: The columns, in the order of the table's axes.
+        lookups: One array a column, of the column's number of base codes, with groups 0, 1, 2, ...
+        noise: The noise put on every cell.
+    """
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate:
+    """A table that could be measured, and a public estimate of its counts."""
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    estimate: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+        if not isinstance(self.estimate, np.ndarray):
+            raise DoorError("the estimate of a candidate must be an array of numbers")
+        estimate = np.array(self.estimate, dtype=np.float64)
+        estimate.setflags(write=False)
+        object.__setattr__(self, "estimate", estimate)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableDistance:
+    """Score of a candidate: L1 distance between its exact counts and its public estimate, plus a public bonus.
+
+    One row moves one count by one, so it moves each score by at most 1 (add or remove) or 2 (replace).
+    """
+
+    candidates: tuple[Candidate, ...]
+    bonuses: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TailNorms:
+    """Score of keeping 1, 2, 3, ... low frequencies of a histogram: minus (norm of what is dropped plus a penalty).
+
+    Attributes:
+        column: The column.
+        lookup: Base code -> bin.
+        penalties: Public penalty of keeping one frequency, two, ...: the expected norm of their noise.
+    """
+
+    column: str
+    lookup: Lookup
+    penalties: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", frozen_lookup(self.lookup))
+        if not isinstance(self.penalties, np.ndarray) or self.penalties.ndim != 1 or not self.penalties.size:
+            raise DoorError("penalties must be a one-dimensional array of numbers")
+        penalties = np.array(self.penalties, dtype=np.float64)
+        penalties.setflags(write=False)
+        object.__setattr__(self, "penalties", penalties)
+
+
+Score = TableDistance | TailNorms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairTables:
+    """One table of counts for every pair of columns after recoding, without a request object for each.
+
+    Attributes:
+        columns: At least two columns.
+        lookups: One array a column, of the column's number of base codes, with groups 0, 1, 2, ...
+        noise: The noise put on every cell of every table.
+    """
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+
+    @property
+    def tables(self) -> int:
+        """Number of pairs."""
+        return len(self.columns) * (len(self.columns) - 1) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """Labels of a category that the schema does not list, as far as they stand out above a threshold.
+
+    Attributes:
+        column: A column of labels.
+        noise: The noise put on each label's count.
+        threshold: Labels with a noisy count below this are not shown; `discovery_settings` sets it from a delta.
+        floor: Labels with an exact count below this are not considered, which bounds memory.
+    """
+
+    column: str
+    noise: Noise
+    threshold: int
+    floor: int
+
+
+def frozen_lookup(lookup: object) -> Lookup:
+    """A read-only int32 copy, so that nobody can change it after it was checked."""
+    if not isinstance(lookup, np.ndarray) or lookup.dtype.kind not in "iu" or lookup.ndim != 1 or not lookup.size:
+        raise DoorError("a lookup must be a one-dimensional array of integers, one group for each base code")
+    if lookup.min() < 0 or lookup.max() >= 2**31:
+        raise DoorError("groups of a lookup must be numbered from 0")
+    if lookup.dtype == np.int32 and not lookup.flags.writeable and lookup.flags.owndata:
+        return lookup
+    copy = np.array(lookup, dtype=np.int32)
+    copy.setflags(write=False)
+    return copy
 
 
 class Door(Protocol):

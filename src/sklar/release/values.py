@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.noise import Noise
+from sklar.arrays import Floats, Ints
 from sklar.errors import ModelFileError
 
 
@@ -21,7 +21,7 @@ class NoisyCounts:
     """A table of counts with integer noise on every cell."""
 
     columns: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     noise: Noise
 
 
@@ -38,7 +38,7 @@ class NoisyPairs:
 
     columns: tuple[str, ...]
     sizes: tuple[int, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     noise: Noise
 
 
@@ -46,7 +46,7 @@ class NoisyPairs:
 class NoisySums:
     """A vector of sums over rows with noise on every coordinate; values are multiples of `resolution`."""
 
-    values: npt.NDArray[np.float64]
+    values: Floats
     noise: Noise
     resolution: float
 
@@ -64,12 +64,12 @@ class NoisyLabels:
 
     column: str
     labels: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     noise: Noise
     threshold: int
 
 
-def pair_cells(sizes: tuple[int, ...]) -> npt.NDArray[np.int64]:
+def pair_cells(sizes: tuple[int, ...]) -> Ints:
     """Number of cells of the table of each pair, in the order (0, 1), (0, 2), ..., (m - 2, m - 1)."""
     first, second = np.triu_indices(len(sizes), 1)
     groups = np.array(sizes, dtype=np.int64)

@@ -6,7 +6,7 @@ code is a function of its value alone. Start with `sources` (where rows come fro
 """
 
 from sklar.rows.codes.batch import CodeBatch
-from sklar.rows.codes.job import CodedPart, Counts, GroupJob, Job, Rows
+from sklar.rows.codes.job import CodedPart, GroupJob, Job, Rows
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.counting.binary import exact_ones
 from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
@@ -17,7 +17,6 @@ from sklar.rows.open import open_rows
 __all__ = [
     "CodeBatch",
     "CodedPart",
-    "Counts",
     "EncodedRows",
     "GroupJob",
     "Job",

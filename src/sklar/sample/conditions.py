@@ -11,11 +11,10 @@ from datetime import date, datetime, timedelta
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
-from sklar.sample.decode import CellPoints, Restriction, Window, covered
-from sklar.sample.values import Mask, SampledTable, Values
+from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal
 from sklar.schema.grid import EPOCH, RESOLUTIONS, decimal_span, from_ticks, parse_time
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -35,7 +34,7 @@ class Condition:
 
     allowed: Mask
     restriction: Restriction | None = None
-    share: npt.NDArray[np.float64] | float = 1.0
+    share: Floats | float = 1.0
 
 
 Conditions = Mapping[str, Condition]
@@ -58,7 +57,7 @@ def allowed_codes(schema: Schema, conditions: Conditions) -> dict[int, Mask]:
     return {schema.modelled.index(name): condition.allowed for name, condition in conditions.items()}
 
 
-def wanted_shares(schema: Schema, conditions: Conditions) -> dict[int, npt.NDArray[np.float64]]:
+def wanted_shares(schema: Schema, conditions: Conditions) -> dict[int, Floats]:
     """How much of each base code is asked for, by position among the modelled columns."""
     return {schema.modelled.index(name): np.where(c.allowed, c.share, 0.0) for name, c in conditions.items()}
 

@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sklar.sample.values import Mask, SampledTable, Values
+from sklar.arrays import Floats, Ints, Mask
 from sklar.schema.columns import Column, Id, Ignore, Labels
 from sklar.schema.grid import Grid, into_span, multiples, nearest
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Values:
+    """The values of one column.
+
+    Attributes:
+        data: int64 (integers, integer labels, keys, ticks of datetimes), float64, bool, or int32 positions in `labels`.
+        null: True where the value is missing; `data` then holds a filler.
+        labels: The texts that `data` points to, for columns of text.
+    """
+
+    data: npt.NDArray[Any]
+    null: Mask
+    labels: tuple[str, ...] | None = None
+
+
+SampledTable = Mapping[str, Values]
+
+
+def row_count(table: SampledTable) -> int:
+    """Number of rows."""
+    return len(next(iter(table.values())).data)
+
+
+def take(table: SampledTable, rows: Ints) -> SampledTable:
+    """The listed rows, in that order."""
+    return {name: _with(v, v.data[rows], v.null[rows]) for name, v in table.items()}
+
+
+def replace_rows(table: SampledTable, rows: Ints, other: SampledTable, from_rows: Ints) -> SampledTable:
+    """A copy in which the listed rows are those of another table."""
+    out: dict[str, Values] = {}
+    for name, v in table.items():
+        data, null = v.data.copy(), v.null.copy()
+        data[rows], null[rows] = other[name].data[from_rows], other[name].null[from_rows]
+        out[name] = _with(v, data, null)
+    return out
+
+
+def concatenate(tables: Iterable[SampledTable]) -> SampledTable:
+    """Tables of the same columns, one after the other."""
+    parts = list(tables)
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        name: _with(v, np.concatenate([p[name].data for p in parts]), np.concatenate([p[name].null for p in parts]))
+        for name, v in parts[0].items()
+    }
+
+
+def _with(values: Values, data: npt.NDArray[Any], null: Mask) -> Values:
+    return Values(data=data, null=null, labels=values.labels)
+
 
 Codes = npt.NDArray[np.int32]
 
@@ -89,8 +143,6 @@ def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 Cells = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 EXACT = 2.0**53
 """From here on float64 has no digits after the point left to round."""
@@ -139,8 +191,8 @@ def _length(first: int | float, last: int | float, integer: bool) -> float:
     )
 
 
-def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Integers:
-    """Integers uniform on those of each row's cell; exact over all of 64 bits."""
+def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Ints:
+    """Ints uniform on those of each row's cell; exact over all of 64 bits."""
     first = grid.starts
     last = np.append(first[1:], np.int64(grid.stop)) - 1
     if window is not None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from sklar.arrays import Mask
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
 from sklar.model.protocol import Codes, TableModel
 from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
-from sklar.sample.decode import decode, with_keys
+from sklar.sample.decode import SampledTable, concatenate, decode, row_count, take, with_keys
 from sklar.sample.rng import generator, seed_entropy, substream
 from sklar.sample.rules import enforce
-from sklar.sample.values import Mask, SampledTable, concatenate, row_count, take
 from sklar.schema.table import Schema
 
 MOST_ROWS_AT_ONCE = 200_000_000

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Ints, Mask
 from sklar.errors import UnsupportedConditionError
-from sklar.sample.values import Index, Mask, SampledTable, Values, replace_rows, row_count, take
+from sklar.sample.decode import SampledTable, Values, replace_rows, row_count, take
 from sklar.schema.columns import Boolean, Column
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.rules import AtMost, Function, Label, Never, Rule
@@ -60,7 +61,7 @@ def enforce(
 
 def _draw_again(
     schema: Schema, table: SampledTable, draw: Draw, holds: Callable[[SampledTable], Mask]
-) -> tuple[SampledTable, Index]:
+) -> tuple[SampledTable, Ints]:
     """Rejection sampling in rounds; the table and the rows that still break a rule."""
     bad = np.flatnonzero(~holds(table))
     drawn, accepted, most = row_count(table), row_count(table) - len(bad), max(row_count(table), SMALLEST_REDRAW)
@@ -77,7 +78,7 @@ def _draw_again(
 
 
 def _mend(
-    schema: Schema, table: SampledTable, bad: Index, holds: Callable[[SampledTable], Mask], rng: np.random.Generator
+    schema: Schema, table: SampledTable, bad: Ints, holds: Callable[[SampledTable], Mask], rng: np.random.Generator
 ) -> SampledTable:
     mended = apply_functions(schema, _move_at_most(schema, take(table, bad)))
     table = replace_rows(table, bad, mended, np.arange(len(bad)))

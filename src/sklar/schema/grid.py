@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints, Mask
+
 DEFAULT_CELLS = 2048
 UNIT_RANGE = 200_000
 """Integer ranges up to this size get one cell per integer."""
@@ -34,7 +36,7 @@ class Grid:
 
     starts: npt.NDArray[Any]
     stop: int | float
-    is_atom: npt.NDArray[np.bool_]
+    is_atom: Mask
     integer: bool
 
     @property
@@ -43,7 +45,7 @@ class Grid:
         return len(self.starts)
 
     @property
-    def widths(self) -> npt.NDArray[np.float64]:
+    def widths(self) -> Floats:
         """Length of each cell in value units (number of integers, for integers)."""
         if not self.integer:
             return np.diff(self.starts, append=self.stop)
@@ -51,7 +53,7 @@ class Grid:
         ends = np.concatenate([self.starts[1:].astype(np.uint64), np.array([self.stop % 2**64], np.uint64)])
         return (ends - self.starts.astype(np.uint64)).astype(np.float64)
 
-    def code(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def code(self, values: npt.NDArray[Any]) -> Ints:
         """Cell of each value; values outside the range go to the first or last cell."""
         found = np.searchsorted(self.starts, values, side="right") - 1
         return np.clip(found, 0, self.cells - 1)
@@ -125,9 +127,6 @@ def from_ticks(tick: int, resolution: str) -> datetime:
     return EPOCH + timedelta(microseconds=tick * RESOLUTIONS[resolution])
 
 
-Floats = npt.NDArray[np.float64]
-
-
 def multiples(first: Floats, stop: Floats, decimals: int) -> tuple[Floats, Floats]:
     """First multiple of 10^-decimals in each [first, stop), in units of it, and how many there are.
 
@@ -157,7 +156,7 @@ def into_span(values: Floats, low: float, high: float, decimals: int) -> Floats:
     return np.clip(values, first / 10.0**decimals, last / 10.0**decimals)
 
 
-def held(grid: Grid, decimals: int) -> npt.NDArray[np.bool_]:
+def held(grid: Grid, decimals: int) -> Mask:
     """Which cells hold a multiple of 10^-decimals."""
     return multiples(grid.starts, np.append(grid.starts[1:], grid.stop), decimals)[1] > 0
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sklar.accounting.ledger import create_ledger, open_ledger, read_ledger, verify_ledger
-from sklar.accounting.ledger.chain import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.errors import LedgerError
 
 DIGEST = "cd" * 32

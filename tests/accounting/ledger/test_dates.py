@@ -10,7 +10,7 @@ from typing import Any
 import sklar
 from sklar.accounting.budget import Budget
 from sklar.accounting.ledger import create_ledger, open_ledger, read_ledger
-from sklar.accounting.ledger.chain import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIME = re.compile(r"\d\d:\d\d|T\d\d")

@@ -14,7 +14,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, plan_events
 from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.ledger import Ledger, memory_ledger, read_ledger
-from sklar.accounting.ledger.left import describe_left, rounded_down
+from sklar.accounting.ledger.totals import describe_left, rounded_down
 from sklar.accounting.unit import Unit
 from sklar.errors import OverspendError
 

@@ -15,9 +15,8 @@ from sklar.lab.attacks.distances import (
     points,
     within_radii,
 )
-from sklar.lab.tables.grid import coarse_codes, coarse_grid
 from sklar.lab.tables.reading import read_table
-from sklar.lab.tables.table import ExactTable, ordered_values
+from sklar.lab.tables.table import ExactTable, coarse_codes, coarse_grid, ordered_values
 from tests.lab.attacks.people import SCHEMA, people
 
 

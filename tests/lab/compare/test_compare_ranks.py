@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sklar.lab.compare.ranks import interval, standings, tied
+from sklar.lab.compare.result import interval, standings, tied
 
 RANKED = frozenset({"a", "b", "c"})
 

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 
 from sklar.lab.vines.fit import FAMILY_SETS, fit_rvine, flip
-from sklar.lab.vines.members import KINDS, bicop, cell_edges, from_free, log_masses, to_free
-from sklar.lab.vines.nodes import Node, cells_as_points, counts_of, rows_as_points
+from sklar.lab.vines.members import (
+    KINDS,
+    Node,
+    bicop,
+    cell_edges,
+    cells_as_points,
+    counts_of,
+    from_free,
+    log_masses,
+    rows_as_points,
+    to_free,
+)
 from sklar.lab.vines.pairs import FittedMember, fit_pair, or_kernel, point_loglik, turn_counts
 from sklar.lab.vines.trees import given_first, given_second
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sklar.model.margins.density import _evaluate, _Problem, _solve, fit_levels
 from sklar.model.margins.laplace import Likelihood, find_mode
 from sklar.model.margins.likelihood import (
     CellSupport,
@@ -17,7 +18,6 @@ from sklar.model.margins.likelihood import (
 )
 from sklar.model.margins.prior import smooth
 from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
-from sklar.model.margins.unordered import _evaluate, _Problem, _solve, fit_levels
 
 
 def positions(k: int) -> np.ndarray:

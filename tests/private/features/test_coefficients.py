@@ -13,8 +13,8 @@ from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.features.coefficients import coefficient_bounds, cosine_basis, exact_coefficients
 from sklar.private.scores import exact_tail_norms, tail_sensitivity
+from sklar.release.door import TailNorms
 from sklar.release.features import Coefficients
-from sklar.release.requests import TailNorms
 
 UNITS = [Unit(neighbours=n, rows_per_person=k) for n in ("add-remove", "replace") for k in (1, 2)]
 

@@ -10,7 +10,7 @@ import pytest
 from sklar.errors import MissingExtraError, SourceError
 from sklar.rows import open_rows
 from sklar.rows.spark import connection
-from sklar.rows.spark.faults import guarded_task, on_cluster
+from sklar.rows.spark.connection import guarded_task, on_cluster
 from sklar.schema import Integer, Schema
 
 MARK = "CANARY_7f3a"

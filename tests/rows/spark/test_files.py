@@ -17,8 +17,8 @@ from sklar.errors import SourceError
 from sklar.rows import exact_counts, open_rows
 from sklar.rows.sources.source import SourceOptions
 from sklar.rows.spark import parts as spark_parts
-from sklar.rows.spark.origin import _local_path
 from sklar.rows.spark.parts import open_path, read_part, shared_out
+from sklar.rows.spark.rows import _local_path
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 
 MASTER = "local[2,4]"

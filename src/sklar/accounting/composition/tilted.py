@@ -59,8 +59,7 @@ import numpy.typing as npt
 
 from sklar.accounting.composition.gaussian import log_gaussian_deltas
 from sklar.accounting.noise import Noise
-
-Floats = npt.NDArray[np.float64]
+from sklar.arrays import Floats
 
 UNIT = 2.0**-53
 TRANSFORM = 64 * UNIT

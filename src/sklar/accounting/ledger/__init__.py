@@ -10,7 +10,6 @@ Start with `filters`, where what is proved is told, then `account` (one fit's st
 from __future__ import annotations
 
 from sklar.accounting.ledger.account import FitAccount, Ledger
-from sklar.accounting.ledger.left import common_delta
 from sklar.accounting.ledger.open import (
     LedgerView,
     create_ledger,
@@ -21,7 +20,7 @@ from sklar.accounting.ledger.open import (
     verify_ledger,
 )
 from sklar.accounting.ledger.records import FitRecord, StepRecord
-from sklar.accounting.ledger.totals import LedgerTotals, fit_total, fits_total, ledger_totals
+from sklar.accounting.ledger.totals import LedgerTotals, common_delta, fit_total, fits_total, ledger_totals
 
 __all__ = [
     "FitAccount",

@@ -16,9 +16,9 @@ from sklar.accounting.events import Event, PlannedEvent
 from sklar.accounting.ledger.book import Book, new_header, utc_today
 from sklar.accounting.ledger.file import Decide, FileJournal, Journal, real_path, write_new_file
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant, plan_left
-from sklar.accounting.ledger.left import COMMON_DELTA, describe_left, left_epsilon
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, budget_to_json, events_to_json
+from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, left_epsilon
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError, OverspendError
 

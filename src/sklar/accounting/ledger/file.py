@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sklar.accounting.ledger.book import Book
-from sklar.accounting.ledger.chain import GENESIS, LONGEST_LINE, damage, is_torn, seal, unseal
 from sklar.accounting.ledger.locks import exclusive
+from sklar.accounting.ledger.records import GENESIS, LONGEST_LINE, damage, is_torn, seal, unseal
 from sklar.errors import LedgerError
 
 _CHUNK = 1 << 20

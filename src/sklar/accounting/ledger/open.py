@@ -11,13 +11,11 @@ from typing import Any
 from sklar.accounting.allowance import Measure
 from sklar.accounting.ledger.account import Ledger
 from sklar.accounting.ledger.book import new_header
-from sklar.accounting.ledger.chain import GENESIS, seal
 from sklar.accounting.ledger.file import FileJournal, MemoryJournal, real_path
 from sklar.accounting.ledger.filters import left_of_cap
-from sklar.accounting.ledger.left import describe_left, left_epsilon
 from sklar.accounting.ledger.locks import is_alive
-from sklar.accounting.ledger.records import FitRecord, Header
-from sklar.accounting.ledger.totals import LedgerTotals, ledger_totals
+from sklar.accounting.ledger.records import GENESIS, FitRecord, Header, seal
+from sklar.accounting.ledger.totals import LedgerTotals, describe_left, ledger_totals, left_epsilon
 from sklar.accounting.unit import Neighbours
 from sklar.errors import LedgerError
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.attacks.regression import (
     DesignLayout,
-    Matrix,
     filled,
     layout_of,
     predictors,
@@ -162,12 +161,12 @@ def _summaries(
     return {key: normal_interval(whole[at], float(spread[at])) for at, key in enumerate(MEASURES)}
 
 
-def _bootstrap(x: Matrix, y: Matrix, rng: np.random.Generator) -> tuple[float, float, float]:
+def _bootstrap(x: Floats, y: Floats, rng: np.random.Generator) -> tuple[float, float, float]:
     rows = rng.integers(len(y), size=len(y))
     return _measures(standardized(x[rows]), standardized(y[rows]))
 
 
-def _measures(x: Matrix, y: Matrix) -> tuple[float, float, float]:
+def _measures(x: Floats, y: Floats) -> tuple[float, float, float]:
     fit = regress(x, y)
     size = np.abs(fit.coefficients)
     return float(size.mean()), float(size.max()), fit.adjusted
@@ -214,7 +213,7 @@ def _bootstrapped(table: ExactTable, rng: np.random.Generator) -> ExactTable:
 
 def guess_errors(
     attackers: Sequence[ExactTable], targets: ExactTable, real: ExactTable, layout: DesignLayout, name: str
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Squared errors of linear guesses: one row an attacker's table, one column a target.
 
     Targets are standardized by the real table, which the data holder does (paper, section 2.5); each attacker's table

@@ -28,7 +28,6 @@ from sklar.lab.intervals import Estimate, exactly, student_mean
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, ordered_values
 
-Floats = npt.NDArray[np.float64]
 BLIND_TABLES = 10
 
 

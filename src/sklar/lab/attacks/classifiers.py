@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError, UsageError
 from sklar.lab.attacks.distances import points
 from sklar.lab.attacks.regression import DesignLayout, layout_of
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.tables.grid import CoarseGrid, coarse_grid
-from sklar.lab.tables.table import ExactTable, ordered_values
+from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid, ordered_values
 
 Matrix = npt.NDArray[Any]
 TREES = 60
@@ -95,7 +95,6 @@ CLASSIFIERS: dict[str, Callable[[int], Any]] = {
 
 CELLS = 25
 LABELS = 8
-Floats = npt.NDArray[np.float64]
 TABLE_SETS = ("naive", "histogram", "correlation")
 SETS = (*TABLE_SETS, "ensemble", "closest")
 """Moments; shares of cells; correlations; all of these together; the row closest to a target."""
@@ -138,7 +137,7 @@ def table_features(table: ExactTable, tables: int, maker: FeatureMaker) -> dict[
     }
 
 
-def closest_features(table: ExactTable, tables: int, real: ExactTable, targets: npt.NDArray[np.int64]) -> Floats:
+def closest_features(table: ExactTable, tables: int, real: ExactTable, targets: Ints) -> Floats:
     """For each table and target, the log of the distance to the closest row: shape (tables, targets)."""
     size = table.rows // tables
     rows, people = points(real, [table, real.take(targets)])
@@ -162,13 +161,13 @@ def _filled(values: Floats) -> Floats:
     return np.where(null, np.where(null, 0.0, values).sum(axis=1, keepdims=True) / known, values)
 
 
-def _shares(cells: npt.NDArray[np.int64], size: int) -> Floats:
+def _shares(cells: Ints, size: int) -> Floats:
     tables, rows = cells.shape
     flat = (cells + np.arange(tables)[:, None] * size).ravel()
     return np.bincount(flat, minlength=tables * size).reshape(tables, size) / rows
 
 
-def _correlations(values: list[Floats], codes: dict[str, npt.NDArray[np.int64]], maker: FeatureMaker) -> Floats:
+def _correlations(values: list[Floats], codes: dict[str, Ints], maker: FeatureMaker) -> Floats:
     marks = [(codes[name] == code).astype(float) for name in maker.labels for code in maker.layout.shown[name][:LABELS]]
     columns = [*values, *marks]
     if len(columns) < 2:

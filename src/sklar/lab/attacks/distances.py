@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.lab.tables.grid import CoarseGrid, coarse_codes
-from sklar.lab.tables.table import ExactTable, Numbers, ordered_values
+from sklar.arrays import Floats, Ints
+from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes, ordered_values
 
 Words = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
 WORKERS = 2
 CHUNK = 64
 """Targets that a thread takes at a time."""
@@ -30,7 +29,7 @@ class Packed:
     high: np.uint64
     columns: int
 
-    def take(self, rows: Places) -> Packed:
+    def take(self, rows: Ints) -> Packed:
         """Some of the rows."""
         return Packed(words=self.words[rows], low=self.low, high=self.high, columns=self.columns)
 
@@ -39,7 +38,7 @@ class Packed:
 class RowPoints:
     """Rows as numbers in units of the real spread, and labels."""
 
-    numbers: Numbers
+    numbers: Floats
     labels: Packed
 
     @property
@@ -47,7 +46,7 @@ class RowPoints:
         """Number of rows."""
         return len(self.numbers)
 
-    def take(self, rows: Places) -> RowPoints:
+    def take(self, rows: Ints) -> RowPoints:
         """Some of the rows."""
         return RowPoints(numbers=self.numbers[rows], labels=self.labels.take(rows))
 
@@ -71,7 +70,7 @@ def _pack(cells: npt.NDArray[Any]) -> Packed:
     )
 
 
-def hamming_histograms(targets: Packed, others: Packed) -> npt.NDArray[np.int64]:
+def hamming_histograms(targets: Packed, others: Packed) -> Ints:
     """For each target, how many other rows differ from it in 0, 1, 2, ... columns."""
     from sklar.lab.kernels import hamming_counts
 
@@ -89,7 +88,7 @@ def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] 
     return [_points(table, ordered, other, scales) for table in tables]
 
 
-def nearest_points(targets: RowPoints, others: RowPoints, own: Places | None = None) -> tuple[Numbers, Places]:
+def nearest_points(targets: RowPoints, others: RowPoints, own: Ints | None = None) -> tuple[Floats, Ints]:
     """Distance to, and place of, the nearest other row; `own` are the places of the targets among the others."""
     from sklar.lab.kernels import mixed_nearest
 
@@ -105,9 +104,7 @@ def nearest_points(targets: RowPoints, others: RowPoints, own: Places | None = N
     return np.sqrt(distance), place
 
 
-def within_radii(
-    targets: RowPoints, others: RowPoints, radii: Numbers, scale: float, eta: float
-) -> tuple[npt.NDArray[np.int64], Numbers]:
+def within_radii(targets: RowPoints, others: RowPoints, radii: Floats, scale: float, eta: float) -> tuple[Ints, Floats]:
     """For each target and each radius (growing): how many rows lie within it, and the sum of their -log distances."""
     from sklar.lab.kernels import mixed_within
 
@@ -137,7 +134,7 @@ def in_threads(rows: int, work: Callable[[slice], Any]) -> None:
         list(pool.map(work, chunks))
 
 
-def _scale(values: Numbers) -> tuple[float, float]:
+def _scale(values: Floats) -> tuple[float, float]:
     known = values[~np.isnan(values)]
     return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
 
@@ -145,7 +142,7 @@ def _scale(values: Numbers) -> tuple[float, float]:
 def _points(
     table: ExactTable, ordered: list[str], other: list[str], scales: dict[str, tuple[float, float]]
 ) -> RowPoints:
-    columns: list[Numbers] = []
+    columns: list[Floats] = []
     for name in ordered:
         values, (center, spread) = ordered_values(table, name), scales[name]
         null = np.isnan(values)

@@ -11,8 +11,7 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.lab.metrics.copies import row_keys
-from sklar.lab.tables.grid import coarse_codes, coarse_grid
-from sklar.lab.tables.table import ExactTable, ordered_values
+from sklar.lab.tables.table import ExactTable, coarse_codes, coarse_grid, ordered_values
 
 ONLY = ""
 """The name of the level of a generator that has only one."""

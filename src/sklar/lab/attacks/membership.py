@@ -18,27 +18,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
-from sklar.lab.attacks.distances import (
-    Places,
-    diameter,
-    hamming_histograms,
-    nearest_points,
-    packed,
-    points,
-    within_radii,
-)
+from sklar.lab.attacks.distances import diameter, hamming_histograms, nearest_points, packed, points, within_radii
 from sklar.lab.attacks.result import AttackResult, Number
 from sklar.lab.intervals import exactly, privacy_score_interval
-from sklar.lab.tables.grid import coarse_grid
-from sklar.lab.tables.table import ExactTable
+from sklar.lab.tables.table import ExactTable, coarse_grid
 
 ETA = 1e-12
 FEW = 20
 Distance = Literal["hamming", "euclidean", "both"]
-Floats = npt.NDArray[np.float64]
 Done = Callable[[str, float], None]
 STATISTICS = {"log": "weighted by closeness", "count": "plain count"}
 
@@ -47,8 +37,8 @@ STATISTICS = {"log": "weighted by closeness", "count": "plain count"}
 class Games:
     """Who is shown in each game: places of training and of control rows, one row of the array a game."""
 
-    members: Places
-    others: Places
+    members: Ints
+    others: Ints
 
 
 def monte_carlo(
@@ -173,12 +163,12 @@ def _euclidean(
     return out
 
 
-def _used(real: ExactTable, holdout: ExactTable, games: Games) -> list[tuple[ExactTable, Places]]:
+def _used(real: ExactTable, holdout: ExactTable, games: Games) -> list[tuple[ExactTable, Ints]]:
     """The rows that occur in any game, each once."""
     return [(real, np.unique(games.members)), (holdout, np.unique(games.others))]
 
 
-def _positions(games: Games) -> list[tuple[Places, Places]]:
+def _positions(games: Games) -> list[tuple[Ints, Ints]]:
     """For each game, the places of its rows among those that occur in any game."""
     members, others = np.unique(games.members), np.unique(games.others)
     return [

@@ -11,20 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 LABELS = 20
 """Labels of a column that get an indicator: the most frequent ones of the real table, but for the very first."""
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DesignLayout:
     """Which indicators stand for the labels of each column that is not ordered; taken from the real table."""
 
-    shown: Mapping[str, npt.NDArray[np.int64]]
+    shown: Mapping[str, Ints]
     names: tuple[str, ...]
 
     def features(self, sensitive: str) -> tuple[str, ...]:
@@ -40,14 +39,14 @@ class DesignLayout:
 class Fit:
     """One regression: coefficients without the intercept (which is 0), R2 and adjusted R2."""
 
-    coefficients: Matrix
+    coefficients: Floats
     r2: float
     adjusted: float
 
 
 def layout_of(real: ExactTable) -> DesignLayout:
     """Indicators for the labels of the real table."""
-    shown: dict[str, npt.NDArray[np.int64]] = {}
+    shown: dict[str, Ints] = {}
     for name in real.names:
         if not real.schema[name].ordered:
             counts = np.bincount(real.codes[name], minlength=real.schema.size(name))
@@ -56,13 +55,13 @@ def layout_of(real: ExactTable) -> DesignLayout:
     return DesignLayout(shown=shown, names=real.names)
 
 
-def predictors(table: ExactTable, layout: DesignLayout, sensitive: str) -> Matrix:
+def predictors(table: ExactTable, layout: DesignLayout, sensitive: str) -> Floats:
     """All columns but the sensitive one as numbers: null is the mean of the table, labels are indicators."""
     blocks = [_column(table, layout, name) for name in layout.names if name != sensitive]
     return np.concatenate(blocks, axis=1) if blocks else np.empty((table.rows, 0))
 
 
-def filled(values: Matrix) -> Matrix:
+def filled(values: Floats) -> Floats:
     """Unknown values become the mean of the known ones."""
     null = np.isnan(values)
     if not null.any():
@@ -70,7 +69,7 @@ def filled(values: Matrix) -> Matrix:
     return np.where(null, 0.0 if null.all() else values[~null].mean(), values)
 
 
-def standardized(values: Matrix) -> Matrix:
+def standardized(values: Floats) -> Floats:
     """(x - mean) / standard deviation, column by column; a constant column is 0."""
     centered = values - values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
@@ -79,7 +78,7 @@ def standardized(values: Matrix) -> Matrix:
     return np.where(flat, 0.0, centered / np.where(flat, 1.0, spread))
 
 
-def regress(x: Matrix, y: Matrix) -> Fit:
+def regress(x: Floats, y: Floats) -> Fit:
     """Least squares of a standardized y on standardized x; of collinear solutions the shortest."""
     beta = np.asarray(np.linalg.lstsq(x, y, rcond=1e-10)[0] if x.shape[1] else (), dtype=np.float64)
     total, rest = float(y @ y), float(((y - x @ beta) ** 2).sum())
@@ -89,9 +88,7 @@ def regress(x: Matrix, y: Matrix) -> Fit:
     return Fit(coefficients=beta, r2=r2, adjusted=adjusted)
 
 
-def regress_table(
-    table: ExactTable, layout: DesignLayout, sensitive: str, rows: npt.NDArray[np.int64] | None = None
-) -> Fit:
+def regress_table(table: ExactTable, layout: DesignLayout, sensitive: str, rows: Ints | None = None) -> Fit:
     """The attacker's regression on (some rows of) a table."""
     x, y = predictors(table, layout, sensitive), filled(ordered_values(table, sensitive))
     if rows is not None:
@@ -99,7 +96,7 @@ def regress_table(
     return regress(standardized(x), standardized(y))
 
 
-def _column(table: ExactTable, layout: DesignLayout, name: str) -> Matrix:
+def _column(table: ExactTable, layout: DesignLayout, name: str) -> Floats:
     if name not in layout.shown:
         return filled(ordered_values(table, name))[:, None]
     return (table.codes[name][:, None] == layout.shown[name][None, :]).astype(np.float64)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.lab.attacks.classifiers import (
     CLOSEST,
@@ -39,7 +40,6 @@ from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
 from sklar.schema import Schema
 
-Rows = npt.NDArray[np.int64]
 Stream = Callable[[int, int], np.random.Generator]
 """(seed, place) -> a generator of its own; a function of a module."""
 OUT = "out"
@@ -112,8 +112,8 @@ def play_part(game: ShadowGame, part: str) -> Arrays:
     return {key: np.concatenate(arrays) for key, arrays in out.items()}
 
 
-def draw_samples(game: ShadowGame, iteration: int) -> tuple[list[Rows], Rows]:
-    """Rows of the shadow models and of the tested model of one iteration; no target is among them.
+def draw_samples(game: ShadowGame, iteration: int) -> tuple[list[Ints], Ints]:
+    """Ints of the shadow models and of the tested model of one iteration; no target is among them.
 
     The tested rows are outside the attacker's reference as far as there are enough rows.
     """
@@ -133,7 +133,7 @@ def features_of(arrays: Arrays, role: str, level: str, name: str, target: int) -
     return found[:, target] if name == CLOSEST else found
 
 
-Gains = npt.NDArray[np.float64]
+Gains = Floats
 """Privacy gains by target and iteration."""
 BEST = "best"
 SIDES = ("gains", "controls")
@@ -202,7 +202,7 @@ def _judge(
     return judge(judging.classifier, np.concatenate(train), _labels(train), tests, seed, trees)
 
 
-def _labels(groups: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+def _labels(groups: Sequence[npt.NDArray[Any]]) -> Ints:
     return np.repeat([0, 1], [len(x) for x in groups])
 
 

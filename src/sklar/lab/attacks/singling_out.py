@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.lab.attacks.distances import nearest_points, points
 from sklar.lab.attacks.result import AttackResult, Number
 from sklar.lab.intervals import Estimate, clopper_pearson, exactly
-from sklar.lab.tables.table import ExactTable, Numbers, ordered_values
+from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 20_000
 """Rows of a table of people that guesses are tried on, at most."""
@@ -29,7 +29,6 @@ NO_HOLDOUT = (
     "success may come from the population, not from the release."
 )
 Done = Callable[[str, float], None]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +163,7 @@ def _random_term(table: ExactTable, term: Term, rng: np.random.Generator) -> Ter
     return Term(column=term.column, sign=term.sign, value=float(rng.uniform(float(starts[0]), float(starts[-1]))))
 
 
-def _median(values: Numbers) -> float:
+def _median(values: Floats) -> float:
     known = values[~np.isnan(values)]
     return float(np.median(known)) if len(known) else 0.0
 

@@ -13,13 +13,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon, analytic_gaussian_sigma
+from sklar.arrays import Floats
 from sklar.lab.audit.statistic import Seen
 from sklar.lab.intervals import Estimate, clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
 
-Floats = npt.NDArray[np.float64]
 POWER = 0.9
 
 

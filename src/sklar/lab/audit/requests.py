@@ -12,11 +12,12 @@ import numpy.typing as npt
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.errors import DoorError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model import Model
+from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature
-from sklar.release.requests import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.values import (
     NoisyChoice,
     NoisyCounts,
@@ -168,7 +169,7 @@ class Notes:
         return [*door.asked, *([None] * missing)]
 
 
-def exact_cells(asked: Asked, codes: Codes, schema: Schema) -> list[npt.NDArray[np.int64]]:
+def exact_cells(asked: Asked, codes: Codes, schema: Schema) -> list[Ints]:
     """For each table of a request, the flat cell of each row."""
     if isinstance(asked, PairTables):
         groups = [lookup[codes[name]] for name, lookup in zip(asked.columns, asked.lookups, strict=True)]

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.noise import Noise
+from sklar.arrays import Floats
 from sklar.lab.audit.requests import Asked, Codes, exact_cells
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums, Recorded
 from sklar.schema.table import Schema
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,7 +127,7 @@ def _exact(asked: Asked, side: Side, size: int) -> tuple[Floats, Floats]:
 
 
 def _lengths(asked: Asked, schema: Schema) -> list[int]:
-    from sklar.release.requests import PairTables, RecodedTable
+    from sklar.release.door import PairTables, RecodedTable
 
     if isinstance(asked, PairTables):
         sizes = asked.sizes

@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.lab.tables.table import ExactTable
 from sklar.model.axis import Scale
 from sklar.model.margins.margin import Margin
 from sklar.schema.table import Schema
 
-Floats = NDArray[np.float64]
 FEW_VALUES = 20
 """Numeric columns with at most so many different values are discrete."""
 HEAVY_ATOM = 0.2
@@ -36,7 +36,7 @@ class VineColumns:
     scales: tuple[Scale, ...]
     u: Floats
     lower: Floats
-    discrete: NDArray[np.bool_]
+    discrete: Mask
 
 
 def vine_columns(table: ExactTable, names: tuple[str, ...], target: str | None = None) -> VineColumns:
@@ -65,7 +65,7 @@ def vine_columns(table: ExactTable, names: tuple[str, ...], target: str | None =
     return VineColumns(margins=margins, scales=tuple(scales), u=u, lower=lower, discrete=discrete)
 
 
-def _open_ranks(values: Floats, low: Floats, known: NDArray[np.bool_]) -> Floats:
+def _open_ranks(values: Floats, low: Floats, known: Mask) -> Floats:
     """Ranks over rows + 1 of the known values, moved up by the share of nulls that lie below them on the axis."""
     rows, missing = len(values), int((~known).sum())
     ranks = _ranks(values)
@@ -128,7 +128,7 @@ def atom_limits(scale: Scale, margin: Margin, codes: NDArray[np.integer]) -> tup
     return scale.edges[cell], scale.edges[cell + 1]
 
 
-def _label_order(codes: NDArray[np.integer], mass: Floats, response: Floats | None) -> NDArray[np.int64]:
+def _label_order(codes: NDArray[np.integer], mass: Floats, response: Floats | None) -> Ints:
     if response is None:
         return np.argsort(-mass, kind="stable")
     counts = np.bincount(codes, minlength=len(mass))
@@ -149,7 +149,6 @@ def _ranks(values: Floats) -> Floats:
     return (np.cumsum(counts) - (counts - 1) / 2.0)[where]
 
 
-Ints = NDArray[np.int64]
 ROWS_PER_CELL = 10
 """A base code seen this often keeps its own mass; others share that of a run of codes with about this many rows."""
 
@@ -175,7 +174,7 @@ def smoothed_margin(schema: Schema, name: str, codes: NDArray[np.integer]) -> Ma
     )
 
 
-def _cells(counts: NDArray[np.float64], least: int) -> tuple[Ints, NDArray[np.float64]]:
+def _cells(counts: Floats, least: int) -> tuple[Ints, Floats]:
     """Starts and masses of cells over value codes: frequent codes alone, rare ones in runs of about `least` rows."""
     frequent = counts >= least
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frequent, [False]]).astype(int)) != 0)
@@ -191,7 +190,7 @@ def _cells(counts: NDArray[np.float64], least: int) -> tuple[Ints, NDArray[np.fl
     return np.array(starts, dtype=np.int64), np.array(mass)
 
 
-def _spread(counts: NDArray[np.float64], low: int, high: int, least: int, starts: list[int], mass: list[float]) -> None:
+def _spread(counts: Floats, low: int, high: int, least: int, starts: list[int], mass: list[float]) -> None:
     """Cut the rare codes low..high-1 into cells of about `least` rows; append them."""
     seen = low + np.flatnonzero(counts[low:high])
     rows = np.repeat(seen, counts[seen].astype(np.int64))

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.lab.baselines.method import DisclosedMethod
 from sklar.lab.tables.table import ExactTable
@@ -67,7 +67,7 @@ def fit_identity(table: ExactTable, options: CopOptions, rng: np.random.Generato
 def fit_ones(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
     """The same margins with ones as the correlations of all values."""
 
-    def ones(size: int) -> npt.NDArray[np.float64]:
+    def ones(size: int) -> Floats:
         return clipped_correlation(np.ones((size, size)), floor=ALL_ONES_FLOOR)
 
     return _with_corr(exact_counted(table, options.bins), ones, rng)
@@ -90,9 +90,7 @@ def exact_counted(table: ExactTable, most: int) -> Counted:
     )
 
 
-def _with_corr(
-    counted: Counted, corr: Callable[[int], npt.NDArray[np.float64]], rng: np.random.Generator
-) -> OneHotModel:
+def _with_corr(counted: Counted, corr: Callable[[int], Floats], rng: np.random.Generator) -> OneHotModel:
     """Exact margins joined by a given correlation matrix; offsets so that decoded margins hold."""
     layout = lay_out_scores(counted.sizes)
     found = estimates(counted, layout, "pooled", 0.0)
@@ -107,7 +105,7 @@ def _pairs(columns: int) -> list[tuple[int, int]]:
     return list(combinations(range(columns), 2))
 
 
-def _exact_pair(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], cells: int) -> npt.NDArray[np.int64]:
+def _exact_pair(left: Ints, right: Ints, cells: int) -> Ints:
     return np.bincount(left + right, minlength=cells).astype(np.int64)
 
 

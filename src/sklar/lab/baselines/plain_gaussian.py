@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats
 from sklar.lab.baselines.method import DisclosedMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.model.correlation.nearest import nearest_correlation
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.margins.margin import Margin, margin_from_dense, u_edges
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

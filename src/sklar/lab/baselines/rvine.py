@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.lab.baselines.checks import (
+from sklar.lab.baselines.columns import vine_columns
+from sklar.lab.baselines.method import (
+    DisclosedMethod,
     require_affordable,
     require_column,
     require_level,
@@ -14,8 +16,6 @@ from sklar.lab.baselines.checks import (
     require_threads,
     require_varying,
 )
-from sklar.lab.baselines.columns import vine_columns
-from sklar.lab.baselines.method import DisclosedMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.lab.vines.fit import fit_rvine
 from sklar.model.rvine.table import VineTable

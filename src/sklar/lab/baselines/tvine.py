@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.lab.baselines.checks import (
+from sklar.lab.baselines.columns import smoothed_margin, vine_columns
+from sklar.lab.baselines.method import (
+    DisclosedMethod,
     require_affordable,
     require_column,
     require_level,
@@ -19,8 +22,6 @@ from sklar.lab.baselines.checks import (
     require_threads,
     require_varying,
 )
-from sklar.lab.baselines.columns import smoothed_margin, vine_columns
-from sklar.lab.baselines.method import DisclosedMethod
 from sklar.lab.baselines.ordering import ASSOCIATIONS, FEW_TREES, MANY_COLUMNS, Ordering, associations, order_columns
 from sklar.lab.metrics.kendall import kendall_tau
 from sklar.lab.tables.table import ExactTable
@@ -281,6 +282,6 @@ def _part(
     )
 
 
-def _tau(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+def _tau(left: Floats, right: Floats) -> float:
     found = kendall_tau(left, right)
     return found if np.isfinite(found) else 0.0

@@ -19,9 +19,8 @@ import numpy as np
 
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import atomic_file, reason
-from sklar.sample.decode import decode_column
+from sklar.sample.decode import Values, decode_column
 from sklar.sample.rng import generator, substream
-from sklar.sample.values import Values
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from sklar.arrays import Floats, Ints
 
 MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
@@ -51,7 +52,7 @@ class Profile:
     form: str
     rows: int
     values: tuple[Any, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
 
     @property
     def present(self) -> int:
@@ -164,13 +165,13 @@ class Numbers:
     """
 
     values: tuple[Any, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     whole: bool
     unread: int
     padded: bool
 
     @property
-    def floats(self) -> npt.NDArray[np.float64]:
+    def floats(self) -> Floats:
         """The values as reals."""
         return np.array([float(v) for v in self.values])
 
@@ -199,7 +200,7 @@ def numbers_of(profile: Profile) -> Numbers | None:
     return _collected([_number(v) for v in texts], profile.counts[numeric], unread, padded)
 
 
-def decimals_of(values: npt.NDArray[np.float64]) -> int | None:
+def decimals_of(values: Floats) -> int | None:
     """Digits after the point that are enough for all values; None if many are needed."""
     if np.max(np.abs(values)) >= LARGEST_EXACT:
         return None
@@ -222,9 +223,7 @@ def _number(text: str) -> int | float:
         return float(text)
 
 
-def _collected(
-    values: list[Any], counts: npt.NDArray[np.int64], unread: int = 0, padded: bool = False
-) -> Numbers | None:
+def _collected(values: list[Any], counts: Ints, unread: int = 0, padded: bool = False) -> Numbers | None:
     """Numbers in order, equal ones (1 and 1.0) together; infinite ones, which are clipped, are left out."""
     floats = np.array(values, dtype=np.float64)
     finite = np.isfinite(floats)

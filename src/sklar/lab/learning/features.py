@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.lab.tables.table import ExactTable, ordered_values
 from sklar.schema import Schema
 
 LABELS = 50
 """Labels that get an indicator: the most frequent of the training rows. Others, seen or not, have none set."""
 CLASSES = 200
-Matrix = npt.NDArray[np.float64]
 Task = Literal["classification", "regression"]
 
 
@@ -54,7 +54,7 @@ def examples(table: ExactTable, target: str) -> Examples:
     return Examples(table=kept, target=target, truth=kept.codes[target].astype(np.int64))
 
 
-def tree_features(data: Examples) -> tuple[Matrix, list[bool]]:
+def tree_features(data: Examples) -> tuple[Floats, list[bool]]:
     """One feature a column: ordered ones as numbers with NaN for null, others as codes; and which are nominal."""
     schema = data.table.schema
     columns = [
@@ -65,15 +65,15 @@ def tree_features(data: Examples) -> tuple[Matrix, list[bool]]:
     return np.stack(columns, axis=1), nominal
 
 
-def without_empty(train: Matrix, test: Matrix) -> tuple[Matrix, Matrix]:
+def without_empty(train: Floats, test: Floats) -> tuple[Floats, Floats]:
     """Features that are null in all training rows say nothing, and some learners stumble over them: they become 0."""
     empty = np.isnan(train).all(axis=0)
     return (np.where(empty, 0.0, train), np.where(empty, 0.0, test)) if empty.any() else (train, test)
 
 
-def flat_features(train: Examples, *others: Examples) -> list[Matrix]:
+def flat_features(train: Examples, *others: Examples) -> list[Floats]:
     """Indicators of labels and standardized numbers, all settings taken from the training rows."""
-    blocks: list[list[Matrix]] = [[] for _ in range(1 + len(others))]
+    blocks: list[list[Floats]] = [[] for _ in range(1 + len(others))]
     for name in train.inputs:
         settings = _settings(train.table, name)
         for made, data in zip(blocks, (train, *others), strict=True):
@@ -81,7 +81,7 @@ def flat_features(train: Examples, *others: Examples) -> list[Matrix]:
     return [np.concatenate(made, axis=1) for made in blocks]
 
 
-def _settings(table: ExactTable, name: str) -> tuple[float, float] | npt.NDArray[np.int64]:
+def _settings(table: ExactTable, name: str) -> tuple[float, float] | Ints:
     if not table.schema[name].ordered:
         counts = np.bincount(table.codes[name], minlength=table.schema[name].size)
         shown = np.argsort(-counts, kind="stable")[:LABELS]
@@ -93,7 +93,7 @@ def _settings(table: ExactTable, name: str) -> tuple[float, float] | npt.NDArray
     return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
 
 
-def _flat(table: ExactTable, name: str, settings: tuple[float, float] | npt.NDArray[np.int64]) -> Matrix:
+def _flat(table: ExactTable, name: str, settings: tuple[float, float] | Ints) -> Floats:
     if isinstance(settings, tuple):
         center, spread = settings
         values = ordered_values(table, name)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats
 from sklar.errors import MissingExtraError, UsageError
 from sklar.lab.learning.features import (
     Examples,
@@ -37,7 +38,7 @@ class Predictions:
     """What a learner says about test rows; `chances` only for classification."""
 
     guess: npt.NDArray[Any]
-    chances: npt.NDArray[np.float64] | None = None
+    chances: Floats | None = None
 
 
 def learn(name: str, train: Examples, test: Examples, rng: np.random.Generator) -> Predictions:

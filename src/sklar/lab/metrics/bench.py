@@ -11,8 +11,7 @@ from sklar.lab.learning.learners import QUICK
 from sklar.lab.metrics.g_epsilon import chosen_targets
 from sklar.lab.metrics.phik import phik_names
 from sklar.lab.metrics.score import Score
-from sklar.lab.tables.grid import CoarseGrid, coarse_grid
-from sklar.lab.tables.table import ExactTable
+from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid
 
 ENOUGH = 100
 """A hold-out of so many rows serves as a fresh sample; else the real table is cut in two."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats
 from sklar.lab.metrics.score import Part
-
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,15 +18,15 @@ class Correlations:
 
     measure: str
     columns: tuple[str, ...]
-    real: Matrix
-    synthetic: Matrix
+    real: Floats
+    synthetic: Floats
 
     def differences(self) -> list[Part]:
         """|real - synthetic| for each pair of columns."""
         return differences(self.columns, self.real, self.synthetic)
 
 
-def differences(names: Sequence[str], real: Matrix, synthetic: Matrix) -> list[Part]:
+def differences(names: Sequence[str], real: Floats, synthetic: Floats) -> list[Part]:
     """|real - synthetic| for each pair of columns.
 
     A correlation is undefined (NaN) where a column is constant. Where it is so in one table only it counts as 0 there;
@@ -43,7 +41,7 @@ def differences(names: Sequence[str], real: Matrix, synthetic: Matrix) -> list[P
     return parts
 
 
-def pairwise_matrix(columns: Sequence[npt.NDArray[np.float64]], measure: object) -> Matrix:
+def pairwise_matrix(columns: Sequence[Floats], measure: object) -> Floats:
     """`measure(x, y)` for all pairs, over the rows where both have a value; NaN where it is undefined."""
     out = np.eye(len(columns))
     for i, j in combinations(range(len(columns)), 2):
@@ -52,6 +50,6 @@ def pairwise_matrix(columns: Sequence[npt.NDArray[np.float64]], measure: object)
     return out
 
 
-def varies(values: npt.NDArray[np.float64]) -> bool:
+def varies(values: Floats) -> bool:
     """Whether a column has at least two different values."""
     return len(values) > 1 and bool((values != values[0]).any())

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
 from sklar.lab.learning.features import without_empty
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.learning.measures import auc
+from sklar.lab.learning.transfer import auc
 from sklar.lab.metrics.score import About, Score, not_applicable
-from sklar.lab.metrics.support import Points, embed
+from sklar.lab.metrics.support import embed
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 10_000
@@ -92,7 +93,7 @@ def _labels_and_folds(
     return labels, folds
 
 
-def _raw(table: ExactTable) -> Points:
+def _raw(table: ExactTable) -> Floats:
     """Ordered columns as numbers, the others as codes."""
     names = table.names
     ordered = [table.schema[name].ordered for name in names]
@@ -103,7 +104,7 @@ def _raw(table: ExactTable) -> Points:
     return np.stack(columns, axis=1)
 
 
-def _logistic(points: Points, labels: np.ndarray, rounds: int = 25) -> Points:
+def _logistic(points: Floats, labels: np.ndarray, rounds: int = 25) -> Floats:
     """Coefficients of a ridge logistic regression by Newton's method; tables of unequal size weigh the same."""
     weight = np.where(labels == 1, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))
     beta = np.zeros(points.shape[1])

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.learning.features import CLASSES, Examples, class_count, examples, task_of
 from sklar.lab.learning.learners import learn
 from sklar.lab.learning.transfer import measured
-from sklar.lab.metrics.correlation import Matrix
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
@@ -79,7 +79,7 @@ class GEpsilon:
 
 
 def g_epsilon(
-    matrices: tuple[Matrix, Matrix],
+    matrices: tuple[Floats, Floats],
     nu: float,
     real: ExactTable,
     synthetic: ExactTable,
@@ -121,7 +121,7 @@ def checked_weights(weights: Sequence[float]) -> tuple[float, float, float]:
     return listed[0], listed[1], listed[2]
 
 
-def correlation_part(real: Matrix, synthetic: Matrix) -> tuple[float, float]:
+def correlation_part(real: Floats, synthetic: Floats) -> tuple[float, float]:
     """(mu, mean absolute difference); undefined correlations count as 0."""
     pairs = len(real) * (len(real) - 1) / 2
     if not pairs:

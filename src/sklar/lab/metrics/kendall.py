@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from sklar.lab.metrics.correlation import Matrix, differences, pairwise_matrix, varies
+from sklar.arrays import Floats
+from sklar.lab.metrics.correlation import differences, pairwise_matrix, varies
 from sklar.lab.metrics.score import About, Score, mean_score
-from sklar.lab.tables.table import ExactTable, Numbers, ordered_names, ordered_values
+from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
 WORK = 4_000_000
 """Rows times pairs that are worked through; the rows used are this over the number of pairs, within ROWS."""
@@ -34,12 +35,12 @@ def kendall_rows(columns: int) -> int:
     return int(np.clip(WORK // max(1, math.comb(columns, 2)), *ROWS))
 
 
-def kendall_matrix(table: ExactTable) -> Matrix:
+def kendall_matrix(table: ExactTable) -> Floats:
     """tau-b of the ordered columns; NaN where a column is constant."""
     return pairwise_matrix([ordered_values(table, name) for name in ordered_names(table.schema)], kendall_tau)
 
 
-def kendall_tau(left: Numbers, right: Numbers) -> float:
+def kendall_tau(left: Floats, right: Floats) -> float:
     """tau-b; NaN if a column is constant."""
     from scipy.stats import kendalltau
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklar.arrays import Floats
 from sklar.lab.metrics.score import About, Part, Score, mean_score
-from sklar.lab.tables.table import ExactTable, Numbers, numeric_names
+from sklar.lab.tables.table import ExactTable, numeric_names
 
 ABOUT = About(
     name="ks",
@@ -21,7 +22,7 @@ ABOUT = About(
 )  # fmt: skip
 
 
-def ks_distance(left: Numbers, right: Numbers) -> float | None:
+def ks_distance(left: Floats, right: Floats) -> float | None:
     """The distance between two samples; None if one has no value."""
     left, right = np.sort(left[~np.isnan(left)]), np.sort(right[~np.isnan(right)])
     if not len(left) or not len(right):

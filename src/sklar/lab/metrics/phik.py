@@ -14,12 +14,12 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError
-from sklar.lab.metrics.correlation import Correlations, Matrix
+from sklar.lab.metrics.correlation import Correlations
 from sklar.lab.metrics.score import About, Score, mean_score
-from sklar.lab.tables.table import ExactTable, Numbers
+from sklar.lab.tables.table import ExactTable
 
 BINS = 10
 ROWS = 100_000
@@ -35,7 +35,7 @@ ABOUT = About(
 )  # fmt: skip
 
 
-def phik_matrix(table: ExactTable, names: tuple[str, ...] | None = None, bins: int = BINS) -> Matrix:
+def phik_matrix(table: ExactTable, names: tuple[str, ...] | None = None, bins: int = BINS) -> Floats:
     """phi_k of all pairs of the named columns; NaN where a column has fewer than two different values."""
     chosen = table.names if names is None else names
     columns = [_cells(table, name, bins) for name in chosen]
@@ -45,7 +45,7 @@ def phik_matrix(table: ExactTable, names: tuple[str, ...] | None = None, bins: i
     return out
 
 
-def phik_of_cells(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> float:
+def phik_of_cells(left: Ints, right: Ints) -> float:
     """phi_k of two columns of cells, -1 being null; NaN if one of them has fewer than two cells that occur."""
     try:
         from phik.phik import phik_from_hist2d
@@ -80,7 +80,7 @@ def phik_names(names: tuple[str, ...], rng: np.random.Generator, first: str | No
     return tuple(name for at, name in enumerate(names) if at in chosen or name == first)
 
 
-def _cells(table: ExactTable, name: str, bins: int) -> npt.NDArray[np.int64]:
+def _cells(table: ExactTable, name: str, bins: int) -> Ints:
     column = table.schema[name]
     if name in table.numbers:
         return _equal_cells(table.numbers[name], bins)
@@ -88,7 +88,7 @@ def _cells(table: ExactTable, name: str, bins: int) -> npt.NDArray[np.int64]:
     return codes if column.null_code is None else np.where(codes == column.null_code, -1, codes)
 
 
-def _equal_cells(values: Numbers, bins: int) -> npt.NDArray[np.int64]:
+def _equal_cells(values: Floats, bins: int) -> Ints:
     """Cells closed on the right between the least and the greatest value, as the phik package makes them."""
     known = ~np.isnan(values)
     if not known.any():

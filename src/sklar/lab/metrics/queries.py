@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
 from sklar.lab.metrics.score import About, Score, not_applicable
-from sklar.lab.tables.grid import CoarseGrid, coarse_codes
-from sklar.lab.tables.table import ExactTable, ordered_names
+from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes, ordered_names
 
 Bits = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 1 << 18
 """Float32 holds counts up to 2^24 exactly, so products are summed over blocks of fewer rows."""
@@ -121,7 +119,7 @@ def error_lines(real: Floats, synthetic: Floats, shares: Sequence[float] = SHARE
     return tuple(lines)
 
 
-def correlated(pairs: Floats, rows: int, places: tuple[Ints, Ints], least: float = 0.5) -> npt.NDArray[np.bool_]:
+def correlated(pairs: Floats, rows: int, places: tuple[Ints, Ints], least: float = 0.5) -> Mask:
     """Which pairs of binary columns have a correlation of at least `least` in absolute value."""
     share = pairs / max(rows, 1)
     p = share.diagonal()

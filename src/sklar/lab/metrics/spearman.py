@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sklar.lab.metrics.correlation import Correlations, Matrix, pairwise_matrix, varies
+from sklar.arrays import Floats
+from sklar.lab.metrics.correlation import Correlations, pairwise_matrix, varies
 from sklar.lab.metrics.score import About, Score, mean_score
-from sklar.lab.tables.table import ExactTable, Numbers, ordered_names, ordered_values
+from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
 ROWS = 200_000
 """Larger tables are subsampled to this many rows before ranking."""
@@ -26,7 +27,7 @@ ABOUT = About(
 )  # fmt: skip
 
 
-def spearman_matrix(table: ExactTable) -> Matrix:
+def spearman_matrix(table: ExactTable) -> Floats:
     """Correlations of the ordered columns; NaN where a column is constant."""
     columns = [ordered_values(table, name) for name in ordered_names(table.schema)]
     if not columns or any(np.isnan(column).any() for column in columns):
@@ -42,7 +43,7 @@ def spearman_matrix(table: ExactTable) -> Matrix:
     return out
 
 
-def spearman_correlation(left: Numbers, right: Numbers) -> float:
+def spearman_correlation(left: Floats, right: Floats) -> float:
     """Pearson's correlation of mid-ranks; NaN if a column is constant."""
     if not varies(left) or not varies(right):
         return float("nan")
@@ -60,7 +61,7 @@ def spearman(real: ExactTable, synthetic: ExactTable) -> Score:
     return replace(score, behind=found)
 
 
-def _ranks(values: Numbers) -> Numbers:
+def _ranks(values: Floats) -> Floats:
     """Mid-ranks: equal values share the mean of their places."""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

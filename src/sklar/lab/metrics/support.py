@@ -15,10 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.lab.metrics.score import About, Score, not_applicable
-from sklar.lab.tables.table import ExactTable, Numbers, ordered_values
+from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 4_000
 """Rows of each table that are used: the distances of all pairs are needed."""
@@ -71,13 +71,13 @@ def support(real: ExactTable, synthetic: ExactTable) -> Support:
     )
 
 
-def _precision(real: Points, points: Points) -> Points:
+def _precision(real: Floats, points: Floats) -> Floats:
     center = real.mean(axis=0)
     radii = np.quantile(np.linalg.norm(real - center, axis=1), LEVELS)
     return _shares_within(np.linalg.norm(points - center, axis=1), radii)
 
 
-def _recall(real: Points, points: Points) -> Points:
+def _recall(real: Floats, points: Floats) -> Floats:
     from_center = np.linalg.norm(points - points.mean(axis=0), axis=1)
     radii = np.quantile(from_center, LEVELS)
     to_real, _ = nearest(real, real, own=np.arange(len(real)))
@@ -86,12 +86,12 @@ def _recall(real: Points, points: Points) -> Points:
     return _shares_within(np.where(covered, from_center[place], np.inf), radii)
 
 
-def _shares_within(distances: Points, radii: Points) -> Points:
+def _shares_within(distances: Floats, radii: Floats) -> Floats:
     """Share of points within each radius; the tolerance keeps points on the sphere inside it."""
     return np.searchsorted(np.sort(distances), radii * (1 + 1e-12), side="right") / len(distances)
 
 
-def _integrated(curve: Points) -> float:
+def _integrated(curve: Floats) -> float:
     gaps = np.abs(curve - LEVELS)
     area = float(((gaps[1:] + gaps[:-1]) / 2 * np.diff(LEVELS)).sum())
     return min(1.0, max(0.0, 1.0 - 2.0 * area))
@@ -133,23 +133,22 @@ def authenticity(real: ExactTable, synthetic: ExactTable, rng: np.random.Generat
 LABELS = 64
 """Labels beyond the most frequent ones of the real table share a corner."""
 BLOCK = 1 << 22
-Points = npt.NDArray[np.float64]
 
 
-def embed(real: ExactTable, *tables: ExactTable) -> list[Points]:
-    """Points of each of the tables, in the units of the real one.
+def embed(real: ExactTable, *tables: ExactTable) -> list[Floats]:
+    """Floats of each of the tables, in the units of the real one.
 
     A number or ordered value is centered by the real mean and divided by the real standard deviation, null being the
     mean and a mark of its own; a label is a corner, so that two different labels are at distance 1.
     """
-    blocks: list[list[Points]] = [[] for _ in tables]
+    blocks: list[list[Floats]] = [[] for _ in tables]
     for name in real.names:
         for made, points in zip(blocks, _column(real, tables, name), strict=True):
             made.append(points)
     return [np.concatenate(made, axis=1) for made in blocks]
 
 
-def _column(real: ExactTable, tables: tuple[ExactTable, ...], name: str) -> list[Points]:
+def _column(real: ExactTable, tables: tuple[ExactTable, ...], name: str) -> list[Floats]:
     if real.schema[name].ordered:
         return [_scaled(ordered_values(real, name), ordered_values(table, name)) for table in tables]
     counts = np.bincount(real.codes[name], minlength=real.schema[name].size)
@@ -159,7 +158,7 @@ def _column(real: ExactTable, tables: tuple[ExactTable, ...], name: str) -> list
     return [corners[place[table.codes[name]]] for table in tables]
 
 
-def _scaled(real: Numbers, values: Numbers) -> Points:
+def _scaled(real: Floats, values: Floats) -> Floats:
     known = real[~np.isnan(real)]
     center, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
     null = np.isnan(values)
@@ -167,9 +166,7 @@ def _scaled(real: Numbers, values: Numbers) -> Points:
     return np.stack([scaled, null.astype(float)], axis=1)
 
 
-def nearest(
-    points: Points, others: Points, *, own: npt.NDArray[np.int64] | None = None
-) -> tuple[Points, npt.NDArray[np.int64]]:
+def nearest(points: Floats, others: Floats, *, own: Ints | None = None) -> tuple[Floats, Ints]:
     """Distance to, and place of, the nearest of the other points; `own` are the places of the points themselves."""
     distance, place = np.empty(len(points)), np.empty(len(points), dtype=np.int64)
     squares = np.einsum("ij,ij->i", others, others)

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.arrays import usable_cores
+from sklar.arrays import Floats, Ints, usable_cores
 from sklar.lab.metrics.score import About, Part, Score, mean_score
-from sklar.lab.tables.grid import CoarseGrid, coarse_codes
-from sklar.lab.tables.table import ExactTable
+from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes
 
 TRIPLES = 100
 PAIR_LIMIT = 20_000
@@ -117,7 +116,7 @@ Stack = npt.NDArray[Any]
 Sets = Sequence[tuple[int, ...]]
 
 
-def distances(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets) -> npt.NDArray[np.float64]:
+def distances(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets) -> Floats:
     """Total variation distance of the margins over each set of columns.
 
     Args:
@@ -137,7 +136,7 @@ def distances(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets) -> np
     return out
 
 
-def counts_of(stack: Stack, sizes: Sequence[int], sets: Sets) -> list[npt.NDArray[np.int64]]:
+def counts_of(stack: Stack, sizes: Sequence[int], sets: Sets) -> list[Ints]:
     """Exact counts of dense margins, each in the shape of its columns."""
     flat, starts = _count(stack, sizes, sets)
     shapes = [tuple(sizes[c] for c in columns) for columns in sets]
@@ -166,7 +165,7 @@ def _block(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets, block: S
     return 0.5 * np.add.reduceat(gaps, starts[:-1])
 
 
-def _count(stack: Stack, sizes: Sequence[int], sets: Sets) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _count(stack: Stack, sizes: Sequence[int], sets: Sets) -> tuple[Ints, Ints]:
     from sklar.rows.kernels.tallies import tally
 
     axes = np.array([c for columns in sets for c in columns], dtype=np.int64)
@@ -187,7 +186,7 @@ def _sparse_distance(left: Stack, right: Stack, sizes: Sequence[int], columns: t
     return float(0.5 * np.abs(shares - others).sum())
 
 
-def _keys(stack: Stack, sizes: Sequence[int], columns: tuple[int, ...]) -> npt.NDArray[np.int64]:
+def _keys(stack: Stack, sizes: Sequence[int], columns: tuple[int, ...]) -> Ints:
     """One number a row that tells the cells apart: three columns of a million codes fit into 64 bits."""
     key = np.zeros(stack.shape[1], dtype=np.int64)
     for column in columns:

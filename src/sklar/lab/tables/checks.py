@@ -9,8 +9,8 @@ from os import PathLike
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Ints
 from sklar.rows.encode import encoder_of
 from sklar.rows.sources import open_source
 from sklar.schema.columns import INT64_MIN, Boolean, Category, Column, Labels
@@ -188,7 +188,7 @@ class _Probe:
         self._null = Category(("\0",), nullable=True)
         self._encode_null = encoder_of(self._null, null_values)
 
-    def outcomes(self, array: Any) -> npt.NDArray[np.int64]:
+    def outcomes(self, array: Any) -> Ints:
         """The outcome of each row."""
         found = self._meaning[self._encode(array)]
         missing = self._encode_null(array) == self._null.null_code

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from sklar.arrays import usable_cores
+from sklar.arrays import Floats, Ints, Mask, usable_cores
 from sklar.errors import SourceError
-from sklar.lab.tables.table import Codes, ExactTable, Numbers, cell_starts
+from sklar.lab.tables.table import Codes, ExactTable, cell_starts
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import floats_of, integers_of
 from sklar.rows.encode.numbers import unit_range
@@ -77,11 +76,11 @@ class _Kept:
 
     def __init__(self, limit: int, rng: np.random.Generator):
         self._limit, self._rng, self._threshold = limit, rng, 1.0
-        self._keys: list[Numbers] = []
-        self._batches: list[list[tuple[Codes, Numbers | None]]] = []
+        self._keys: list[Floats] = []
+        self._batches: list[list[tuple[Codes, Floats | None]]] = []
         self.total = 0
 
-    def add(self, rows: int, columns: list[tuple[Codes, Numbers | None]]) -> None:
+    def add(self, rows: int, columns: list[tuple[Codes, Floats | None]]) -> None:
         """Take in a batch; when twice too many rows are held, let go of those with the largest keys."""
         self.total += rows
         keys = self._rng.random(rows)
@@ -93,7 +92,7 @@ class _Kept:
         if sum(len(k) for k in self._keys) > 2 * self._limit:
             self._thin()
 
-    def columns(self) -> list[tuple[Codes, Numbers | None]]:
+    def columns(self) -> list[tuple[Codes, Floats | None]]:
         """The rows held, column by column."""
         if sum(len(k) for k in self._keys) > self._limit:
             self._thin()
@@ -114,12 +113,12 @@ class _Kept:
         self._keys, self._batches = [np.concatenate(self._keys)], [merged]
 
 
-def _chosen(column: tuple[Codes, Numbers | None], rows: npt.NDArray[np.int64]) -> tuple[Codes, Numbers | None]:
+def _chosen(column: tuple[Codes, Floats | None], rows: Ints) -> tuple[Codes, Floats | None]:
     codes, numbers = column
     return codes[rows], None if numbers is None else numbers[rows]
 
 
-def _joined(parts: list[tuple[Codes, Numbers | None]]) -> tuple[Codes, Numbers | None]:
+def _joined(parts: list[tuple[Codes, Floats | None]]) -> tuple[Codes, Floats | None]:
     codes = np.concatenate([codes for codes, _ in parts])
     numbers = [numbers for _, numbers in parts if numbers is not None]
     return codes, np.concatenate(numbers) if numbers else None
@@ -137,7 +136,7 @@ class _Reader:
         self._twin_null = twin.null_code
         self._encode_twin: Callable[[Any], Codes] = encoder_of(twin, null_values) if self._raw else self._encode
 
-    def __call__(self, array: Any) -> tuple[Codes, Numbers | None]:
+    def __call__(self, array: Any) -> tuple[Codes, Floats | None]:
         codes = self._encode(array)
         if not self._column.numeric:
             return codes, None
@@ -157,7 +156,7 @@ def _is_unit(column: Column) -> bool:
     return column.kind != "real" and unit_range(column.grid)[0]  # type: ignore[attr-defined]
 
 
-def _float_values(array: Any, readable: npt.NDArray[np.bool_]) -> Numbers:
+def _float_values(array: Any, readable: Mask) -> Floats:
     """The numbers of an Arrow array, NaN where they cannot be had; only cells known to be readable are looked at."""
     import pyarrow as pa
     import pyarrow.compute as pc

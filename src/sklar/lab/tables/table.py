@@ -2,34 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints
 from sklar.schema import Column, Schema
 
+CELLS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CoarseGrid:
+    """Lookups from base codes to coarse cells; from public facts only, so the same for every table.
+
+    Attributes:
+        lookups: For each modelled column, the coarse cell of each base code.
+        sizes: Number of coarse cells of each column.
+        value_cells: How many of them stand for numbers or listed labels; the others are `other` and null.
+    """
+
+    lookups: Mapping[str, Ints]
+    sizes: Mapping[str, int]
+    value_cells: Mapping[str, int]
+
+
+def coarse_grid(schema: Schema, cells: int = CELLS) -> CoarseGrid:
+    """The coarse grid of a schema."""
+    found = {name: _lookup(schema[name], cells) for name in schema.modelled}
+    return CoarseGrid(
+        lookups={name: lookup for name, (lookup, _) in found.items()},
+        sizes={name: int(lookup.max()) + 1 for name, (lookup, _) in found.items()},
+        value_cells={name: values for name, (_, values) in found.items()},
+    )
+
+
+def coarse_codes(table: ExactTable, grid: CoarseGrid, names: Sequence[str] | None = None) -> npt.NDArray[Any]:
+    """Coarse cells of all rows, one row of the matrix a column, in the narrowest type."""
+    chosen = table.names if names is None else names
+    widest = max(grid.sizes[name] for name in chosen)
+    out = np.empty((len(chosen), table.rows), dtype=np.min_scalar_type(widest - 1))
+    for at, name in enumerate(chosen):
+        out[at] = grid.lookups[name].astype(out.dtype)[table.codes[name]]
+    return out
+
+
+def _lookup(column: Column, cells: int) -> tuple[Ints, int]:
+    if not column.numeric:
+        return np.arange(column.size), column.value_cells
+    starts, stop = column.grid.starts, column.grid.stop  # type: ignore[attr-defined]
+    integer = column.kind != "real"
+    low = float(starts[0])
+    span = float(stop) - low if integer else float(column.upper) - low  # type: ignore[attr-defined]
+    count = int(min(cells, span)) if integer else cells
+    places = np.clip(np.floor((starts.astype(np.float64) - low) / (span / count) * (1 + 1e-12)), 0, count - 1)
+    groups = np.unique(places, return_inverse=True)[1].astype(np.int64)
+    extra = np.arange(column.size - len(groups)) + int(groups.max()) + 1
+    return np.concatenate([groups, extra]), int(groups.max()) + 1
+
+
 Codes = npt.NDArray[Any]
-Numbers = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExactTable:
-    """Rows of a table under the schema's value rules.
+    """Ints of a table under the schema's value rules.
 
     Attributes:
         schema: The public facts.
         codes: Base codes by column.
         numbers: Values of the integer, real and datetime (in ticks) columns, clipped to their bounds, NaN for null.
-        total: Rows of the table they were taken from.
+        total: Ints of the table they were taken from.
     """
 
     schema: Schema
     codes: Mapping[str, Codes]
-    numbers: Mapping[str, Numbers]
+    numbers: Mapping[str, Floats]
     total: int
 
     @property
@@ -42,7 +93,7 @@ class ExactTable:
         """The modelled columns, in order."""
         return self.schema.modelled
 
-    def take(self, rows: Rows) -> ExactTable:
+    def take(self, rows: Ints) -> ExactTable:
         """Some of the rows."""
         return ExactTable(
             schema=self.schema,
@@ -74,7 +125,7 @@ def numeric_names(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.modelled if schema[name].numeric)
 
 
-def ordered_values(table: ExactTable, name: str) -> Numbers:
+def ordered_values(table: ExactTable, name: str) -> Floats:
     """Values of an ordered column: numbers, or positions of ordinal labels and booleans; NaN for null and other."""
     if name in table.numbers:
         return table.numbers[name]

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
-from sklar.lab.vines.members import bicop
-from sklar.lab.vines.nodes import Node
+from sklar.lab.vines.members import Node, bicop
 from sklar.lab.vines.pairs import FittedMember
 from sklar.lab.vines.trees import GrownEdge, GrowSettings, grow, spanning_pairs, star_pairs
 from sklar.model.rvine.vine import FAMILIES, DisclosedVine, from_vinecop
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import pyvinecopulib as pv
 
 
-Floats = NDArray[np.float64]
 CRITERIA = {"spearman": "rho", "rho": "rho", "kendall": "tau", "tau": "tau", "hoeffd": "hoeffd", "mcor": "mcor"}
 """Names of tree criteria, and what pyvinecopulib calls them."""
 FAMILY_SETS = {
@@ -103,7 +101,7 @@ def _chooser(size: int, criterion: str, structure: str, order: Sequence[int] | N
 
 
 def _grow(
-    u: Floats, lower: Floats | None, kinds: NDArray[np.bool_], settings: GrowSettings, trees: int, choose: Any
+    u: Floats, lower: Floats | None, kinds: Mask, settings: GrowSettings, trees: int, choose: Any
 ) -> DisclosedVine:
     """The fast engine."""
     size = u.shape[1]
@@ -157,7 +155,7 @@ def _checked(u: Floats) -> Floats:
     return np.clip(values, 1e-10, 1 - 1e-10)
 
 
-def _with_limits(u: Floats, lower: Floats | None, kinds: NDArray[np.bool_]) -> Floats:
+def _with_limits(u: Floats, lower: Floats | None, kinds: Mask) -> Floats:
     """The layout of pyvinecopulib: F(x) of all columns, then F(x-) of the discrete ones."""
     if not kinds.any():
         return np.asfortranarray(u)
@@ -186,7 +184,7 @@ def _controls(
 
 def _select(
     data: Floats,
-    kinds: NDArray[np.bool_],
+    kinds: Mask,
     controls: pv.FitControlsVinecop,
     structure: str,
     order: Sequence[int] | None,
@@ -204,7 +202,7 @@ def _select(
     return vine
 
 
-def assemble(grown: list[list[GrownEdge]], size: int, discrete: NDArray[np.bool_], rows: int) -> DisclosedVine:
+def assemble(grown: list[list[GrownEdge]], size: int, discrete: Mask, rows: int) -> DisclosedVine:
     """Arrays of all edges, every edge beginning with the column that a sampler draws last."""
     edges = [edge for tree in oriented(grown, size) for edge in tree]
     values = [np.asarray(edge.pair.parameters, dtype=np.float64) for edge in edges]

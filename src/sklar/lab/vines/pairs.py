@@ -7,13 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sklar.lab.vines.members import KINDS, Dictionary, bicop, dictionary, from_free, log_masses, to_free
+from sklar.arrays import Floats
+from sklar.lab.vines.members import (
+    KINDS,
+    Dictionary,
+    Node,
+    RankPoints,
+    bicop,
+    cells_as_points,
+    counts_of,
+    dictionary,
+    from_free,
+    log_masses,
+    rows_as_points,
+    to_free,
+)
 from sklar.lab.vines.nelder_mead import lowest
-from sklar.lab.vines.nodes import Node, RankPoints, cells_as_points, counts_of, rows_as_points
 
-Floats = NDArray[np.float64]
 CELLS = 32
 FEWER_CELLS = 16
 TURNS = (0, 90, 180, 270)

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sklar.lab.vines.members import bicop
-from sklar.lab.vines.nodes import EPSILON, Node, layout
+from sklar.arrays import Floats
+from sklar.lab.vines.members import EPSILON, Node, bicop, layout
 from sklar.lab.vines.pairs import FittedMember, fit_pair, or_kernel
 from sklar.model.vine.vine import maximum_spanning_tree
 
-Floats = NDArray[np.float64]
 MOST_RANKED = 5_000
 """Rows that the tree criterion is computed from; more are thinned evenly."""
 

@@ -29,8 +29,7 @@ from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.method import Method, Outline
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.model import OneHotModel
-from sklar.release.door import Door
-from sklar.release.requests import PairTables, RecodedTable
+from sklar.release.door import Door, PairTables, RecodedTable
 from sklar.schema.table import Schema
 
 Accounting = Literal["exact", "classic", "advanced", "basic"]

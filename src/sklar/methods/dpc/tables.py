@@ -8,18 +8,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints
 from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import clip_and_normalize
 from sklar.model.onehot.decoding import Decoding
-from sklar.model.onehot.fit import fit_onehot
-from sklar.model.onehot.joint import PairBatch, batches_of, combined_margins, consistent_tables, shrunk_excess
+from sklar.model.onehot.fit import PairBatch, batches_of, combined_margins, consistent_tables, fit_onehot, shrunk_excess
 from sklar.model.onehot.model import OneHotModel, ScoreLayout, lay_out_scores, score_values
 from sklar.schema.table import Schema
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Margins = Literal["pooled", "raw"]
 
 

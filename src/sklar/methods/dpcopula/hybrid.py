@@ -20,6 +20,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.kendall import Repair, require_listed
 from sklar.methods.dpcopula.margins import public_bins
@@ -32,11 +33,9 @@ from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.margins.transforms import project_to_simplex
-from sklar.release.door import Door
-from sklar.release.requests import RecodedTable
+from sklar.release.door import Door, RecodedTable
 from sklar.schema.table import Schema
 
-Floats = NDArray[np.float64]
 MOST_CELLS = 20_000
 CELLS, MARGINS, PAIRS = "cells of small columns", "margins in cells", "pairs in cells"
 TRUST = 4.0

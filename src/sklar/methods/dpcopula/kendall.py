@@ -17,6 +17,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine, fine_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import MarginName, laplace_within, measure_named, outline_named, plan_named
 from sklar.methods.method import Method, Outline
@@ -94,9 +95,7 @@ def fit(door: Door, options: KendallOptions, rng: np.random.Generator) -> Gaussi
     return ReorderedModel(margins=measured.margins, inner=model, codes=codes)
 
 
-def _measured_corr(
-    door: Door, placed: tuple[Margin, ...], codes: tuple[NDArray[np.int64], ...], options: KendallOptions
-) -> NDArray[np.float64]:
+def _measured_corr(door: Door, placed: tuple[Margin, ...], codes: tuple[Ints, ...], options: KendallOptions) -> Floats:
     """The correlation matrix from taus measured at the Door; independence where there is nothing to compare."""
     if len(placed) < 2 or door.rows is None or door.rows < 2:
         return np.eye(len(placed))
@@ -119,11 +118,11 @@ def tau_noise(feature: TauVector, allowance: Allowance, unit: Unit, kind: NoiseN
 
 
 def correlations(
-    taus: NDArray[np.float64],
+    taus: Floats,
     margins: tuple[Margin, ...],
     lookups: tuple[NDArray[np.int32], ...],
     options: KendallOptions,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The correlation matrix behind noisy taus."""
     matrix = np.eye(len(margins))
     upper = np.triu_indices(len(margins), 1)
@@ -149,7 +148,7 @@ def outline(
     return (*lines, Outline(label=f"{TAUS}, times rows", tables=1, cells=feature.size, noise=told))
 
 
-def _codes(schema: Schema, margin: Margin, order: Order, rng: np.random.Generator) -> NDArray[np.int64]:
+def _codes(schema: Schema, margin: Margin, order: Order, rng: np.random.Generator) -> Ints:
     """The base codes of a column in the order in which they are ranked."""
     shuffled = order == "random" and not schema[margin.column].ordered
     return rng.permutation(margin.size) if shuffled else np.arange(margin.size)

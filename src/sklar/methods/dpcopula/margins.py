@@ -13,6 +13,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine, PlannedTables, PlannedVector
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats
 from sklar.methods.margins import MarginOptions, measure_margins, outline_margins, plan_margins
 from sklar.methods.method import Outline
 from sklar.model.margins.bins import BinLayout, lay_out_column
@@ -25,8 +26,7 @@ from sklar.model.margins.transforms import (
     project_to_simplex,
 )
 from sklar.release.copula_features import Coefficients
-from sklar.release.door import Door
-from sklar.release.requests import TailNorms
+from sklar.release.door import Door, TailNorms
 from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 
@@ -106,7 +106,7 @@ def _options(name: MarginName) -> MarginOptions:
 def _transformed(door: Door, allowance: Allowance, name: MarginName) -> NamedMargins:
     """One histogram a column through its coefficients, all columns with equal shares."""
     share = allowance.part(1.0 / len(door.schema.modelled))
-    found: list[tuple[str, BinLayout, NDArray[np.int32], NDArray[np.float64]]] = []
+    found: list[tuple[str, BinLayout, NDArray[np.int32], Floats]] = []
     for column in door.schema.modelled:
         bins = public_bins(door.schema[column], TRANSFORMED_BINS)
         counts = (_efpa if name == "efpa" else _privelet)(door, share, column, bins)
@@ -120,7 +120,7 @@ def _transformed(door: Door, allowance: Allowance, name: MarginName) -> NamedMar
     return NamedMargins(margins=margins, rows=rows)
 
 
-def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> NDArray[np.float64]:
+def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> Floats:
     """How many frequencies to keep is chosen noisily by the expected error; then those frequencies are measured."""
     size = int(bins.max()) + 1
     rest = share.part(1 - CHOICE_SHARE)
@@ -133,7 +133,7 @@ def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) ->
     return counts_from_frequencies(noisy.values, size)
 
 
-def _privelet(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> NDArray[np.float64]:
+def _privelet(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> Floats:
     size = int(bins.max()) + 1
     feature = Coefficients(column=column, lookup=bins, basis="haar", kept=1 << (size - 1).bit_length())
     noisy = door.sum(feature, _noise(feature, share, door.unit), f"privelet of {column}")

@@ -17,6 +17,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine, fine_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.kendall import NoiseName, Repair, require_listed
 from sklar.methods.dpcopula.margins import MarginName, laplace_within, measure_named, outline_named, plan_named
@@ -150,7 +151,7 @@ def _noise(feature: BlockMeans, share: Allowance, unit: Unit, kind: NoiseName | 
     return fine_noise(share.sum_noise(l1=l1, l2=l2), feature.resolution)
 
 
-def _matrix(values: NDArray[np.float64], columns: int, repair: Repair) -> NDArray[np.float64]:
+def _matrix(values: Floats, columns: int, repair: Repair) -> Floats:
     matrix = np.eye(columns)
     matrix[np.triu_indices(columns, 1)] = np.clip(values, -1, 1)
     matrix = matrix + np.triu(matrix, 1).T

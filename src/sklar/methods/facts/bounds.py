@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sklar.accounting.composition.discovery import smallest_above
 from sklar.accounting.noise import Noise
+from sklar.arrays import Ints
 from sklar.methods.facts.marks import PAY
 from sklar.schema.grid import from_ticks, parse_time, to_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -22,7 +23,7 @@ NEXT_STDS = 3.5
 """Cells right beside the occupied ones are likely tails of them: less is asked of their sum."""
 
 
-def occupied_range(noisy_counts: npt.NDArray[np.int64], noise: Noise) -> tuple[int, int] | None:
+def occupied_range(noisy_counts: Ints, noise: Noise) -> tuple[int, int] | None:
     """First and last cell that are clearly occupied; None if all counts look like noise.
 
     Runs of 1, 2, 4, 8 and 16 cells are looked at, since mass that is spread thinly shows in a sum before it shows in a
@@ -63,7 +64,7 @@ def _values(search: Search, first: int, last: int) -> dict[str, Any]:
     return {"lower": search.lowest[first], "upper": search.highest[last]}
 
 
-def _grown(outside: npt.NDArray[np.int64], least: float, std: float) -> int:
+def _grown(outside: Ints, least: float, std: float) -> int:
     """How many of the cells outside the range, next to it first, belong to it."""
     grown = 0
     while more := _further(outside[grown:], least, std) or _beside(outside[grown:], std):
@@ -71,7 +72,7 @@ def _grown(outside: npt.NDArray[np.int64], least: float, std: float) -> int:
     return grown
 
 
-def _beside(outside: npt.NDArray[np.int64], std: float) -> int:
+def _beside(outside: Ints, std: float) -> int:
     for width in WIDTHS:
         run = outside[:width]
         if run.sum() >= NEXT_STDS * std * math.sqrt(width):
@@ -79,7 +80,7 @@ def _beside(outside: npt.NDArray[np.int64], std: float) -> int:
     return 0
 
 
-def _further(outside: npt.NDArray[np.int64], least: float, std: float) -> int:
+def _further(outside: Ints, least: float, std: float) -> int:
     """Cells up to the end of the farthest occupied run of the smallest width that shows one; 0 if there is none."""
     for width in WIDTHS:
         if width > len(outside):
@@ -91,7 +92,7 @@ def _further(outside: npt.NDArray[np.int64], least: float, std: float) -> int:
     return 0
 
 
-def _end(run: npt.NDArray[np.int64], std: float) -> int:
+def _end(run: Ints, std: float) -> int:
     """Cells of a run up to the one at which the sum of (count - std) is largest."""
     return 1 + int(np.argmax(np.cumsum(run - std)))
 

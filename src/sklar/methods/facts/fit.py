@@ -16,8 +16,7 @@ from sklar.accounting.noise import Noise
 from sklar.errors import BudgetError
 from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, with_bounds
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
-from sklar.release.door import Door
-from sklar.release.requests import Discovery, RecodedTable
+from sklar.release.door import Discovery, Door, RecodedTable
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
 from sklar.schema.table import Schema
 

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
+from sklar.arrays import Floats
 from sklar.model.latent.indirect import Moment
 from sklar.model.latent.scores import Latent, score_lookup
 from sklar.model.latent.target import Classes, contrast_lookups
 from sklar.release.door import Door
 from sklar.release.features import Contrasts, PairSums, Scores, StarSums
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,8 +12,7 @@ from sklar.model.axis import Scale, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups, base_lookup, group_cells
 from sklar.model.pairs.hints import Hint
-from sklar.release.door import Door
-from sklar.release.requests import RecodedTable
+from sklar.release.door import Door, RecodedTable
 from sklar.schema.table import Schema
 
 LEAST_SIGMAS = 3.0

@@ -32,8 +32,7 @@ from sklar.model.vine.calibration import empty_calibration
 from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
-from sklar.release.door import Door
-from sklar.release.requests import RecodedTable
+from sklar.release.door import Door, RecodedTable
 
 ORDERED_GAIN = 2.0
 """Chi-square that a deeper edge between ordered columns must gain, as AIC asks for one parameter: below it edges

@@ -12,8 +12,7 @@ from sklar.accounting.unit import Unit
 from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure
 from sklar.model.pairs.families import denoise_pair, mutual_information
 from sklar.model.pairs.grouping import Groups, base_lookup
-from sklar.release.door import Door
-from sklar.release.requests import Candidate, TableDistance
+from sklar.release.door import Candidate, Door, TableDistance
 
 ROWS_PER_CELL = 1.5
 """A table of K x K cells is worth its noise while a cell holds this many standard deviations on average."""

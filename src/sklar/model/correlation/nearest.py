@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from sklar.arrays import Floats, Mask
 
 FLOOR = 1e-6
 """Eigenvalues of a result are at least about this, so that it has a Cholesky factor in single precision."""

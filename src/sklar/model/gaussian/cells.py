@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import Proposals, mass_of_sets, mixture
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.margins.margin import Margin
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class MixtureModel:
     margins: tuple[Margin, ...]
     small: tuple[int, ...]
     large: tuple[int, ...]
-    cells: NDArray[np.int64]
+    cells: Ints
     weights: Floats
     models: tuple[GaussianModel, ...]
     rows_estimate: int
@@ -49,7 +49,7 @@ class MixtureModel:
         cells = np.minimum(np.searchsorted(reach, places * reach[-1], side="right"), len(reach) - 1)
         return self._filled(rng.permutation(cells), rng, rounded=True)
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: those of the cells, drawn by their weights and by the margins of the sets in them.
 
         What a cell's own dependence makes of the sets is in the weights of its rows.
@@ -63,7 +63,7 @@ class MixtureModel:
         parts = [self._cell_proposals(cell, inner) if guess > 0 else None for cell, guess in enumerate(guesses)]
         return mixture(self.weights, guesses, parts)
 
-    def _cell_proposals(self, cell: int, inner: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def _cell_proposals(self, cell: int, inner: Mapping[int, Mask]) -> Proposals:
         propose = self.models[cell].proposals(inner)
 
         def in_cell(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
@@ -74,7 +74,7 @@ class MixtureModel:
 
         return in_cell
 
-    def _filled(self, chosen: NDArray[np.int64], rng: np.random.Generator, *, rounded: bool) -> Codes:
+    def _filled(self, chosen: Ints, rng: np.random.Generator, *, rounded: bool) -> Codes:
         codes = np.empty((len(chosen), len(self.margins)), dtype=np.int32, order="F")
         codes[:, self.small] = self.cells[chosen]
         order = np.argsort(chosen, kind="stable")

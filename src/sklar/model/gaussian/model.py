@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.model.conditioning import Proposals, Runs, cover
 from sklar.model.correlation.bivariate import truncated_normal
@@ -15,7 +16,6 @@ from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.margins.margin import Margin, u_edges
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 ROUNDED_ENTRIES = 1 << 26
 """Rows are balanced against each other in blocks of this many numbers."""
 
@@ -58,7 +58,7 @@ class GaussianModel:
                 codes[part, column][order] = margin.ppf((np.arange(height) + rng.random(height)) / height)
         return codes
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition by the sampler of Geweke, Hajivassiliou and Keane: the columns of the sets come first.
 
         The mean weight is the probability of the sets.
@@ -86,7 +86,7 @@ class GaussianModel:
         return [ndtri(u_edges(margin)[1:-1]) for margin in self.margins]
 
 
-def _score_runs(margin: Margin, mask: NDArray[np.bool_]) -> Runs:
+def _score_runs(margin: Margin, mask: Mask) -> Runs:
     """Intervals of normal scores that cover a set of base codes."""
     from scipy.special import ndtri
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import Proposals
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.margins.margin import Margin, margin_from_dense
@@ -27,7 +28,7 @@ class ReorderedModel:
 
     margins: tuple[Margin, ...]
     inner: GaussianModel
-    codes: tuple[NDArray[np.int64], ...]
+    codes: tuple[Ints, ...]
 
     @property
     def rows_estimate(self) -> int:
@@ -42,11 +43,11 @@ class ReorderedModel:
         """Rows whose counts match every margin to rounding."""
         return self._told(self.inner.simulate_rounded(rows, rng))
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: those of the model over places."""
         propose = self.inner.proposals({column: mask[self.codes[column]] for column, mask in allowed.items()})
 
-        def reordered(rows: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.float64]]:
+        def reordered(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
             places, log = propose(rows, rng)
             return self._told(places), log
 
@@ -58,6 +59,6 @@ class ReorderedModel:
         return places
 
 
-def reordered_margin(margin: Margin, codes: NDArray[np.int64]) -> Margin:
+def reordered_margin(margin: Margin, codes: Ints) -> Margin:
     """The margin over places."""
     return replace(margin_from_dense(margin.column, margin.dense()[codes]), decimals=margin.decimals)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.latent.normals import (
     ClassNormals,
     class_normals,
@@ -24,8 +24,6 @@ from sklar.model.latent.normals import (
 )
 from sklar.model.latent.scores import Latent, marked_columns, normal_density, place_scores
 from sklar.model.latent.target import Basis, no_basis
-
-Floats = NDArray[np.float64]
 
 ROUNDS = 8
 SPHERE_LOSS = 0.97
@@ -170,8 +168,6 @@ def _hollow(matrix: Floats) -> Floats:
     return out
 
 
-Ints = NDArray[np.int64]
-
 DRAWS = 6000
 _LEAST_SLOPE = 0.05
 
@@ -198,7 +194,7 @@ class World:
     scores: Sequence[Floats]
     slopes: Floats
     energy: Floats
-    seen: NDArray[np.bool_] | None = None
+    seen: Mask | None = None
 
     def stretch(self, first: int | None = None) -> float:
         """How much longer than their scores the coordinates on the sphere of the first latents (or all) are."""
@@ -231,7 +227,7 @@ def simulate_scores(world: World, normals: ClassNormals) -> Floats:
     """Scores of simulated rows, draws x d; values of null cells score 0, as in the lookups."""
     z = normals.place(world.noise, world.classes)
     out = np.empty_like(z)
-    null_rows: dict[int, NDArray[np.bool_]] = {}
+    null_rows: dict[int, Mask] = {}
     for i, latent in enumerate(world.latents):
         place = latent.places_at(normals.uniform(z[:, i], i))
         out[:, i] = world.scores[i][place]

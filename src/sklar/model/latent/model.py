@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import Proposals, Runs, cover
 from sklar.model.correlation.bivariate import truncated_normal
 from sklar.model.latent.normals import ClassNormals
@@ -15,10 +15,6 @@ from sklar.model.latent.scores import Latent
 from sklar.model.latent.target import Classes
 from sklar.model.margins.margin import Margin, restrict
 from sklar.model.protocol import Codes
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

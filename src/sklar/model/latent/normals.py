@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sklar.arrays import Floats, Ints
 from sklar.model.latent.scores import Marked
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_EXPLAINED = 0.81
 """The classes explain at most this share of a latent's variance."""

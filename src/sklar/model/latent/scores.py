@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sklar.arrays import Floats, Ints
 from sklar.model.margins.margin import Margin
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SCORE_UNIT = 1 << 10
 """Scores are integers in units of 2^-10."""

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints
 from sklar.model.latent.normals import shrink_mixture
 from sklar.model.latent.scores import place_scores
 from sklar.model.margins.margin import Margin
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_CLASSES = 6
 LEAST_CLASS = 0.02

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints
 from sklar.model.margins.laplace import Likelihood, find_mode
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, likelihood_of
 from sklar.model.margins.prior import AXES, DensityAxis, smooth
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LATENT_CELLS = 32
 NATURAL = 32.0

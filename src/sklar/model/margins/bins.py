@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.schema.columns import Column
 from sklar.schema.grid import held, into_span, multiples, nearest
 from sklar.schema.numbers import Datetime, Integer, Real
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COARSE_CELLS = 32
 FEW_CELLS = 128
@@ -43,7 +40,7 @@ class BinLayout:
     width: Floats
     anchor: Ints
     coarse: Ints
-    candidate: NDArray[np.bool_]
+    candidate: Mask
     size: int
     rare: Ints
     ordered: bool
@@ -197,7 +194,7 @@ def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
     return np.unique(lookup, return_inverse=True)[1].astype(np.int64)
 
 
-def _cut(counted: NDArray[np.bool_], parts: int) -> Ints:
+def _cut(counted: Mask, parts: int) -> Ints:
     """Part (0, 1, ...) of each code of a run, with about as many counted codes in every part."""
     rank = np.cumsum(counted) - counted
     total = max(int(counted.sum()), 1)
@@ -257,7 +254,7 @@ def digits_to_seek(column: Column) -> DigitSearch | None:
         return None
     grid = column.grid
     free = ~grid.is_atom
-    fits: dict[int, NDArray[np.bool_]] = {}
+    fits: dict[int, Mask] = {}
     for digits in range(MOST_DIGITS + 1):
         cells = held(grid, digits) & free
         if not _few(cells, free):
@@ -273,7 +270,7 @@ def digits_to_seek(column: Column) -> DigitSearch | None:
     return DigitSearch(choices=tuple(fits), lookup=lookup)
 
 
-def anchors(column: Column, digits: int | None) -> tuple[Ints, NDArray[np.bool_]]:
+def anchors(column: Column, digits: int | None) -> tuple[Ints, Mask]:
     """The value code that each value code is counted with, and which codes can hold no number at all.
 
     With digits, a code goes with the one that holds the number nearest to its middle. Where that number is a declared
@@ -298,7 +295,7 @@ def anchors(column: Column, digits: int | None) -> tuple[Ints, NDArray[np.bool_]
     return np.where(nothing, code[_nearest_of(holders, own)], np.where(free, code, own)).astype(np.int64), nothing
 
 
-def _few(cells: NDArray[np.bool_], free: NDArray[np.bool_]) -> bool:
+def _few(cells: Mask, free: Mask) -> bool:
     """Whether so few of the free cells hold a number that it shows."""
     return int(cells.sum()) <= MOST_HELD * int(free.sum())
 

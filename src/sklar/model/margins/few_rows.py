@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints
 from sklar.model.margins.averaged import KINDS, QUICK_KINDS, Bins, average_models, fit_models, pooled_weights
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.first_cells import FirstCells
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
 from sklar.model.margins.margin import Margin, margin_from_dense
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SECOND_BINS = 8
 OTHER_SIGMAS = 3.0
@@ -64,9 +61,7 @@ def split_first(cells: FirstCells, seen: FewRowsHistogram) -> SplitMargin:
     return SplitMargin(cells=cells, apart=apart, axis=axis / axis[-1], first=_first_bins(cells, seen, kept, apart))
 
 
-def second_lookup(
-    split: SplitMargin, margin: tuple[Ints, Floats], bins: int = SECOND_BINS
-) -> tuple[Ints, NDArray[np.int64]]:
+def second_lookup(split: SplitMargin, margin: tuple[Ints, Floats], bins: int = SECOND_BINS) -> tuple[Ints, Ints]:
     """(edges, lookup): about equal-mass bins of the value codes, then the cells apart, then anything left over."""
     edges, mass = margin
     rising = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()

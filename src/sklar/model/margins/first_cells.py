@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.schema.columns import Column
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Integer
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FIRST_CELLS = 32
 UNIT_CELLS = 40
@@ -96,7 +93,7 @@ def _coarse(grid: Grid, size: int, cells: int, other: int) -> FirstCells:
     )
 
 
-def _singled_out(grid: Grid) -> NDArray[np.bool_]:
+def _singled_out(grid: Grid) -> Mask:
     """Atoms of the schema, and both bounds of an integer range, where clipped values land."""
     single = grid.is_atom.copy()
     if grid.integer:

@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from sklar.arrays import Floats, Ints
 from sklar.model.margins.bins import COARSE_CELLS, BinLayout
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _SAME_WIDTH = 0.02
 """Neighbouring codes whose widths differ by less share a margin cell: integer grids round their cells."""

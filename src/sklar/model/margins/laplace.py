@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from math import inf, lgamma, log, pi
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
+from sklar.arrays import Floats
 from sklar.model.margins.prior import DEGREES_OF_FREEDOM, PriorStructure
-
-Floats = NDArray[np.float64]
 
 _factorize, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.laplace import Likelihood
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,7 +24,7 @@ class CellSupport:
 
     width: Floats
     position: Floats
-    chained: NDArray[np.bool_]
+    chained: Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,7 +37,7 @@ class Observation:
         sigma: Noise standard deviation of each bin.
     """
 
-    parent: NDArray[np.int64]
+    parent: Ints
     counts: Floats
     sigma: Floats
 

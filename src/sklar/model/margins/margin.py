@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+Codes = Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,7 +97,7 @@ def margin_from_dense(column: str, probabilities: Floats, tolerance: float = 1e-
     return Margin(column=column, starts=starts, mass=np.add.reduceat(p, starts), size=len(p))
 
 
-def restrict(margin: Margin, allowed: NDArray[np.bool_]) -> Margin:
+def restrict(margin: Margin, allowed: Mask) -> Margin:
     """The margin given that the base code is one of the allowed."""
     return margin_from_dense(margin.column, np.where(allowed, margin.dense(), 0.0))
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sklar.arrays import Floats, Ints, Mask
 
 DEGREES_OF_FREEDOM = 3.0
 """Tails of the Student-t increments: heavy enough to let a spike pass, light enough to shrink noise."""
@@ -41,13 +40,13 @@ class PriorStructure:
 
     terms: Floats
     penalty: Floats
-    chain: NDArray[np.int64]
+    chain: Ints
     fixed: Floats
     log_norm: float
     heavy: bool = False
 
 
-def smooth(position: Floats, chained: NDArray[np.bool_], order: int, heavy: bool = False) -> PriorStructure:
+def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> PriorStructure:
     """A discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
 
     Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it.
@@ -79,7 +78,7 @@ def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
     return np.linalg.qr(np.stack(columns, axis=1))[0]
 
 
-def _embed(terms: Floats, nulls: Floats, chained: NDArray[np.bool_], heavy: bool = False) -> PriorStructure:
+def _embed(terms: Floats, nulls: Floats, chained: Mask, heavy: bool = False) -> PriorStructure:
     """Place a prior on the chained cells into all cells, and give the others independent Gaussians."""
     k, cells = len(chained), np.flatnonzero(chained)
     wide, apart = 1.0 / (np.array(WIDE[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / APART**2

@@ -6,9 +6,9 @@ Reference: Acs, Castelluccia, Chen (2012), "Differentially private histogram pub
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from sklar.arrays import Floats
 
 
 def penalties(bins: int, noise_std: Floats) -> Floats:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats
 from sklar.model.correlation.bivariate import bivariate_normal_density
 from sklar.model.correlation.nearest import calm, nearest_correlation
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.onehot.model import OneHotModel, ScoreLayout, picked_groups
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 ROUGH = 1e-4
 """Accuracy of the nearest correlation matrix: far below the noise, and half the work."""

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.margins.margin import Margin, u_edges
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +49,7 @@ class OneHotModel:
         """Rows whose scores have the model's correlations exactly, which leaves less to chance."""
         return self._simulate(rows, rng, balanced=True)
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: by rejection."""
         return by_rejection(self, allowed)
 

@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats
 from sklar.model.axis import NO_NULLS, split_edges
 from sklar.model.correlation.bivariate import bivariate_normal_cdf, bivariate_normal_density
 from sklar.model.latent.scores import place_scores
-
-Floats = NDArray[np.float64]
 
 _FAR = 9.0
 """Normal scores beyond this have no density to speak of."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Mask
 from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.margins.margin import Margin
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 BLOCK = 100_000
 """Rows that are carried through the vine at a time."""
 MOST_EVEN = 1_000
@@ -61,7 +61,7 @@ class ShirleyModel:
                     codes[part, position] = column.decode(uniforms)
         return codes
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: by rejection."""
         return by_rejection(self, allowed)
 

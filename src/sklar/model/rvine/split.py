@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Mask
 from sklar.model.conditioning import Proposals, mass_of_sets, mixture
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import VineTable, checked_level, describe_levels
 from sklar.model.rvine.vine import FAMILIES
 
 Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,7 +85,7 @@ class SplitVineTable:
         drawn = [part.simulate_rounded(int(n), rng) for part, n in zip(self.parts, counts, strict=True)]
         return self._joined(drawn, rng)
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: those of the parts, drawn by their shares and by the margins of the sets in them."""
         others = {column - (column > self.target): mask for column, mask in allowed.items() if column != self.target}
         own = allowed.get(self.target, np.ones(self.margins[self.target].size, dtype=bool))
@@ -95,7 +95,7 @@ class SplitVineTable:
         parts = [self._part_proposals(at, own, others) if guesses[at] > 0 else None for at in range(len(self.parts))]
         return mixture(shares, guesses, parts)
 
-    def _part_proposals(self, at: int, values: NDArray[np.bool_], others: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def _part_proposals(self, at: int, values: Mask, others: Mapping[int, Mask]) -> Proposals:
         """Rows of one part with values of the response from its set."""
         propose, mass = self.parts[at].proposals(others), self.values[at].dense() * values
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, codes_at
 from sklar.model.conditioning import Proposals, Runs, place_inside
@@ -90,7 +91,7 @@ class VineTable:
                 codes[part, column][order] = codes_at(scale, (np.arange(height) + rng.random(height)) / height)
         return codes
 
-    def proposals(self, allowed: Mapping[int, NDArray[np.bool_]]) -> Proposals:
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: sequential importance sampling along the trees."""
         return disclosed_proposals(self.vine.truncate(self.level), self.scales, allowed)
 
@@ -120,12 +121,7 @@ def _parts(rows: int, columns: int) -> list[slice]:
     return [slice(start, min(start + height, rows)) for start in range(0, rows, height)]
 
 
-Floats = NDArray[np.float64]
-
-
-def disclosed_proposals(
-    vine: DisclosedVine, scales: Sequence[Scale], allowed: Mapping[int, NDArray[np.bool_]]
-) -> Proposals:
+def disclosed_proposals(vine: DisclosedVine, scales: Sequence[Scale], allowed: Mapping[int, Mask]) -> Proposals:
     """Rows of the vine conditioned on the sets; their mean weight is the probability of the sets."""
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pyvinecopulib as pv
 
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 FAMILIES = (
     "indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe", "bb1", "bb6", "bb7", "bb8", "tawn", "tll",
 )  # fmt: skip
@@ -56,7 +54,7 @@ class DisclosedVine:
     parameters: Floats
     counts: Ints
     tau: Floats
-    discrete: NDArray[np.bool_]
+    discrete: Mask
     loglik: float
     rows: int
 
@@ -190,7 +188,7 @@ def tree_bounds(size: int, edges: int) -> list[range]:
     return bounds
 
 
-def from_vinecop(vine: pv.Vinecop, discrete: NDArray[np.bool_], loglik: float, rows: int) -> DisclosedVine:
+def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> DisclosedVine:
     """Plain arrays of a fitted pyvinecopulib vine."""
     edges = [edge for tree in vine.get_trees() for edge in tree]
     copulas = [edge["pair_copula"] for edge in edges]

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.private.features import blocks, coefficients, sphere, tau
 from sklar.release.features import BlockMeans, Coefficients, Feature, PairSums, StarSums, TauVector
-from sklar.rows import CodedPart, Counts, Rows
+from sklar.rows import CodedPart, Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ class SumRule:
         bounds: (feature, unit) -> (L1, L2), how far one person moves the vector, in real units.
     """
 
-    exact_sums: Callable[[Any, npt.NDArray[np.integer[Any]]], npt.NDArray[np.int64]] | None = None
-    exact_whole: Callable[[Any, Rows], npt.NDArray[np.int64]] | None = None
+    exact_sums: Callable[[Any, npt.NDArray[np.integer[Any]]], Ints] | None = None
+    exact_whole: Callable[[Any, Rows], Ints] | None = None
     bounds: Callable[[Any, Unit], tuple[float, float]]
 
 
@@ -55,7 +56,7 @@ class SumJob:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.feature.size,),)
 
-    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
         exact_sums = FEATURES[type(self.feature)].exact_sums
         assert exact_sums is not None
         total = np.zeros(self.feature.size, np.int64)
@@ -64,7 +65,7 @@ class SumJob:
         return (total,)
 
 
-def exact_feature(feature: Feature, rows: Rows) -> npt.NDArray[np.int64]:
+def exact_feature(feature: Feature, rows: Rows) -> Ints:
     """The exact vector of a feature, in units of its resolution."""
     rule = FEATURES[type(feature)]
     if rule.exact_sums is None:

@@ -30,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
+from sklar.arrays import Floats, Ints
 from sklar.release.copula_features import BLOCK_BITS, BlockMeans
 from sklar.release.scores import Scores
-from sklar.rows import Counts, Rows
+from sklar.rows import Rows
 
-Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 
@@ -66,7 +66,7 @@ class MomentJob:
         blocks, m = self.feature.blocks, self.feature.scores.count
         return (blocks,), (m, blocks), (m * (m + 1) // 2, blocks)
 
-    def __call__(self, codes: npt.NDArray[np.int32]) -> tuple[Counts, ...]:
+    def __call__(self, codes: npt.NDArray[np.int32]) -> tuple[Ints, ...]:
         feature = self.feature
         block = blocks_of(row_words(codes, feature.sizes), feature.blocks, feature.seed)
         place = {name: i for i, name in enumerate(feature.columns)}
@@ -125,7 +125,7 @@ def correlations_of(count: Ints, sums: Ints, products: Ints) -> Ints:
     # Beyond this many rows in a block, n times a sum of squared scores leaves 64 bits: Python's integers take over.
     wide: type = np.int64 if count.max(initial=0) < 900_000 else object
     count, sums, products = count.astype(wide), sums.astype(wide), products.astype(wide)
-    moments: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
+    moments: dict[tuple[int, int], Floats] = {}
     for (j, k), product in zip(combinations_with_replacement(range(m), 2), products, strict=True):
         moments[j, k] = (count * product - sums[j] * sums[k]).astype(np.float64)
     out = np.zeros((blocks, m * (m - 1) // 2), dtype=np.int64)

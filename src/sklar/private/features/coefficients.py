@@ -31,9 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.release.copula_features import BASIS_BITS, Coefficients
-
-Ints = npt.NDArray[np.int64]
 
 
 def coefficient_bounds(feature: Coefficients, unit: Unit) -> tuple[float, float]:

@@ -33,10 +33,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.release.features import SCORE_BITS, Contrasts, PairSums, Scores, StarSums
 
 Codes = npt.NDArray[np.integer[Any]]
-Ints = npt.NDArray[np.int64]
 
 BLOCK_ENTRIES = 1 << 21
 """Rows are taken in blocks of about this many matrix entries, so memory stays bounded."""

@@ -28,13 +28,12 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.release.features import TauVector
 from sklar.rows import Rows, TableSpec, exact_counts
 
-Ints = npt.NDArray[np.int64]
 PASS_BYTES = 512 << 20
 """Two-way tables are counted in passes of at most this size."""
 

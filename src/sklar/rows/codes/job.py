@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Ints
 from sklar.rows.codes.batch import CodeBatch
 from sklar.schema import Schema
 
-Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
 
@@ -24,7 +24,7 @@ class Job(Protocol):
         """Shapes of the answers, known before any row is read."""
         ...
 
-    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
         """The answers for these rows, in one pass."""
         ...
 
@@ -42,7 +42,7 @@ class GroupJob(Protocol):
         """Shapes of the answers, known before any row is read."""
         ...
 
-    def __call__(self, codes: Codes) -> tuple[Counts, ...]:
+    def __call__(self, codes: Codes) -> tuple[Ints, ...]:
         """The answers for these rows, one row of codes each."""
         ...
 
@@ -80,11 +80,11 @@ class Rows(Protocol):
         """One pass over the given columns as Arrow arrays, before any schema is applied."""
         ...
 
-    def summed(self, job: Job) -> tuple[Counts, ...]:
+    def summed(self, job: Job) -> tuple[Ints, ...]:
         """The answers of a job for all rows."""
         ...
 
-    def summed_groups(self, job: GroupJob) -> tuple[Counts, ...]:
+    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
         """The answers of a job that needs rows with equal codes together."""
         ...
 
@@ -92,7 +92,7 @@ class Rows(Protocol):
         """Forget what was kept."""
 
 
-def added(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Counts, ...]]) -> tuple[Counts, ...]:
+def added(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Ints, ...]]) -> tuple[Ints, ...]:
     """The sum of answers over parts of the rows; zeros if there are none."""
     total = tuple(np.zeros(shape, dtype=np.int64) for shape in shapes)
     for part in parts:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from queue import Empty, Full, Queue
+from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from sklar.arrays import usable_cores
+from sklar.arrays import Ints, usable_cores
 from sklar.errors import SourceError
-from sklar.rows.codes.ahead import read_ahead
 from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes, packed
 from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
 from sklar.rows.codes.kept import KeptCodes
@@ -21,6 +19,64 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.boolean import packed_flags
 from sklar.rows.sources import Source
 from sklar.schema import Boolean, Column, Schema
+
+T = TypeVar("T")
+AHEAD = 2
+"""Batches that wait, besides the one in work: memory stays that of a few batches."""
+_END = object()
+
+
+def read_ahead(items: Iterator[T], depth: int = AHEAD) -> Iterator[T]:
+    """The same items, taken by another thread; its errors are raised here, and it ends when this generator does."""
+    ready: Queue[Any] = Queue(depth)
+    stop = threading.Event()
+    reader = threading.Thread(target=_fill, args=(items, ready, stop), daemon=True)
+    reader.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item
+    finally:
+        stop.set()
+        _drain(ready)
+        reader.join()
+
+
+def _fill(items: Iterator[Any], ready: Queue[Any], stop: threading.Event) -> None:
+    try:
+        for item in items:
+            if not _put(ready, (item, None), stop):
+                return
+        _put(ready, (_END, None), stop)
+    except BaseException as error:
+        _put(ready, (None, error), stop)
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            close()
+
+
+def _put(ready: Queue[Any], item: Any, stop: threading.Event) -> bool:
+    """Wait for room, but not for a consumer that is gone."""
+    while not stop.is_set():
+        try:
+            ready.put(item, timeout=0.05)
+            return True
+        except Full:
+            continue
+    return False
+
+
+def _drain(ready: Queue[Any]) -> None:
+    while True:
+        try:
+            ready.get_nowait()
+        except Empty:
+            return
 
 
 class EncodedRows(CodedPart):
@@ -105,13 +161,13 @@ class EncodedRows(CodedPart):
         place = {name: at for at, name in enumerate(self.schema.modelled)}
         yield from self._kept.batches([place[name] for name in columns])
 
-    def summed(self, job: Job) -> tuple[npt.NDArray[np.int64], ...]:
+    def summed(self, job: Job) -> tuple[Ints, ...]:
         """The answers of a job for all rows."""
         return job(self)
 
-    def summed_groups(self, job: GroupJob) -> tuple[npt.NDArray[np.int64], ...]:
+    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
         """The answers of a job that needs rows with equal codes together; a pass for each part that fits memory."""
-        from sklar.rows.counting.equal_codes import group_count, grouped_codes
+        from sklar.rows.counting.tables import group_count, grouped_codes
 
         groups = group_count(self.exact_rows, len(job.columns))
         return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns, groups)))

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.rows.codes.batch import CodeBatch, PackedBits
 from sklar.rows.codes.job import CodedPart, Rows
 from sklar.rows.counting.tables import CountingPlan, Feature, plan_counts
 
-Counts = npt.NDArray[np.int64]
 FEWEST_PAIRS = 32
 """Fewer pairs are counted row by row with the other tables."""
 WORST_SHARE = 1 / 8
@@ -38,8 +38,8 @@ class BinaryWork:
     pairs: tuple[int, ...]
     singles: tuple[int, ...]
     features: tuple[int, ...]
-    ones: Counts
-    rows: Counts
+    ones: Ints
+    rows: Ints
 
     def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
         """Add a batch of rows; each thread counts its own block of pairs."""
@@ -60,7 +60,7 @@ class BinaryWork:
             future.result()
         self.rows[0] += batch.rows
 
-    def counts(self) -> dict[int, Counts]:
+    def counts(self) -> dict[int, Ints]:
         """The tables so far: two by two from the ones of both, of each, and the number of rows."""
         single, total = self.ones.diagonal(), self.rows[0]
         row = np.zeros(len(self.plan.features), dtype=np.int64)
@@ -96,8 +96,8 @@ class SinglesWork:
 
     plan: CountingPlan
     tables: tuple[int, ...]
-    ones: Counts
-    rows: Counts
+    ones: Ints
+    rows: Ints
 
     def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
         """Add a batch of rows; too quick a work to be shared out."""
@@ -109,7 +109,7 @@ class SinglesWork:
             self.ones[at] += count_ones(_bits_of(batch, place[feature.column], feature))
         self.rows[0] += batch.rows
 
-    def counts(self) -> dict[int, Counts]:
+    def counts(self) -> dict[int, Ints]:
         """The tables so far."""
         return {t: np.array([self.rows[0] - n, n]) for t, n in zip(self.tables, self.ones, strict=True)}
 
@@ -137,7 +137,7 @@ class OnesJob:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((len(self.plan.features), len(self.plan.features)),)
 
-    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
         work = _work(self.plan, (), (), tuple(range(len(self.plan.features))))
         with ThreadPoolExecutor(rows.threads) as pool:
             for batch in rows.batches(self.plan.columns):
@@ -145,7 +145,7 @@ class OnesJob:
         return (work.ones[: len(work.features), : len(work.features)],)
 
 
-def exact_ones(rows: Rows, columns: Sequence[str]) -> Counts:
+def exact_ones(rows: Rows, columns: Sequence[str]) -> Ints:
     """In how many rows columns i and j, of two codes each, both have code 1: all pairs as one symmetric matrix."""
     plan = plan_counts(rows.schema, [((name,), None) for name in columns])
     if any(feature.groups != 2 for feature in plan.features):
@@ -157,7 +157,7 @@ def exact_ones(rows: Rows, columns: Sequence[str]) -> Counts:
     return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
 
 
-def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Counts, ...] | None:
+def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Ints, ...] | None:
     """The plan's tables, if all are of one feature of two codes and the pairs counted before have told them."""
     known = _known_ones(rows)
     features = [plan.features[axes[0]] for axes in plan.tables if len(axes) == 1]

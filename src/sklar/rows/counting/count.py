@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Ints
 from sklar.errors import TableTooLargeError
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.job import CodedPart, Rows
 from sklar.rows.counting.binary import BinaryWork, SinglesWork, binary_work, exact_ones, known_singles, singles_work
 from sklar.rows.counting.tables import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
 
-Counts = npt.NDArray[np.int64]
 DERIVED_CELLS = 1 << 20
 """A table may be summed out of a bigger one of up to this size instead of being counted."""
 
@@ -32,12 +32,12 @@ class CountJob:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return tuple(self.plan.shape(table) for table in range(len(self.plan.tables)))
 
-    def __call__(self, rows: CodedPart) -> tuple[Counts, ...]:
+    def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
         found = _count_plan(rows, self.plan)
         return tuple(found[table] for table in range(len(self.plan.tables)))
 
 
-def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Counts, ...]:
+def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Ints, ...]:
     """Count all tables in one pass.
 
     Args:
@@ -51,15 +51,15 @@ def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX
     plan = plan_counts(rows.schema, specs, max_bytes)
     found = known_singles(rows, plan) or rows.summed(CountJob(plan=plan))
     given: set[int] = set()
-    answers: list[Counts] = []
+    answers: list[Ints] = []
     for answer in plan.answers:
         answers.append(found[answer].copy() if answer in given else found[answer])
         given.add(answer)
     return tuple(answers)
 
 
-def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Counts]:
-    """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
+def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
+    """Ints of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
     derived = _derivable(plan, done)
@@ -71,7 +71,7 @@ def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Counts]:
         for batch in rows.batches(plan.columns):
             for work in works:
                 work.add(batch, pool, rows.threads)
-    found: dict[int, Counts] = {}
+    found: dict[int, Ints] = {}
     for work in works:
         found |= work.counts()
     for table, (bigger, axis) in derived.items():
@@ -107,7 +107,7 @@ class TallyWork:
         axes: Rows of the stack for all axes, table after table, from axis_starts[t].
         axis_starts: Where the axes of each table start.
         shape: Number of codes along each of the axes.
-        out: Counts of all tables, table t from out_starts[t].
+        out: Ints of all tables, table t from out_starts[t].
         out_starts: Where the counts of each table start.
     """
 
@@ -117,11 +117,11 @@ class TallyWork:
     places: tuple[int, ...]
     lookups: tuple[npt.NDArray[Any] | None, ...]
     dtype: np.dtype[Any]
-    axes: npt.NDArray[np.int64]
-    axis_starts: npt.NDArray[np.int64]
-    shape: npt.NDArray[np.int64]
-    out: Counts
-    out_starts: npt.NDArray[np.int64]
+    axes: Ints
+    axis_starts: Ints
+    shape: Ints
+    out: Ints
+    out_starts: Ints
 
     def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
         """Add a batch of rows to all tables; each thread counts its own tables, so no two write to the same cell."""
@@ -135,7 +135,7 @@ class TallyWork:
             for future in [pool.submit(tally, *layout, share) for share in shares]:
                 future.result()
 
-    def counts(self) -> dict[int, Counts]:
+    def counts(self) -> dict[int, Ints]:
         """The counts so far, by the plan's table."""
         bounds = zip(self.tables, self.out_starts[:-1], self.out_starts[1:], strict=True)
         return {table: self.out[low:high].reshape(self.plan.shape(table)) for table, low, high in bounds}
@@ -210,7 +210,7 @@ def pair_cell_count(sizes: Sequence[int]) -> int:
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
-def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Counts:
+def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
     """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
         return _two_by_two(exact_ones(rows, columns), rows.exact_rows)
@@ -220,7 +220,7 @@ def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Look
     return np.concatenate([table.ravel() for table in exact_counts(rows, specs)])
 
 
-def _two_by_two(ones: Counts, total: int) -> Counts:
+def _two_by_two(ones: Ints, total: int) -> Ints:
     """Tables from the rows with both, with the first and with the second code 1, and all rows."""
     first, second = np.triu_indices(len(ones), 1)
     both, single = ones[first, second], ones.diagonal()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Mask
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
 from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Labels
@@ -102,9 +103,7 @@ def _float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
     return numbers
 
 
-def _matched(
-    values: npt.NDArray[Any], valid: npt.NDArray[np.bool_], numbers: Numbers, other: int, missing: int
-) -> Codes:
+def _matched(values: npt.NDArray[Any], valid: Mask, numbers: Numbers, other: int, missing: int) -> Codes:
     """Code of each value among the listed numbers."""
     listed, codes = numbers
     if not len(listed):

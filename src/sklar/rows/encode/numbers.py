@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Ints, Mask
 from sklar.rows.encode.arrays import (
     Codes,
     Encoder,
@@ -105,7 +106,7 @@ def unit_range(grid: Grid) -> tuple[bool, np.int64, np.int64]:
     return int(highest) - int(lowest) == grid.cells - 1, lowest, highest
 
 
-def rounded(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def rounded(values: npt.NDArray[Any], valid: Mask) -> Ints:
     """Valid floats as the nearest int64, those beyond it clipped."""
     whole = np.rint(np.where(valid, values, 0.0))
     # The largest float below 2^63 converts exactly; anything from 2^63 on must not be converted at all.

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Mask
+
 WHOLE = 2.0**63
 """Whole floats below this are spelled as integers."""
 PLAIN_DIGITS = 400
@@ -36,7 +38,7 @@ def is_text(kind: Any) -> bool:
     return any(check(kind) for check in checks)
 
 
-def valid_of(array: Any) -> npt.NDArray[np.bool_]:
+def valid_of(array: Any) -> Mask:
     """Which entries of an Arrow array are not null."""
     if array.null_count == 0:
         return np.ones(len(array), dtype=bool)
@@ -75,7 +77,7 @@ def plain_decimal(number: Decimal) -> str | None:
     return "0" if text == "-0" else text
 
 
-def _each(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_], spell: Spell) -> Any:
+def _each(values: npt.NDArray[Any], valid: Mask, spell: Spell) -> Any:
     """Each distinct value is spelled once."""
     import pyarrow as pa
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Mask
 from sklar.rows.encode.spelling import spelled, valid_of
 
 LONGEST = 2**31 - 1
@@ -22,7 +23,7 @@ class Text:
     data: npt.NDArray[np.uint8]
     begins: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int32]
-    valid: npt.NDArray[np.bool_]
+    valid: Mask
 
     def __len__(self) -> int:
         return len(self.valid)
@@ -100,7 +101,7 @@ def _large_strings(array: Any) -> Any:
     return pa.Array.from_buffers(pa.large_string(), len(flat), flat.buffers(), flat.null_count, flat.offset)
 
 
-def _is_listed(text: Text, words: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+def _is_listed(text: Text, words: tuple[str, ...]) -> Mask:
     from sklar.rows.kernels.words import codes_of_words
 
     return codes_of_words(text, _null_words(words), 0, 0).astype(bool)

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Ints
 from sklar.rows.encode.spelling import spelled
 
-Places = npt.NDArray[np.int64]
 
-
-def union_parts(array: Any) -> Iterator[tuple[Places, Any]]:
+def union_parts(array: Any) -> Iterator[tuple[Ints, Any]]:
     """(places, values) of each type that occurs."""
     import pyarrow as pa
 
@@ -50,7 +48,7 @@ def union_texts(array: Any) -> Any:
     return _together([(places, _utf8(spelled(values))) for places, values in union_parts(array)], len(array))
 
 
-def _together(parts: list[tuple[Places, Any]], rows: int) -> Any:
+def _together(parts: list[tuple[Ints, Any]], rows: int) -> Any:
     """Parts of one type in their places, null elsewhere."""
     import pyarrow as pa
 

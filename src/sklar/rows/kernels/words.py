@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from sklar.arrays import Ints
 from sklar.rows.kernels.decimals import is_space
 
 
@@ -26,11 +27,11 @@ class WordList:
         codes: Code of each word.
     """
 
-    slots: npt.NDArray[np.int64]
+    slots: Ints
     data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
+    offsets: Ints
     heads: npt.NDArray[np.uint64]
-    codes: npt.NDArray[np.int64]
+    codes: Ints
 
 
 def word_list(codes: Mapping[str, int]) -> WordList:

@@ -10,20 +10,95 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from sklar.arrays import Ints
 from sklar.errors import SourceError
-from sklar.rows.codes.job import Counts, GroupJob, Job
-from sklar.rows.counting.equal_codes import group_count
-from sklar.rows.sources.source import SourceOptions
+from sklar.rows.codes.job import GroupJob, Job
+from sklar.rows.counting.tables import group_count
+from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.spark import tasks
-from sklar.rows.spark.connection import connect, require_pyspark, require_version
-from sklar.rows.spark.faults import on_cluster, watched
-from sklar.rows.spark.origin import Origin, frame_origin, path_origin
+from sklar.rows.spark.connection import connect, on_cluster, read_store, require_pyspark, require_version, watched
+from sklar.rows.spark.parts import open_path, shared_out
 from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Rows that a cluster can read.
+
+    Attributes:
+        session: The Spark session.
+        codes: Makes the Spark frame of the codes of all rows, which are not worked out yet.
+        source: The files as the driver sees them; None for a data frame.
+    """
+
+    session: Any
+    codes: Callable[[], Any]
+    source: Source | None = None
+
+    def require_unchanged(self) -> None:
+        """Refuse files that changed, came or went since they were opened."""
+        if self.source is not None:
+            self.source.require_unchanged()
+
+    def require_rows(self, rows: int) -> None:
+        """Refuse a number of rows that is not the one of the footers, where there are any."""
+        if self.source is not None and self.source.known_rows not in (None, rows):
+            raise SourceError("the Parquet files do not hold the rows that their footers say")
+
+
+def frame_origin(frame: Any, schema: Schema, options: SourceOptions) -> Origin:
+    """The rows of a Spark data frame, whatever it was made of."""
+    for name in ("delimiter", "encoding"):
+        if getattr(options, name) is not None:
+            raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
+    require_columns(schema, tuple(frame.columns), "the Spark frame")
+    task = tasks.encoding_task(schema, tuple(options.null_values))
+    return Origin(
+        session=frame.sparkSession,
+        codes=lambda: _chosen(frame, schema.modelled).mapInArrow(task, tasks.CODES_TYPE),
+    )
+
+
+def path_origin(session: Any, path: str, schema: Schema, options: SourceOptions) -> Origin:
+    """The rows of files that every machine finds under the same path; those of other stores are a data frame."""
+    place = _local_path(path)
+    if place is None:
+        return frame_origin(read_store(session, path), schema, options)
+    source = open_path(place, options)
+    parts = shared_out(source, session.sparkContext.defaultParallelism)
+
+    def codes() -> Any:
+        numbers = session.range(0, len(parts), 1, max(len(parts), 1))
+        return numbers.mapInArrow(tasks.reading_task(parts, schema, options), tasks.CODES_TYPE)
+
+    return Origin(session=session, codes=codes, source=source)
+
+
+def _chosen(frame: Any, names: Sequence[str]) -> Any:
+    """The columns of these names, by their places: Spark's own names may be ambiguous where only the case differs.
+
+    Moments with a zone become what the clock of the session shows.
+    """
+    kinds, there = [kind for _, kind in frame.dtypes], list(frame.columns)
+    plain = frame.toDF(*(f"c{at}" for at in range(len(kinds))))
+    columns = [(plain[f"c{at}"], kinds[at] == "timestamp") for at in map(there.index, names)]
+    return plain.select([column.cast("timestamp_ntz") if zoned else column for column, zoned in columns])
+
+
+def _local_path(path: str) -> str | None:
+    """A path of the file system; None for the address of another store."""
+    if "://" not in path:
+        return path
+    parts = urlsplit(path)
+    return unquote(parts.path) if parts.scheme == "file" else None
+
 
 FAN_IN = 32
 """Answers of this many tasks are added up by one task of the next level, and by the driver at the end."""
@@ -112,7 +187,7 @@ class SparkRows:
         self._origin.require_rows(rows)
         self._exact_rows, self._partitions = rows, max(len(counts), 1)
 
-    def summed(self, job: Job) -> tuple[Counts, ...]:
+    def summed(self, job: Job) -> tuple[Ints, ...]:
         """The answers of a job for all rows, added up in a tree of tasks."""
         self.keep_codes()
 
@@ -121,7 +196,7 @@ class SparkRows:
 
         return self._tree(job.shapes, self._partitions, count)
 
-    def summed_groups(self, job: GroupJob) -> tuple[Counts, ...]:
+    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
         """The answers of a job that needs rows with equal codes together: codes are exchanged between executors."""
         groups = max(group_count(16 * self.exact_rows, len(job.columns)), self._partitions)
         apart = tasks.grouping_task(job.columns, self.schema, groups)
@@ -141,14 +216,14 @@ class SparkRows:
             self._session.stop()
             self._owns_session = False
 
-    def _tree(self, shapes: tuple[tuple[int, ...], ...], parts: int, count: Callable[[int], Any]) -> tuple[Counts, ...]:
+    def _tree(self, shapes: tuple[tuple[int, ...], ...], parts: int, count: Callable[[int], Any]) -> tuple[Ints, ...]:
         """Add answers level by level until few enough are left for the driver to add."""
         cells = 1 + sum(int(np.prod(shape)) for shape in shapes)
         with self._batches_of(BLOBS):
             return self._answers(shapes, cells, self._run(lambda: _added_up(count, parts, cells).collect()))
 
-    def _answers(self, shapes: tuple[tuple[int, ...], ...], cells: int, rows: Sequence[Any]) -> tuple[Counts, ...]:
-        totals: dict[tuple[int, int], Counts] = {}
+    def _answers(self, shapes: tuple[tuple[int, ...], ...], cells: int, rows: Sequence[Any]) -> tuple[Ints, ...]:
+        totals: dict[tuple[int, int], Ints] = {}
         for _, chunk, sums in rows:
             tasks.add_chunk(totals, (0, chunk), bytes(sums))
         flat = np.zeros(cells, dtype=np.int64)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sklar.arrays import Ints
 from sklar.rows.codes.batch import CodeBatch, batch_of, blob_of
-from sklar.rows.codes.job import CodedPart, Counts, GroupJob, Job
+from sklar.rows.codes.job import CodedPart, GroupJob, Job
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.counting.equal_codes import groups_of
+from sklar.rows.counting.tables import groups_of
 from sklar.rows.sources.source import Source, SourceOptions
-from sklar.rows.spark.faults import guarded_task
+from sklar.rows.spark.connection import guarded_task
 from sklar.rows.spark.parts import Part, read_part
 from sklar.schema import Schema
 
@@ -95,7 +96,7 @@ def adding_task(branches: int) -> Task:
     """Answers to their sums, branch by branch and chunk by chunk."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        totals: dict[tuple[int, int], Counts] = {}
+        totals: dict[tuple[int, int], Ints] = {}
         for batch in batches:
             columns = (batch.column(name).to_pylist() for name in ("branch", "chunk", "sums"))
             for branch, chunk, sums in zip(*columns, strict=True):
@@ -137,7 +138,7 @@ def group_answering_task(job: GroupJob, branches: int) -> Task:
     return guarded_task(work)
 
 
-def add_chunk(totals: dict[tuple[int, int], Counts], key: tuple[int, int], sums: bytes) -> None:
+def add_chunk(totals: dict[tuple[int, int], Ints], key: tuple[int, int], sums: bytes) -> None:
     """Add one chunk of answers to those seen before."""
     more = np.frombuffer(sums, dtype=np.int64)
     if key in totals:
@@ -161,7 +162,7 @@ def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, memoryview]]:
             yield rows[at].as_py(), memoryview(codes[at].as_buffer())
 
 
-def _sent(branch: int, answers: Sequence[Counts]) -> Iterator[Any]:
+def _sent(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
     """Answers, one after the other, in chunks; those without a count need not travel."""
     flat = np.concatenate([answer.ravel() for answer in answers])
     for chunk, start in enumerate(range(0, len(flat), CHUNK_CELLS)):
@@ -170,7 +171,7 @@ def _sent(branch: int, answers: Sequence[Counts]) -> Iterator[Any]:
             yield _message(branch, chunk, sums)
 
 
-def _message(branch: int, chunk: int, sums: Counts) -> Any:
+def _message(branch: int, chunk: int, sums: Ints) -> Any:
     import pyarrow as pa
 
     numbers = {"branch": pa.array([branch], pa.int32()), "chunk": pa.array([chunk], pa.int32())}

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import MissingExtraError, UsageError
 from sklar.lab.baselines.shirley.options import SUPERVISED, ShirleyOptions
 from sklar.lab.tables.table import ExactTable
 
-Floats = NDArray[np.float64]
 MOST_ROWS = {"woe": 1_000_000, "glmm": 10_000}
 """Rows an encoder is fitted on at most: a mixed model takes seconds a column at 10,000, with little to gain beyond."""
 LEAST_ROWS = 10
@@ -51,7 +51,7 @@ def encoded_levels(table: ExactTable | None, options: ShirleyOptions, rng: np.ra
     return {name: _fitted(table, name, chosen, truth[chosen], options.encoding) for name in names}
 
 
-def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, NDArray[np.bool_]]:
+def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, Mask]:
     """The reference as numbers, and the rows where it has a listed value; two-valued ones as 0 and 1."""
     column = table.schema[reference]
     codes = table.codes[reference].astype(np.int64)
@@ -69,7 +69,7 @@ def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[
     return codes.astype(np.float64), known
 
 
-def _fitted(table: ExactTable, name: str, rows: NDArray[np.int64], truth: Floats, encoder: str) -> Floats:
+def _fitted(table: ExactTable, name: str, rows: Ints, truth: Floats, encoder: str) -> Floats:
     """Encoded value of every base code of a column."""
     size = table.schema.size(name)
     codes = table.codes[name][rows]

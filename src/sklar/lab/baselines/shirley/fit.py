@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import dataclasses
 
+import numpy as np
+
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.method import NOT_PRIVATE, DisclosedMethod
 from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside
-from sklar.lab.baselines.shirley.indicators import ROWS as INDICATOR_ROWS
-from sklar.lab.baselines.shirley.indicators import with_offsets
 from sklar.lab.baselines.shirley.options import ShirleyOptions, check
 from sklar.lab.baselines.shirley.ranks import match_ranks
 from sklar.lab.baselines.shirley.steps import Steps, columns_of, levels_of, margin_of, pseudo_observations, steps_of
@@ -18,7 +18,31 @@ from sklar.lab.vines.fit import fit_rvine
 from sklar.model.rvine.shirley import ShirleyColumn, ShirleyModel
 from sklar.model.rvine.vine import FAMILIES, DisclosedVine, tree_bounds
 
-Floats = NDArray[np.float64]
+ROWS = 20_000
+ROUNDS = 60
+STEP = 0.5
+
+
+def with_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
+    """The column with offsets under which rows of the vine have the shares of its margin.
+
+    Picking the level that stands out most favors levels by chance of their dependence. Offsets move against the log
+    ratio of drawn and wanted shares until they agree.
+    """
+    if column.variables < 2:
+        return column
+    scores, wanted = column.scores(uniforms), np.diff(column.edges)
+    offsets, best, least = np.zeros(column.variables), np.zeros(column.variables), np.inf
+    for round_ in range(ROUNDS):
+        drawn = np.bincount(np.argmax(scores + offsets, axis=1), minlength=column.variables) / len(scores)
+        gap = float(np.abs(drawn - wanted).sum())
+        if gap < least:
+            best, least = offsets.copy(), gap
+        floor = 0.5 / len(scores)
+        offsets = offsets - STEP / (1 + round_ / 20) * np.log(np.maximum(drawn, floor) / np.maximum(wanted, floor))
+    return dataclasses.replace(column, offsets=best)
+
+
 LEAST_ROWS = 20
 """A vine is not fitted to fewer rows."""
 
@@ -90,7 +114,7 @@ def _until_independent(vine: DisclosedVine) -> DisclosedVine:
 def _calibrated(
     columns: tuple[ShirleyColumn, ...], vine: DisclosedVine, rng: np.random.Generator
 ) -> tuple[ShirleyColumn, ...]:
-    uniforms = vine.simulate(INDICATOR_ROWS, rng)
+    uniforms = vine.simulate(ROWS, rng)
     return tuple(with_offsets(column, uniforms) for column in columns)
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sklar.arrays import Floats, Ints
 from sklar.lab.baselines.shirley.steps import Steps
 from sklar.model.rvine.vine import FAMILIES, DisclosedVine
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyvinecopulib as pv
 
 
-Floats = NDArray[np.float64]
 Path = tuple[Callable[[float], "pv.Bicop"], float, float, float]
 STRENGTH = {
     "gaussian": 0, "student": 0, "clayton": 0, "gumbel": 0, "frank": 0, "joe": 0, "bb1": 0, "bb6": 0, "bb7": 0,
@@ -184,7 +183,7 @@ class RankAxis:
     points: Floats
     weights: Floats
     borders: Floats
-    firsts: NDArray[np.int64]
+    firsts: Ints
 
 
 def rank_axis(steps: Steps, column: int) -> RankAxis:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
+from sklar.arrays import Floats, Ints, Mask
 from sklar.lab.baselines.shirley.options import ShirleyOptions
 from sklar.lab.metrics.spearman import spearman_correlation
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.rvine.shirley import ShirleyColumn
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,7 +30,7 @@ class Steps:
 
     lower: Floats
     upper: Floats
-    discrete: NDArray[np.bool_]
+    discrete: Mask
 
 
 def columns_of(
@@ -119,7 +118,7 @@ FLOOR = 0.01
 """Least count of a bin that some row falls into: the cumulative distribution has to rise at each of them."""
 
 
-def noisy_counts(exact: NDArray[np.int64], options: ShirleyOptions, rng: np.random.Generator) -> Floats:
+def noisy_counts(exact: Ints, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
     """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor."""
     counts = exact.astype(np.float64)
     if options.epsilon is not None:
@@ -139,7 +138,6 @@ def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Gen
     return rng.normal(0.0, SENSITIVITY * analytic_gaussian_sigma(epsilon, options.noise_delta), size)
 
 
-Ints = NDArray[np.int64]
 ROWS = 5_000
 """Rows that decide on which side of the values a null is put."""
 TOLERANCE = 1e-9
