@@ -24,7 +24,8 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.lab.metrics.queries import random_ranges, range_counts, relative_errors
-from sklar.methods.dpcopula.kendall import KendallOptions, plan, tau_noise
+from sklar.methods.dpcopula.kendall import KendallOptions, plan
+from sklar.methods.dpcopula.stages import vector_noise
 from sklar.release.copula_features import TauVector
 
 UNIT = Unit(neighbours="replace")
@@ -76,10 +77,12 @@ def noise_ratio(rows: int) -> None:
         lookups = (np.arange(2, dtype=np.int32),) * columns
         feature = TauVector(columns=tuple(map(str, range(columns))), lookups=lookups, rows=rows)
         schema = sklar.Schema({name: sklar.Integer(0, DOMAIN - 1) for name in feature.columns})
-        ours = tau_noise(feature, calibrate(budget, UNIT, plan(schema, KendallOptions())).part(1 / 9), UNIT, "gaussian")
-        zcdp = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
+        ours = vector_noise(
+            feature, calibrate(budget, UNIT, plan(schema, KendallOptions())).part(1 / 9), UNIT, "gaussian"
+        )
+        zcdp = vector_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
         print(f"{columns} columns, {rows:,} rows: {ours.scale:.6f} a tau; {zcdp.scale:.6f} by zCDP")
-        tight = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
+        tight = vector_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
         paper = np.sqrt(2) * math.comb(columns, 2) * (4 / rows) * 9
         verdict(f"{columns} columns, the paper's noise over ours", paper / ours.scale, goal, True)
         verdict(

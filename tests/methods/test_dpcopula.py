@@ -15,8 +15,9 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
-from sklar.methods.dpcopula.kendall import KENDALL, KendallOptions, correlations, plan, tau_noise
+from sklar.methods.dpcopula.kendall import KENDALL, KendallOptions, correlations, plan
 from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.dpcopula.stages import vector_noise
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
 from sklar.model.margins.margin import Margin, margin_from_dense
@@ -73,10 +74,10 @@ def test_one_gaussian_release_beats_the_papers_laplace(columns, ratio):
     feature = TauVector(columns=tuple(map(str, range(columns))), lookups=(np.arange(2),) * columns, rows=1_000)
     budget = Budget(epsilon=1.0, delta=1e-9)
     facts = sklar.Schema({name: sklar.Integer(0, 999) for name in feature.columns})
-    ours = tau_noise(feature, calibrate(budget, UNIT, plan(facts, KendallOptions())).part(1 / 9), UNIT, "gaussian")
-    rough = tau_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
+    ours = vector_noise(feature, calibrate(budget, UNIT, plan(facts, KendallOptions())).part(1 / 9), UNIT, "gaussian")
+    rough = vector_noise(feature, calibrate(budget, UNIT).part(1 / 9), UNIT, "gaussian")
     assert 0.94 < ours.scale / rough.scale < 0.96, "exact accounting needs less noise than zCDP"
-    pure = tau_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
+    pure = vector_noise(feature, Allowance(measure="epsilon", amount=1 / 9), UNIT, "laplace")
     paper = math.sqrt(2) * math.comb(columns, 2) * (4 / 1_000) * 9
     assert ours.scale * ratio < math.sqrt(2) * pure.scale <= paper
 
@@ -107,7 +108,8 @@ def test_taus_of_few_rows_at_a_huge_epsilon_keep_to_the_plan(rows):
     feature = TauVector(columns=("a", "b", "c"), lookups=(np.arange(200),) * 3, rows=rows)
     allowance = calibrate(Budget(epsilon=1e4, delta=1e-9), UNIT, plan(schema(), KendallOptions())).part(1 / 9)
     assert (
-        tau_noise(feature, allowance, UNIT, None).scale > 2 * allowance.sum_noise(l1=1, l2=feature.norms(UNIT)[1]).scale
+        vector_noise(feature, allowance, UNIT, None).scale
+        > 2 * allowance.sum_noise(l1=1, l2=feature.norms(UNIT)[1]).scale
     )
     assert np.isfinite(fitted(gaussian_table(rows), schema(), epsilon=1e4).corr).all()
 

@@ -10,9 +10,8 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables
 from sklar.accounting.unit import Unit
-from sklar.errors import UsageError
 from sklar.methods.margins import MarginOptions, Repair, measure_margins, outline_margins, plan_margins
-from sklar.methods.method import Method, Outline
+from sklar.methods.method import Method, Outline, require_listed
 from sklar.model.independent import IndependentModel
 from sklar.release.door import Door
 from sklar.schema.table import Schema
@@ -35,10 +34,9 @@ class IndependentOptions:
     repair: Repair = "density"
 
     def __post_init__(self) -> None:
-        if self.noise is not None and self.noise not in get_args(NoiseName):
-            raise UsageError(f"noise must be one of {', '.join(get_args(NoiseName))}; {self.noise!r} was given")
-        if self.repair not in get_args(Repair):
-            raise UsageError(f"repair must be one of {', '.join(get_args(Repair))}; {self.repair!r} was given")
+        if self.noise is not None:
+            require_listed("noise", self.noise, get_args(NoiseName))
+        require_listed("repair", self.repair, get_args(Repair))
 
 
 def plan(schema: Schema, options: IndependentOptions) -> tuple[PlannedTables, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from sklar.schema.table import Schema
 
 LEAST_NOISE = 13.0
 """Where less noise than this is on some table, what the Gaussian filter gains is lost to its dither of variance 4."""
+Options = TypeVar("Options")
+"""The record of a method's options."""
 GUESSED_ROWS = 10_000
 """For outlines whose noise does not depend on the number of rows."""
 
@@ -44,7 +46,7 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
+class Method(Generic[Options]):
     """One DP system.
 
     Attributes:
@@ -72,15 +74,15 @@ class Method:
     neighbours: Neighbours = "add-remove"
     relations: tuple[Neighbours, ...] = RELATIONS
     why_not: str = ""
-    options: type
-    fit: Callable[[Door, Any, np.random.Generator], TableModel]
-    plan: Callable[[Schema, Any], tuple[PlannedLine, ...]] | None = None
-    gaussian: Callable[[Schema, Any], bool] = lambda schema, options: False
-    outline: Callable[[Schema, Any, Allowance, Unit, int], tuple[Outline, ...]]
+    options: type[Options]
+    fit: Callable[[Door, Options, np.random.Generator], TableModel]
+    plan: Callable[[Schema, Options], tuple[PlannedLine, ...]] | None = None
+    gaussian: Callable[[Schema, Options], bool] = lambda schema, options: False
+    outline: Callable[[Schema, Options, Allowance, Unit, int], tuple[Outline, ...]]
     needs_delta: bool = False
     takes_target: bool = False
-    check: Callable[[Schema, Any], None] = lambda schema, options: None
-    settle: Callable[[Any, Budget], Any] = lambda options, budget: options
+    check: Callable[[Schema, Options], None] = lambda schema, options: None
+    settle: Callable[[Options, Budget], Options] = lambda options, budget: options
     caveats: tuple[str, ...] = ()
 
     def require_relation(self, neighbours: Neighbours) -> None:
@@ -91,7 +93,7 @@ class Method:
                 f"method '{self.name}' needs neighbours={needed}{': ' + self.why_not if self.why_not else ''}"
             )
 
-    def allowance(self, schema: Schema, options: Any, budget: Budget, unit: Unit) -> tuple[Allowance, Plan]:
+    def allowance(self, schema: Schema, options: Options, budget: Budget, unit: Unit) -> tuple[Allowance, Plan]:
         """What a fit may spend, by the accounting that allows most, and the plan it is held to (empty for none)."""
         plan = self.plan(schema, options) if self.plan is not None else ()
         allowance = calibrate(budget, unit, plan)
@@ -101,16 +103,34 @@ class Method:
         least = min(line.noise.scale for line in self.outline(schema, options, allowance, unit, GUESSED_ROWS))
         return (shifts if least >= LEAST_NOISE else allowance), plan
 
-    def read_options(self, given: Mapping[str, Any]) -> Any:
+    def read_options(self, given: Mapping[str, Any]) -> Options:
         """The options record; unknown names and wrong values are refused by name."""
         return read_options(self.name, self.options, given)
 
 
-def read_options(method: str, options: type, given: Mapping[str, Any]) -> Any:
+def read_options(method: str, options: type[Options], given: Mapping[str, Any]) -> Options:
     """A method's record of options from what the user gave; unknown names are refused by name."""
-    known = [field.name for field in dataclasses.fields(options)]
+    known = [field.name for field in dataclasses.fields(options)]  # type: ignore[arg-type]
     unknown = [name for name in given if name not in known]
     if unknown:
         listed = ", ".join(known) or "none"
         raise UsageError(f"method '{method}' has no option '{unknown[0]}'; its options are: {listed}")
     return options(**given)
+
+
+def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a choice that is not on the list."""
+    if value not in allowed:
+        raise UsageError(f"{name} must be one of {', '.join(allowed)}; {value!r} was given")
+
+
+def require_whole(name: str, value: object, low: int, high: int) -> None:
+    """Refuse what is no whole number within bounds."""
+    if type(value) is not int or not low <= value <= high:
+        raise UsageError(f"{name} must be a whole number between {low:,} and {high:,}; {value!r} was given")
+
+
+def require_number(name: str, value: object, low: float, high: float) -> None:
+    """Refuse what is no number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high:
+        raise UsageError(f"{name} must be a number between {low:g} and {high:g}; {value!r} was given")

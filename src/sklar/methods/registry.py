@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklar.errors import UsageError
 from sklar.methods.dpc.fit import DPC_GAUSS, DPC_LAPLACE
 from sklar.methods.dpcopula.hybrid import HYBRID
@@ -11,7 +13,7 @@ from sklar.methods.independent import INDEPENDENT
 from sklar.methods.method import Method
 from sklar.methods.vine.fit import VINE
 
-METHODS: dict[str, Method] = {
+METHODS: dict[str, Method[Any]] = {
     "vine": VINE,
     "independent": INDEPENDENT,
     "dpcopula-kendall": KENDALL,
@@ -28,7 +30,7 @@ BASELINES = (
 """Names of the methods that promise nothing. They live in the laboratory, which is reached only if one is asked for."""
 
 
-def find_method(name: str | None) -> Method:
+def find_method(name: str | None) -> Method[Any]:
     """The method of this name, or the default one."""
     wanted = DEFAULT_METHOD if name is None else name
     if wanted not in METHODS:

@@ -18,8 +18,8 @@ from sklar.lab.baselines.method import DisclosedMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.methods.dpc.fit import Projection
 from sklar.methods.dpc.tables import Counted, estimates, first_codes, fit_counted, score_probabilities, value_margins
-from sklar.methods.dpcopula.kendall import require_listed
 from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.method import require_listed
 from sklar.model.correlation.nearest import clipped_correlation
 from sklar.model.onehot.decoding import Decoding, fit_decoding
 from sklar.model.onehot.fit import onehot_model

@@ -24,9 +24,8 @@ from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.dpc.tables import Counted, Margins, fit_counted
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
-from sklar.methods.dpcopula.kendall import require_listed
 from sklar.methods.dpcopula.margins import public_bins
-from sklar.methods.method import Method, Outline
+from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.model import OneHotModel
 from sklar.release.door import Door, PairTables, RecodedTable
@@ -68,12 +67,9 @@ class DpcOptions:
         require_listed("accounting", self.accounting, get_args(Accounting))
         require_listed("margins", self.margins, get_args(Margins))
         require_listed("projection", self.projection, get_args(Projection))
-        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or not 2 <= self.bins <= 4096:
-            raise UsageError(f"bins must be a whole number between 2 and 4096; {self.bins!r} was given")
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 0 <= self.rounds <= 100:
-            raise UsageError(f"rounds must be a whole number between 0 and 100; {self.rounds!r} was given")
-        if not isinstance(self.shrink, float | int) or not 0 <= self.shrink <= 10:
-            raise UsageError(f"shrink must be a number between 0 and 10; {self.shrink!r} was given")
+        require_whole("bins", self.bins, 2, 4096)
+        require_whole("rounds", self.rounds, 0, 100)
+        require_number("shrink", self.shrink, 0, 10)
         if self.budget is not None:
             object.__setattr__(self, "budget", _checked_budget(self.budget))
 

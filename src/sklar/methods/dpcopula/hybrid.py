@@ -22,11 +22,10 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.kendall import Repair, require_listed
 from sklar.methods.dpcopula.margins import public_bins
-from sklar.methods.method import Method, Outline
+from sklar.methods.dpcopula.stages import Repair, correlation_matrix
+from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
-from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
 from sklar.model.gaussian.cells import MixtureModel
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.margins.bins import lay_out_column
@@ -63,11 +62,8 @@ class HybridOptions:
     def __post_init__(self) -> None:
         require_listed("repair", self.repair, get_args(Repair))
         for name, low, high in (("small", 1, 1000), ("bins", 2, 4096), ("ranks", 2, 256)):
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise UsageError(f"{name} must be a whole number between {low} and {high}; {value!r} was given")
-        if isinstance(self.k, bool) or not isinstance(self.k, float | int) or not 1e-6 <= self.k <= 1e6:
-            raise UsageError(f"k must be a number between 1e-6 and 1e6; {self.k!r} was given")
+            require_whole(name, getattr(self, name), low, high)
+        require_number("k", self.k, 1e-6, 1e6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +111,9 @@ def fit(door: Door, options: HybridOptions, rng: np.random.Generator) -> Mixture
     wide = [public_bins(door.schema[door.schema.modelled[j]], options.bins) for j in split.large]
     ranks = [public_bins(door.schema[door.schema.modelled[j]], options.ranks) for j in split.large]
     chosen = list(combinations(range(len(split.large)), 2))
-    cells = _counted(door, split, [((), ())], noise, CELLS)[0].reshape(-1)
-    margins = _counted(door, split, [((a,), (wide[a],)) for a in range(len(wide))], noise, MARGINS)
-    pairs = _counted(door, split, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], noise, PAIRS)
+    cells = _count_tables(door, split, [((), ())], noise, CELLS)[0].reshape(-1)
+    margins = _count_tables(door, split, [((a,), (wide[a],)) for a in range(len(wide))], noise, MARGINS)
+    pairs = _count_tables(door, split, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], noise, PAIRS)
     rows = float(max(door.rows, 1)) if door.rows is not None else max(float(cells.sum()), 1.0)
     weights = project_to_simplex(cells, rows)
     seen = MeasuredCells(
@@ -138,7 +134,7 @@ class MeasuredCells:
     corr: Floats
 
 
-def _counted(
+def _count_tables(
     door: Door,
     split: CellSplit,
     asked: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
@@ -181,14 +177,7 @@ def _cell_correlations(
         own[:, p] = [corr_of_table(project_to_simplex(t, max(n, 1.0))) for t, n in zip(tables, rows, strict=True)]
     trust = rows / (rows + (TRUST * noise[PAIRS].std * math.sqrt(pairs[0][0].size) if pairs else 1.0))
     values = trust[:, None] * own + (1 - trust[:, None]) * whole
-    return np.stack([_matrix(line, columns, repair) for line in values])
-
-
-def _matrix(values: Floats, columns: int, repair: Repair) -> Floats:
-    matrix = np.eye(columns)
-    matrix[np.triu_indices(columns, 1)] = values
-    matrix = matrix + np.triu(matrix, 1).T
-    return nearest_correlation(matrix) if repair == "higham" else clipped_correlation(matrix)
+    return np.stack([correlation_matrix(line, columns, repair) for line in values])
 
 
 def _cell_model(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.calibrate import PlannedLine, PlannedTables, PlannedVector
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
-from sklar.methods.margins import MarginOptions, measure_margins, outline_margins, plan_margins
+from sklar.methods.margins import MarginOptions, measure_margins, outline_margins
 from sklar.methods.method import Outline
 from sklar.model.margins.bins import BinLayout, lay_out_column
 from sklar.model.margins.fit import spread
@@ -49,31 +47,14 @@ def measure_named(door: Door, allowance: Allowance, name: MarginName) -> NamedMa
     """Measure all margins through a Door by the method of this name, spending the allowance."""
     if name in ("efpa", "privelet"):
         return _transformed(door, allowance, name)
-    measured = measure_margins(door, allowance, options=_options(name))
+    measured = measure_margins(door, allowance, options=margin_options(name))
     return NamedMargins(margins=measured.margins, rows=measured.rows)
-
-
-def plan_named(schema: Schema, name: MarginName, k: float, vector: str) -> tuple[PlannedLine, ...]:
-    """Margins with k parts of the whole and one vector of sums with one part; empty if noise is not set in advance.
-
-    EFPA's noise depends on how many frequencies were chosen, Privelet's vectors are coarse, and Laplace noise under a
-    rho is not the plan's.
-    """
-    if name not in ("density", "gaussian"):
-        return ()
-    margins = plan_margins(schema, _options(name))
-    whole = math.fsum(line.weight for line in margins)
-    scaled = [
-        PlannedTables(label=line.label, tables=line.tables, weight=k * line.weight / whole / (k + 1))
-        for line in margins
-    ]
-    return (*scaled, PlannedVector(label=vector, weight=1 / (k + 1)))
 
 
 def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: MarginName) -> tuple[Outline, ...]:
     """What `measure_named` will measure, for people."""
     if name not in ("efpa", "privelet"):
-        return outline_margins(schema, allowance, unit, _options(name))
+        return outline_margins(schema, allowance, unit, margin_options(name))
     share, lines = allowance.part(1.0 / len(schema.modelled)), list[Outline]()
     for column in schema.modelled:
         bins = public_bins(schema[column], TRANSFORMED_BINS)
@@ -97,7 +78,8 @@ def public_bins(column: Column, most: int) -> NDArray[np.int32]:
 _BASIS = {"efpa": "cosine", "privelet": "haar"}
 
 
-def _options(name: MarginName) -> MarginOptions:
+def margin_options(name: MarginName) -> MarginOptions:
+    """How histograms of this name are measured and repaired."""
     if name == "density":
         return MarginOptions()
     return MarginOptions(repair="simplex", noise="gaussian" if name == "gaussian" else "laplace")
@@ -147,13 +129,3 @@ def _cosine(column: str, bins: NDArray[np.int32], kept: int) -> Coefficients:
 def _noise(feature: Coefficients, allowance: Allowance, unit: Unit) -> Noise:
     l1, l2 = feature.norms(unit)
     return allowance.sum_noise(l1=l1, l2=l2)
-
-
-def laplace_within(allowance: Allowance, *, l1: float, l2: float) -> Noise:
-    """Discrete Laplace noise of scale b for one vector.
-
-    Pure: epsilon = l1 / b. Under a rho: (l1 / b) tanh(l2 / (2 b)) <= l1 l2 / (2 b^2).
-    """
-    if allowance.measure == "epsilon":
-        return allowance.sum_noise(l1=l1, l2=l2)
-    return Noise(kind="laplace", scale=math.sqrt(l1 * min(l1, l2) / (2 * allowance.spendable.amount)))

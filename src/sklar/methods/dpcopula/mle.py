@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.calibrate import PlannedLine, fine_noise
+from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.kendall import NoiseName, Repair, require_listed
-from sklar.methods.dpcopula.margins import MarginName, laplace_within, measure_named, outline_named, plan_named
-from sklar.methods.method import Method, Outline
-from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
+from sklar.methods.dpcopula.margins import measure_named
+from sklar.methods.dpcopula.stages import (
+    NoiseName,
+    StagedOptions,
+    correlation_matrix,
+    outline_stages,
+    plan_stages,
+    vector_noise,
+)
+from sklar.methods.method import Method, Outline, require_whole
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.margins.margin import Margin, u_edges
 from sklar.release.copula_features import BlockMeans
@@ -38,63 +42,49 @@ MEANS = "mean correlations of blocks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MleOptions:
-    """What may be changed about the method.
+class MleOptions(StagedOptions):
+    """What may be changed about the method, besides its stages.
 
     Attributes:
-        margins: How margins are measured, as for dpcopula-kendall.
-        noise: Noise on the mean correlations: "gaussian", or "laplace" as in the paper.
-        k: Ratio of what margins and correlations may spend.
-        repair: "higham" or "eigenvalue", as for dpcopula-kendall.
         block_rows: Rows in a block, about; fewer rows mean more blocks and less noise, but a larger bias.
     """
 
-    margins: MarginName = "density"
-    noise: NoiseName | None = None
-    k: float = 8.0
-    repair: Repair = "higham"
     block_rows: int = 50
 
     def __post_init__(self) -> None:
-        require_listed("margins", self.margins, get_args(MarginName))
-        require_listed("repair", self.repair, get_args(Repair))
-        if self.noise is not None:
-            require_listed("noise", self.noise, get_args(NoiseName))
-        if isinstance(self.k, bool) or not isinstance(self.k, float | int) or not 1e-6 <= self.k <= 1e6:
-            raise UsageError(f"k must be a number between 1e-6 and 1e6; {self.k!r} was given")
-        if type(self.block_rows) is not int or not FEWEST_ROWS <= self.block_rows <= 10**6:
-            raise UsageError(f"block_rows must be a whole number from {FEWEST_ROWS} up; {self.block_rows!r} was given")
+        StagedOptions.__post_init__(self)
+        require_whole("block_rows", self.block_rows, FEWEST_ROWS, 10**6)
 
 
 def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
     """Margins and one vector of correlations; empty if their noise is not set in advance."""
-    return () if options.noise == "laplace" else plan_named(schema, options.margins, options.k, MEANS)
+    return plan_stages(schema, options, MEANS)
 
 
 def fit(door: Door, options: MleOptions, rng: np.random.Generator) -> GaussianModel:
     """Measure margins, then the mean correlation of their scores over blocks, and join them."""
-    share = door.allowance.part(1 / (options.k + 1))
+    stage = options.vector_stage(door.allowance)
     if door.rows is not None:  # public: refuse before anything is spent
-        require_enough(len(door.schema.modelled), door.rows, options, share, door.unit)
-    measured = measure_named(door, door.allowance.part(options.k / (options.k + 1)), options.margins)
+        require_enough(len(door.schema.modelled), door.rows, options, stage, door.unit)
+    measured = measure_named(door, options.margin_stage(door.allowance), options.margins)
     corr = np.eye(len(measured.margins))
     if len(measured.margins) > 1:
         scores = Scores(
             columns=tuple(door.schema.modelled), lookups=tuple(normal_scores(margin) for margin in measured.margins)
         )
-        require_enough(len(measured.margins), measured.rows, options, share, door.unit)
+        require_enough(len(measured.margins), measured.rows, options, stage, door.unit)
         blocks, seed = _blocks(measured.rows, options), int(rng.integers(0, 2**62))
         feature = BlockMeans(scores=scores, blocks=blocks, seed=seed)
-        noisy = door.sum(feature, _noise(feature, share, door.unit, options.noise), MEANS)
-        corr = _matrix(noisy.values, len(measured.margins), options.repair)
+        noisy = door.sum(feature, vector_noise(feature, stage, door.unit, options.noise), MEANS)
+        corr = correlation_matrix(noisy.values, len(measured.margins), options.repair)
     return GaussianModel(margins=measured.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
 
 
-def require_enough(columns: int, rows: float, options: MleOptions, share: Allowance, unit: Unit) -> None:
+def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowance, unit: Unit) -> None:
     """Refuse a table that is too small: the noise on every correlation would drown it."""
     if columns < 2:
         return
-    std = _outline_noise(columns, _blocks(rows, options), share, unit, options.noise).std
+    std = _expected_noise(columns, _blocks(rows, options), stage, unit, options.noise).std
     if std > WORST_NOISE:
         needed = math.ceil(rows * std / WORST_NOISE)
         raise UsageError(
@@ -122,40 +112,22 @@ def normal_scores(margin: Margin) -> NDArray[np.int32]:
 
 
 def outline(schema: Schema, options: MleOptions, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
-    """What will be measured; the noise on mean correlations is told in rows: times the number of rows."""
-    lines = outline_named(schema, allowance.part(options.k / (options.k + 1)), unit, options.margins)
+    """What will be measured."""
     m = len(schema.modelled)
     if m < 2:
-        return lines
-    noise = _outline_noise(m, _blocks(rows, options), allowance.part(1 / (options.k + 1)), unit, options.noise)
-    told = Noise(kind=noise.kind, scale=noise.scale * rows)
-    return (*lines, Outline(label="mean correlations, times rows", tables=1, cells=m * (m - 1) // 2, noise=told))
+        return outline_stages(schema, options, allowance, unit, None)
+    noise = _expected_noise(m, _blocks(rows, options), options.vector_stage(allowance), unit, options.noise)
+    return outline_stages(schema, options, allowance, unit, ("mean correlations", noise, rows))
 
 
 def _blocks(rows: float, options: MleOptions) -> int:
     return max(1, int(rows) // options.block_rows)
 
 
-def _outline_noise(columns: int, blocks: int, share: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
+def _expected_noise(columns: int, blocks: int, stage: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
     lookups = (np.zeros(1, dtype=np.int32),) * columns
     scores = Scores(columns=tuple(str(j) for j in range(columns)), lookups=lookups)
-    return _noise(BlockMeans(scores=scores, blocks=blocks, seed=0), share, unit, kind)
-
-
-def _noise(feature: BlockMeans, share: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
-    l1, l2 = feature.norms(unit)
-    if kind == "laplace":
-        return laplace_within(share, l1=l1, l2=l2)
-    if kind == "gaussian" and share.measure == "epsilon":
-        raise UsageError("Gaussian noise needs delta above 0; with delta = 0 use Laplace noise.")
-    return fine_noise(share.sum_noise(l1=l1, l2=l2), feature.resolution)
-
-
-def _matrix(values: Floats, columns: int, repair: Repair) -> Floats:
-    matrix = np.eye(columns)
-    matrix[np.triu_indices(columns, 1)] = np.clip(values, -1, 1)
-    matrix = matrix + np.triu(matrix, 1).T
-    return nearest_correlation(matrix) if repair == "higham" else clipped_correlation(matrix)
+    return vector_noise(BlockMeans(scores=scores, blocks=blocks, seed=0), stage, unit, kind)
 
 
 MLE = Method(

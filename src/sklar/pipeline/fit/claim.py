@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum
+from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
@@ -19,7 +20,7 @@ from sklar.schema.table import Schema
 
 def make_claim(
     schema: Schema,
-    method: Method,
+    method: Method[Any],
     records: Sequence[FitRecord],
     budget: Budget,
     ledger: Ledger,

@@ -77,7 +77,7 @@ class FitRequest:
         """Whether it asks for a method with a guarantee."""
         return self.method not in BASELINES
 
-    def budget(self, method: Method) -> Budget:
+    def budget(self, method: Method[Any]) -> Budget:
         """What may be spent."""
         if self.epsilon is None and self.rho is None:
             raise BudgetError("epsilon has no default: say how much privacy may be lost, as epsilon=1.0")
@@ -86,7 +86,7 @@ class FitRequest:
             raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9; with delta = 0 use 'independent'")
         return budget
 
-    def private_method(self) -> tuple[Method, Any]:
+    def private_method(self) -> tuple[Method[Any], Any]:
         """The method and its options, after refusing what would void a guarantee or does not fit the schema."""
         if self.seed is not None:
             raise UsageError(

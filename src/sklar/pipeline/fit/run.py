@@ -114,7 +114,7 @@ class _Opened:
     """A request that was found in order, and the books it is charged to."""
 
     request: FitRequest
-    method: Method
+    method: Method[Any]
     settings: Any
     budget: Budget
     book: Ledger
@@ -202,7 +202,7 @@ def fresh_seed() -> int:
 
 
 def _reservation(
-    schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit, read: ReadOptions
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
 ) -> Reservation:
     allowance, plan = method.allowance(schema, options, budget, unit)
     return Reservation(
@@ -216,7 +216,9 @@ def _reservation(
     )
 
 
-def _fingerprint(schema: Schema, method: Method, options: Any, budget: Budget, unit: Unit, read: ReadOptions) -> str:
+def _fingerprint(
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
+) -> str:
     """Recognizes a fit of the same settings; it says nothing about rows."""
     reading = (read.sql, read.rows_are_rows, read.null_values)
     parts = [schema.fingerprint, method.name, options, budget, unit, reading, sklar.__version__]
@@ -227,7 +229,7 @@ def _finite(amount: float) -> float | None:
     return None if amount == float("inf") else amount
 
 
-def _fit_facts(method: Method, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
+def _fit_facts(method: Method[Any], options: Any, session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
     bought = {"notes": paid.notes, "releases": [record_line(step) for step in paid.recorded]}
     return {

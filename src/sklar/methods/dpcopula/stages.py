@@ -1,0 +1,120 @@
+"""The two stages of Kendall and MLE: margins with k parts of the allowance, one vector of correlations with one part.
+
+Plans, outlines and fits all read the split from here. Hybrid shares the repair of its correlation matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.calibrate import PlannedLine, PlannedTables, PlannedVector, fine_noise
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.arrays import Floats
+from sklar.errors import UsageError
+from sklar.methods.dpcopula.margins import MarginName, margin_options, outline_named
+from sklar.methods.margins import plan_margins
+from sklar.methods.method import Outline, require_listed, require_number
+from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
+from sklar.release.copula_features import BlockMeans, TauVector
+from sklar.schema.table import Schema
+
+NoiseName = Literal["gaussian", "laplace"]
+Repair = Literal["higham", "eigenvalue"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedOptions:
+    """What may be changed about both methods.
+
+    Attributes:
+        margins: How margins are measured: "density", "efpa" (the paper's), "privelet", or plain histograms with
+            "laplace", "geometric" (the same on integers) or "gaussian" noise.
+        noise: Noise on the correlations: "gaussian", or "laplace" as in the paper. By default Gaussian, Laplace if
+            delta is 0.
+        k: Ratio of what margins and correlations may spend.
+        repair: How the noisy correlations become a correlation matrix: "higham" (the nearest) or "eigenvalue" (the
+            paper's: negative eigenvalues are lifted).
+    """
+
+    margins: MarginName = "density"
+    noise: NoiseName | None = None
+    k: float = 8.0
+    repair: Repair = "higham"
+
+    def __post_init__(self) -> None:
+        require_listed("margins", self.margins, get_args(MarginName))
+        require_listed("repair", self.repair, get_args(Repair))
+        if self.noise is not None:
+            require_listed("noise", self.noise, get_args(NoiseName))
+        require_number("k", self.k, 1e-6, 1e6)
+
+    def margin_stage(self, allowance: Allowance) -> Allowance:
+        """What the margins may spend."""
+        return allowance.part(self.k / (self.k + 1))
+
+    def vector_stage(self, allowance: Allowance) -> Allowance:
+        """What the vector of correlations may spend."""
+        return allowance.part(1 / (self.k + 1))
+
+
+def plan_stages(schema: Schema, options: StagedOptions, vector: str) -> tuple[PlannedLine, ...]:
+    """Margins and one vector of sums; empty if noise is not set in advance.
+
+    EFPA's noise depends on how many frequencies were chosen, Privelet's vectors are coarse, and Laplace noise under a
+    rho is not the plan's.
+    """
+    if options.margins not in ("density", "gaussian") or options.noise == "laplace":
+        return ()
+    k, margins = options.k, plan_margins(schema, margin_options(options.margins))
+    whole = math.fsum(line.weight for line in margins)
+    scaled = [
+        PlannedTables(label=line.label, tables=line.tables, weight=k * line.weight / whole / (k + 1))
+        for line in margins
+    ]
+    return (*scaled, PlannedVector(label=vector, weight=1 / (k + 1)))
+
+
+def vector_noise(feature: TauVector | BlockMeans, stage: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
+    """The noise on every entry of the vector."""
+    l1, l2 = feature.norms(unit)
+    if kind == "laplace":
+        return _laplace_within(stage, l1=l1, l2=l2)
+    if kind == "gaussian" and stage.measure == "epsilon":
+        raise UsageError("Gaussian noise needs delta above 0; with delta = 0 use Laplace noise.")
+    return fine_noise(stage.sum_noise(l1=l1, l2=l2), feature.resolution)
+
+
+def _laplace_within(allowance: Allowance, *, l1: float, l2: float) -> Noise:
+    """Discrete Laplace noise of scale b for one vector.
+
+    Pure: epsilon = l1 / b. Under a rho: (l1 / b) tanh(l2 / (2 b)) <= l1 l2 / (2 b^2).
+    """
+    if allowance.measure == "epsilon":
+        return allowance.sum_noise(l1=l1, l2=l2)
+    return Noise(kind="laplace", scale=math.sqrt(l1 * min(l1, l2) / (2 * allowance.spendable.amount)))
+
+
+def outline_stages(
+    schema: Schema, options: StagedOptions, allowance: Allowance, unit: Unit, vector: tuple[str, Noise, int] | None
+) -> tuple[Outline, ...]:
+    """What will be measured; (label, noise, rows) of the vector, whose noise is told in rows moved: times rows."""
+    lines = outline_named(schema, options.margin_stage(allowance), unit, options.margins)
+    if vector is None:
+        return lines
+    (label, noise, rows), m = vector, len(schema.modelled)
+    told = Noise(kind=noise.kind, scale=noise.scale * rows)
+    return (*lines, Outline(label=f"{label}, times rows", tables=1, cells=m * (m - 1) // 2, noise=told))
+
+
+def correlation_matrix(values: Floats, columns: int, repair: Repair) -> Floats:
+    """The correlation matrix with these entries above its diagonal, repaired where noise left none."""
+    matrix = np.eye(columns)
+    matrix[np.triu_indices(columns, 1)] = np.clip(values, -1, 1)
+    matrix = matrix + np.triu(matrix, 1).T
+    return nearest_correlation(matrix) if repair == "higham" else clipped_correlation(matrix)
