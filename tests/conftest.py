@@ -37,6 +37,7 @@ def _failed_if_skipped(report: Any) -> Any:
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
     for item in items:

@@ -7,13 +7,15 @@ change. `rules` is the module of public rules between columns.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sklar.accounting.claim import Claim
-    from sklar.accounting.ledger import Ledger
+    from sklar.accounting.ledger import Ledger, LedgerView, read_ledger, verify_ledger
     from sklar.errors import (
         BudgetError,
         LedgerError,
@@ -30,15 +32,17 @@ if TYPE_CHECKING:
     from sklar.lab.baselines.levels import at_level, choose_level, levels, sweep
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
+    from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import Evaluation, evaluate
     from sklar.lab.methods import methods
-    from sklar.lab.pictures import plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
+    from sklar.lab.pictures import draw_model, plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
     from sklar.lab.tables.checks import audit_schema, check_schema
     from sklar.pipeline.fit.pay import Payment, pay
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
     from sklar.pipeline.plan import PlanLine, plan
+    from sklar.pipeline.synth import synth
     from sklar.schema import (
         AtMost,
         Boolean,
@@ -57,148 +61,43 @@ if TYPE_CHECKING:
     from sklar.schema.reading import ReadOptions
     from sklar.schema.sdv import read_sdv, schema_from_sdv, to_sdv
 
-_HOMES: dict[str, tuple[str, ...]] = {
-    "sklar.accounting.claim": ("Claim",),
-    "sklar.accounting.ledger": ("Ledger",),
-    "sklar.errors": (
-        "BudgetError",
-        "LedgerError",
-        "OverspendError",
-        "SchemaError",
-        "SklarError",
-        "SklarWarning",
-        "SourceError",
-        "UsageError",
-    ),
-    "sklar.lab.attacks.method": ("attack_method",),
-    "sklar.lab.attacks.release": (
-        "Attack",
-        "attack",
-    ),
-    "sklar.lab.audit.audit": (
-        "Audit",
-        "audit",
-    ),
-    "sklar.lab.baselines.levels": (
-        "at_level",
-        "choose_level",
-        "levels",
-        "sweep",
-    ),
-    "sklar.lab.compare.compare": ("compare",),
-    "sklar.lab.compare.result": ("Compared",),
-    "sklar.lab.drafting.draft": ("draft_schema",),
-    "sklar.lab.evaluate": (
-        "Evaluation",
-        "evaluate",
-    ),
-    "sklar.lab.methods": ("methods",),
-    "sklar.lab.pictures": (
-        "plot_levels",
-        "plot_pairs",
-        "scatter",
-        "tradeoff",
-        "tradeoff_point",
-    ),
-    "sklar.lab.tables.checks": (
-        "audit_schema",
-        "check_schema",
-    ),
-    "sklar.pipeline.fit.pay": (
-        "Payment",
-        "pay",
-    ),
-    "sklar.pipeline.fit.run": ("fit",),
-    "sklar.pipeline.model": (
-        "Model",
-        "load",
-    ),
-    "sklar.pipeline.plan": (
-        "PlanLine",
-        "plan",
-    ),
-    "sklar.schema": (
-        "AtMost",
-        "Boolean",
-        "Category",
-        "Datetime",
-        "Function",
-        "Id",
-        "Ignore",
-        "Integer",
-        "Never",
-        "Ordinal",
-        "Real",
-        "Schema",
-    ),
-    "sklar.schema.reading": ("ReadOptions",),
-    "sklar.schema.sdv": (
-        "read_sdv",
-        "schema_from_sdv",
-        "to_sdv",
-    ),
+_HOMES = {
+    "sklar.accounting.claim": "Claim",
+    "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
+    "sklar.errors": "BudgetError LedgerError OverspendError SchemaError SklarError SklarWarning SourceError UsageError",
+    "sklar.lab.attacks.method": "attack_method",
+    "sklar.lab.attacks.release": "Attack attack",
+    "sklar.lab.audit.audit": "Audit audit",
+    "sklar.lab.baselines.levels": "at_level choose_level levels sweep",
+    "sklar.lab.compare.compare": "compare",
+    "sklar.lab.compare.result": "Compared",
+    "sklar.lab.demo": "demo",
+    "sklar.lab.drafting.draft": "draft_schema",
+    "sklar.lab.evaluate": "Evaluation evaluate",
+    "sklar.lab.methods": "methods",
+    "sklar.lab.pictures": "draw_model plot_levels plot_pairs scatter tradeoff tradeoff_point",
+    "sklar.lab.tables.checks": "audit_schema check_schema",
+    "sklar.pipeline.fit.pay": "Payment pay",
+    "sklar.pipeline.fit.run": "fit",
+    "sklar.pipeline.model": "Model load",
+    "sklar.pipeline.plan": "PlanLine plan",
+    "sklar.pipeline.synth": "synth",
+    "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Real Schema",
+    "sklar.schema.reading": "ReadOptions",
+    "sklar.schema.sdv": "read_sdv schema_from_sdv to_sdv",
 }
 """Module to the public names it holds."""
-_PLACES = {name: home for home, names in _HOMES.items() for name in names}
+_PLACES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "AtMost",
-    "Attack",
-    "Audit",
-    "Boolean",
-    "BudgetError",
-    "Category",
-    "Claim",
-    "Compared",
-    "Datetime",
-    "Evaluation",
-    "Function",
-    "Id",
-    "Ignore",
-    "Integer",
-    "Ledger",
-    "LedgerError",
-    "Model",
-    "Never",
-    "Ordinal",
-    "OverspendError",
-    "Payment",
-    "PlanLine",
-    "ReadOptions",
-    "Real",
-    "Schema",
-    "SchemaError",
-    "SklarError",
-    "SklarWarning",
-    "SourceError",
-    "UsageError",
-    "at_level",
-    "attack",
-    "attack_method",
-    "audit",
-    "audit_schema",
-    "check_schema",
-    "choose_level",
-    "compare",
-    "draft_schema",
-    "evaluate",
-    "fit",
-    "levels",
-    "load",
-    "methods",
-    "pay",
-    "plan",
-    "plot_levels",
-    "plot_pairs",
-    "read_sdv",
-    "rules",
-    "scatter",
-    "schema_from_sdv",
-    "sweep",
-    "to_sdv",
-    "tradeoff",
-    "tradeoff_point",
-]
+    "AtMost", "Attack", "Audit", "Boolean", "BudgetError", "Category", "Claim", "Compared", "Datetime", "Evaluation",
+    "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView", "Model", "Never", "Ordinal",
+    "OverspendError", "Payment", "PlanLine", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
+    "SklarWarning", "SourceError", "UsageError", "at_level", "attack", "attack_method", "audit", "audit_schema",
+    "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate", "fit", "levels",
+    "load", "methods", "pay", "plan", "plot_levels", "plot_pairs", "read_ledger", "read_sdv", "rules", "scatter",
+    "schema_from_sdv", "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "verify_ledger",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -211,3 +110,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+class _Public(ModuleType):
+    """The package: `sklar.methods` stays the public verb, also once the room of that name has been imported."""
+
+    @property
+    def methods(self) -> Any:
+        return __getattr__("methods")
+
+    @methods.setter
+    def methods(self, room: ModuleType) -> None: ...
+
+
+sys.modules[__name__].__class__ = _Public

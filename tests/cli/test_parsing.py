@@ -8,11 +8,12 @@ from typer.testing import CliRunner
 
 from sklar import __version__
 from sklar.cli.main import app
-from sklar.cli.terminal.options import read_options, reader_options
+from sklar.cli.terminal.options import read_options, reading, text_reading
 from sklar.schema.reading import ReadOptions
 
 COMMANDS = [
-    ["demo"], ["schema", "check"], ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
+    ["demo"], ["schema", "check"], ["schema", "draft"], ["schema", "pay"],
+    ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
     ["ledger", "create"], ["ledger", "show"], ["ledger", "verify"], ["evaluate"], ["attack"], ["attack-method"],
     ["compare"], ["audit"],
 ]  # fmt: skip
@@ -78,8 +79,8 @@ def test_what_is_no_option_of_a_method_is_refused(text: str):
 
 
 def test_only_what_was_asked_goes_to_the_reader():
-    assert reader_options(None, None, [], None) == ReadOptions()
-    asked = reader_options("\\t", "latin-1", ["NA"], None)
+    assert reading(null_value=[]) == text_reading() == ReadOptions()
+    asked = text_reading("\\t", "latin-1", ["NA"])
     assert asked == ReadOptions(delimiter="\t", encoding="latin-1", null_values=("NA",))
     assert asked.said == ("delimiter", "encoding", "null_values")
 

@@ -153,7 +153,7 @@ def test_charging_after_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that hands a function to the Door is stopped before anything is charged or read."""
-    import sklar.methods.independent as independent
+    from sklar.methods import independent
 
     charged: list[str] = []
     monkeypatch.setattr(Recorder, "charge", lambda self, events, label: charged.append(label))

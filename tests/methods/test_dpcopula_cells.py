@@ -8,9 +8,9 @@ import pytest
 from scipy.special import ndtr
 
 import sklar
-import sklar.methods.dpcopula.hybrid as hybrid
 from sklar.accounting.noise import Noise
 from sklar.errors import UnsupportedConditionError, UsageError
+from sklar.methods.dpcopula import hybrid
 from sklar.methods.dpcopula.hybrid import HYBRID, split_columns
 from sklar.methods.dpcopula.mle import MLE, normal_scores
 from sklar.model.codec import decode, encode

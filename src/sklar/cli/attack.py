@@ -8,7 +8,7 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
+from sklar.cli.terminal.options import Json, SchemaFile, shared_options, text_reading
 from sklar.cli.terminal.progress import step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
@@ -25,6 +25,7 @@ TAKEN = {
 
 
 @guarded
+@shared_options(read=text_reading)
 def command(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="membership, copies, singling-out, linkability, attribute or all.")
@@ -44,11 +45,10 @@ def command(
         str | None, typer.Option("--distance", help="Of membership: hamming, euclidean or both.")
     ] = None,
     report: Report = None,
-    json: Json = False,
     seed: Annotated[int, typer.Option("--seed", help="Fixes targets, subsamples and ties.")] = 0,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
+    *,
+    read: Any,
+    json: Json = False,
 ) -> None:
     """Attack a synthetic table.
 
@@ -70,9 +70,11 @@ def command(
     taken = {one: {name: options[name] for name in TAKEN.get(one, ()) if name in options} for one in kinds}
     with step_bar("attacking") as progress:
         common: dict[str, Any] = {
-            "name": synthetic, "seed": seed, "progress": progress,
-            "read": reader_options(delimiter, encoding, null_value, None),
-        }  # fmt: skip
+            "name": synthetic,
+            "seed": seed,
+            "progress": progress,
+            "read": read,
+        }
         found = [attack(one, real, synthetic, schema, holdout, **taken[one], **common) for one in kinds]
     hand_over(found, tell=tell, report=report, write=write_attack_report, json=json)
 

@@ -8,16 +8,7 @@ import typer
 
 from sklar.cli.attack import tell
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import (
-    Delimiter,
-    Encoding,
-    Json,
-    MethodOptions,
-    NullValues,
-    SchemaFile,
-    read_options,
-    reader_options,
-)
+from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading
 from sklar.cli.terminal.progress import step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 
@@ -25,6 +16,7 @@ NAME = "attack-method"
 
 
 @guarded
+@shared_options(read=text_reading)
 def command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="shadow (membership) or attribute.")],
     method: Annotated[str, typer.Argument(metavar="METHOD", help="See `sklar methods`.")],
@@ -49,11 +41,10 @@ def command(
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes.")] = None,
     report: Report = None,
-    json: Json = False,
     seed: Annotated[int, typer.Option("--seed", help="Fixes targets and samples, never privacy noise.")] = 0,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
+    *,
+    read: Any,
+    json: Json = False,
 ) -> None:
     """Attack a method by fitting it many times.
 
@@ -79,7 +70,7 @@ def command(
     with step_bar("attacking") as progress:
         found = attack_method(
             kind, method, real, schema, settings=fixed, profile=profile, state=state or default_state(real), seed=seed,
-            progress=progress, read=reader_options(delimiter, encoding, null_value, None),
+            progress=progress, read=read,
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
     hand_over([found], tell=tell, report=report, write=write_attack_report, json=json)

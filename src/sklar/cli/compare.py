@@ -10,17 +10,13 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     DataFile,
-    Delimiter,
     Delta,
-    Encoding,
     Json,
-    NullValues,
-    RowsAreRows,
     SchemaFile,
-    Sql,
     read_options,
-    reader_options,
+    reading,
     require_data,
+    shared_options,
 )
 from sklar.cli.terminal.progress import step_bar
 
@@ -31,6 +27,7 @@ NAME = "compare"
 
 
 @guarded
+@shared_options(read=reading)
 def command(
     schema: SchemaFile,
     output: Annotated[
@@ -62,11 +59,8 @@ def command(
     peer_memory: Annotated[float | None, typer.Option("--peer-memory", help="Gigabytes a peer may take.")] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try failed cells again.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Fixes folds and samples, never noise.")] = 0,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    sql: Sql = None,
-    rows_are_rows: RowsAreRows = False,
+    *,
+    read: Any,
     json: Json = False,
 ) -> None:
     """Compare methods, and any other tool, on one table.
@@ -82,7 +76,7 @@ def command(
     """
     from sklar.lab.compare.compare import REPORT, compare
 
-    require_data(file, sql)
+    require_data(file, read)
     budgets = numbers(epsilons)
     with step_bar("comparing") as progress:
         found = compare(
@@ -90,7 +84,7 @@ def command(
             metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
             retry=retry, progress=progress,
-            read=reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows),
+            read=read,
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Delimiter, Encoding, Json, NullValues, SchemaFile, reader_options
+from sklar.cli.terminal.options import Json, SchemaFile, shared_options, text_reading
 from sklar.cli.terminal.progress import step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
@@ -22,6 +22,7 @@ NAME = "evaluate"
 
 
 @guarded
+@shared_options(read=text_reading)
 def command(
     real: Annotated[str, typer.Argument(metavar="REAL", help="The real table.")],
     synthetic: Annotated[list[str], typer.Argument(metavar="SYNTHETIC...", help="One or several synthetic tables.")],
@@ -40,7 +41,6 @@ def command(
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="A,B", help="Columns of numbers of the scatter grid, at most 8.")
     ] = None,
-    json: Json = False,
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one a table.")
     ] = None,
@@ -57,9 +57,9 @@ def command(
         list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Fixes subsamples, splits and folds.")] = 0,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
+    *,
+    read: Any,
+    json: Json = False,
 ) -> None:
     """Compare synthetic tables with the real one.
 
@@ -74,7 +74,6 @@ def command(
 
     require_reportable(report)
     _require_scatter(scatter, columns, synthetic)
-    read = reader_options(delimiter, encoding, null_value, None)
     names = table_names(synthetic)
     claims = {name: load(path).claim for name, path in zip(names, model or (), strict=False)}
     with step_bar("evaluating") as progress:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,33 +11,16 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
-    CacheFolder,
     DataFile,
-    Delimiter,
-    Delta,
-    Encoding,
-    Epsilon,
     Json,
-    LedgerFile,
-    MethodName,
-    MethodOptions,
-    NeighboursName,
-    NewLedger,
-    NoGuarantee,
-    NullValues,
-    Rho,
-    RowsAreRows,
-    RowsPerPerson,
     SafeCsv,
     SchemaFile,
     Seed,
-    SparkMaster,
-    Sql,
-    Target,
-    read_options,
-    reader_options,
+    fit_settings,
+    large_reading,
     refuse_json_with_data,
     require_data,
+    shared_options,
 )
 from sklar.cli.terminal.progress import pass_bar, step_bar
 
@@ -47,14 +31,11 @@ NAME = "synth"
 
 
 @guarded
+@shared_options(fit=fit_settings, read=large_reading)
 def command(
     schema: SchemaFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - for CSV here.")],
     file: DataFile = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 1e-9,
-    rho: Rho = None,
-    method: MethodName = None,
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table has.")] = None,
     seed: Seed = None,
     model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Keep the model here, too.")] = None,
@@ -62,21 +43,10 @@ def command(
         str | None,
         typer.Option("--report", metavar="FILE", help="Evaluate, too: HTML for the custodian, *.custodian.html."),
     ] = None,
-    ledger: LedgerFile = None,
-    new_ledger: NewLedger = False,
-    neighbours: NeighboursName = None,
-    rows_per_person: RowsPerPerson = 1,
-    target: Target = None,
-    no_guarantee: NoGuarantee = False,
-    option: MethodOptions = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    sql: Sql = None,
-    rows_are_rows: RowsAreRows = False,
-    cache: CacheFolder = None,
-    spark: SparkMaster = None,
     safe_csv: SafeCsv = False,
+    *,
+    fit: Any,
+    read: Any,
     json: Json = False,
 ) -> None:
     """Turn a private table into a synthetic one.
@@ -92,23 +62,18 @@ def command(
     from sklar.pipeline.synth import Output, synthesize
     from sklar.schema.table import Schema
 
-    require_data(file, sql)
+    require_data(file, read)
     refuse_json_with_data(output, json)
     wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model)
-    facts, options = Schema.read(schema), read_options(option)
+    facts = Schema.read(schema)
     require_reportable(report, output)
     with pass_bar("reading rows", file) as passes:
-        read = reader_options(delimiter, encoding, null_value, sql, passes, cache, spark, rows_are_rows=rows_are_rows)
-        request = FitRequest(
-            data=file, schema=facts, method=method, epsilon=epsilon, delta=delta, rho=rho, ledger=ledger,
-            new_ledger=new_ledger, neighbours=cast(Any, neighbours), rows_per_person=rows_per_person, target=target,
-            no_guarantee=no_guarantee, read=read, options=options,
-        )  # fmt: skip
+        request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
         fitted, count = synthesize(request, wanted)
     if report is not None:
-        read = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
+        read = replace(read, cache=None, spark=None)
         with step_bar("evaluating") as steps:
-            report_on(file, output, fitted, report, target=target, read=read, progress=steps)
+            report_on(file, output, fitted, report, target=fit["target"], read=read, progress=steps)
     _tell(fitted.claim, output, count, json)
     if report is not None and not json:
         show.line(f"The report on it, for the custodian only, is in {report}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
 from sklar.model.protocol import TableModel
-from sklar.pipeline.inspection import inspect_model
+from sklar.pipeline.inspection import draw_structure, inspect_model
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
 from sklar.schema.table import Schema
@@ -190,9 +190,39 @@ class Model:
             workers=workers, written=written,
         )  # fmt: skip
 
+    def sample_to(
+        self,
+        path: str | PathLike[str],
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+        iid: bool = False,
+        safe: bool = False,
+    ) -> int:
+        """Synthetic rows as a file whose name tells its format; gives the number of rows.
+
+        More than a million rows are drawn in batches, in bounded memory, and are always independent.
+
+        Args:
+            path: .csv, .tsv, .parquet, .feather or .arrow; the file appears whole or not at all.
+            n: How many rows; by default the noisy number of rows of the fitted table.
+            seed: Any whole number; the same seed gives the same file.
+            given: Conditions on columns, as in `sample`.
+            iid: As in `sample`.
+            safe: Disarm texts that a spreadsheet would take for formulas, in text files.
+        """
+        from sklar.pipeline.sampling.write import sample_to_file
+
+        return sample_to_file(self, path, n, seed=seed, given=given, iid=iid, safe=safe)
+
     def inspect(self) -> dict[str, Any]:
         """Claim, budget by step, margins and structure, as plain data."""
         return inspect_model(self._stored)
+
+    def plot(self, path: str | PathLike[str]) -> None:
+        """Draw the trees of its vine into an .svg or .png file; `sklar.draw_model` has more pictures."""
+        draw_structure(self.inspect(), path)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""

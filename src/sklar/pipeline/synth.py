@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
-from sklar.pipeline.fit.request import FitRequest
+from sklar.pipeline.fit.request import FitRequest, fit_request
 from sklar.pipeline.fit.run import fitting
 from sklar.pipeline.model import Model
 from sklar.pipeline.sampling.write import sample_to_file
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
+from sklar.schema.table import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,33 @@ class Output:
     seed: int | None = None
     safe: bool = False
     model_path: str | PathLike[str] | None = None
+
+
+def synth(
+    data: Any,
+    schema: Schema | str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    rows: int | None = None,
+    sample_seed: int | None = None,
+    safe: bool = False,
+    model: str | PathLike[str] | None = None,
+    **settings: Any,
+) -> Model:
+    """Fit a model and write a sample of it in one go; everything that can be refused is, before budget is spent.
+
+    Args:
+        data: The table, as for `fit`.
+        schema: Public facts about the columns, or the path of a schema file.
+        output: The synthetic table; its end tells the format, and `-` is CSV on standard output.
+        rows: How many rows; by default about as many as the table has.
+        sample_seed: Seed of the sampling. The noise of the fit is never seeded.
+        safe: Disarm texts that a spreadsheet would take for formulas.
+        model: Where to keep the model as well, if anywhere.
+        settings: What `fit` takes: epsilon, method, ledger, options of the method and so on.
+    """
+    wanted = Output(path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model)
+    return synthesize(fit_request(data, schema, **settings), wanted)[0]
 
 
 def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:

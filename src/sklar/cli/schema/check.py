@@ -10,7 +10,7 @@ from sklar.cli.schema import draft as schema_draft
 from sklar.cli.schema import pay as schema_pay
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Delimiter, Encoding, Json, NullValues, RowsAreRows, Sql, reader_options
+from sklar.cli.terminal.options import Json, reading, shared_options
 
 if TYPE_CHECKING:
     from sklar.lab.tables.checks import SchemaCheck
@@ -29,17 +29,15 @@ app.command(schema_pay.NAME)(schema_pay.command)
 
 @app.command("check")
 @guarded
+@shared_options(read=reading)
 def check(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="The schema.")],
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Data that should have its columns.")] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    sql: Sql = None,
-    rows_are_rows: RowsAreRows = False,
     audit: Annotated[
         bool, typer.Option("--audit", help="Also show EXACT counts of private rows: how often each value rule fires.")
     ] = False,
+    *,
+    read: Any,
     json: Json = False,
 ) -> None:
     """Check a schema, and that a file has its columns.
@@ -54,10 +52,9 @@ def check(
     from sklar.lab.tables.checks import audit_schema, check_schema
     from sklar.schema.table import Schema
 
-    if audit and file is None and sql is None:
+    if audit and file is None and read.sql is None:
         raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
     facts = Schema.read(schema)
-    read = reader_options(delimiter, encoding, null_value, sql, rows_are_rows=rows_are_rows)
     found = check_schema(facts, file, read)
     counts = audit_schema(file, facts, read) if audit else None
     if json:

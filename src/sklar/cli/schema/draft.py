@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import (
-    STANDARD_OUTPUT,
-    Delimiter,
-    Encoding,
-    Json,
-    NullValues,
-    RowsAreRows,
-    Sql,
-    reader_options,
-    refuse_json_with_data,
-)
+from sklar.cli.terminal.options import STANDARD_OUTPUT, Json, reading, refuse_json_with_data, shared_options
 from sklar.cli.terminal.progress import pass_bar
 
 NAME = "draft"
 
 
 @guarded
+@shared_options(read=reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - for here.")],
@@ -33,11 +25,8 @@ def command(
     ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    sql: Sql = None,
-    rows_are_rows: RowsAreRows = False,
+    *,
+    read: Any,
     json: Json = False,
 ) -> None:
     """Guess a first schema from the rows, with a to-do list.
@@ -54,8 +43,7 @@ def command(
     refuse_json_with_data(output, json)
     _refuse_overwriting(output, force)
     with pass_bar("reading rows") as progress:
-        read = reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows)
-        draft = draft_schema(file, sdv=sdv, rows=rows, read=read)
+        draft = draft_schema(file, sdv=sdv, rows=rows, read=replace(read, progress=progress))
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)

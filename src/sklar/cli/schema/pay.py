@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -10,18 +11,14 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     DataFile,
-    Delimiter,
-    Encoding,
     Epsilon,
     Json,
     LedgerFile,
     NewLedger,
-    NullValues,
     Rho,
-    RowsAreRows,
     RowsPerPerson,
-    Sql,
-    reader_options,
+    reading,
+    shared_options,
 )
 from sklar.cli.terminal.progress import pass_bar
 
@@ -29,6 +26,7 @@ NAME = "pay"
 
 
 @guarded
+@shared_options(read=reading)
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help='A schema with facts of source "pay".')],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The schema with measured facts.")],
@@ -47,11 +45,8 @@ def command(
         str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
     ] = None,
     rows_per_person: RowsPerPerson = 1,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null_value: NullValues = None,
-    sql: Sql = None,
-    rows_are_rows: RowsAreRows = False,
+    *,
+    read: Any,
     json: Json = False,
 ) -> None:
     """Measure bounds and labels under differential privacy.
@@ -75,7 +70,7 @@ def command(
         paid = pay(
             file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
             new_ledger=new_ledger,
-            read=reader_options(delimiter, encoding, null_value, sql, progress, rows_are_rows=rows_are_rows),
+            read=replace(read, progress=progress),
         )  # fmt: skip
     paid.schema.write(output)
     if json:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -86,29 +88,89 @@ def read_options(texts: Iterable[str] | None, *, also: Iterable[str] = ()) -> di
     return options
 
 
-def reader_options(
-    delimiter: str | None,
-    encoding: str | None,
-    null_values: list[str] | None,
-    sql: str | None,
-    progress: Callable[[float], None] | None = None,
-    cache: str | None = None,
-    spark: str | None = None,
-    rows_are_rows: bool = False,
-) -> ReadOptions:
-    """How to read the data, as it was said on the command line."""
-    from sklar.schema.reading import ReadOptions  # not at import time: it loads numpy
+def text_reading(delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None) -> Any:
+    """How to read files, as it was said on the command line."""
+    return _reading(delimiter=delimiter, encoding=encoding, null_value=null_value)
 
-    tab = "\t" if delimiter in ("\\t", "tab") else delimiter
-    return ReadOptions(
-        delimiter=tab, encoding=encoding, null_values=null_values or (), sql=sql, rows_are_rows=rows_are_rows,
-        progress=progress, cache=cache, spark=spark,
+
+def reading(
+    delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
+    rows_are_rows: RowsAreRows = False,
+) -> Any:  # fmt: skip
+    """The same for files and queries."""
+    return _reading(delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, rows_are_rows=rows_are_rows)
+
+
+def large_reading(
+    delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
+    rows_are_rows: RowsAreRows = False, cache: CacheFolder = None, spark: SparkMaster = None,
+) -> Any:  # fmt: skip
+    """The same for tables that only pass by."""
+    return _reading(
+        delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, rows_are_rows=rows_are_rows,
+        cache=cache, spark=spark,
     )  # fmt: skip
 
 
-def require_data(file: str | None, sql: str | None) -> None:
+def _reading(*, delimiter: str | None, null_value: list[str] | None, **said: Any) -> ReadOptions:
+    from sklar.schema.reading import ReadOptions  # not at import time: it loads numpy
+
+    tab = "\t" if delimiter in ("\\t", "tab") else delimiter
+    return ReadOptions(delimiter=tab, null_values=null_value or (), **said)
+
+
+def fit_settings(
+    epsilon: Epsilon = None, delta: Delta = 1e-9, rho: Rho = None, method: MethodName = None, ledger: LedgerFile = None,
+    new_ledger: NewLedger = False, neighbours: NeighboursName = None, rows_per_person: RowsPerPerson = 1,
+    target: Target = None, no_guarantee: NoGuarantee = False, option: MethodOptions = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What a fit is asked for, besides rows and schema: fields of a FitRequest."""
+    return {
+        "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
+        "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
+        "options": read_options(option),
+    }  # fmt: skip
+
+
+def shared_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of each group; what the group makes of them arrives as the argument of its name."""
+
+    def share(command: Callable[..., None]) -> Callable[..., None]:
+        taken = {name: _parameters(group) for name, group in groups.items()}
+        added = [parameter for parameters in taken.values() for parameter in parameters]
+        own = _parameters(command, without=groups)
+        last = [parameter for parameter in own if parameter.name == "json"]
+        first = [parameter for parameter in own if parameter.name != "json"]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            made = {
+                name: group(**{parameter.name: given.pop(parameter.name) for parameter in taken[name]})
+                for name, group in groups.items()
+            }
+            command(**given, **made)
+
+        ordered = [*first, *added, *last]
+        run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
+        del run.__wrapped__  # type: ignore[attr-defined]
+        return run
+
+    return share
+
+
+def _parameters(function: Callable[..., Any], without: Iterable[str] = ()) -> list[inspect.Parameter]:
+    """The parameters of a function with their types, as keywords."""
+    types = get_type_hints(function, include_extras=True)
+    found = [
+        parameter for parameter in inspect.signature(function).parameters.values() if parameter.name not in without
+    ]
+    return [p.replace(annotation=types[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in found]
+
+
+def require_data(file: str | None, read: ReadOptions) -> None:
     """Rows come from a file or a query."""
-    if file is None and sql is None:
+    if file is None and read.sql is None:
         raise typer.BadParameter("name the file with the rows, or a query with --sql", param_hint="FILE")
 
 

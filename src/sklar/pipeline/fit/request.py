@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any
 
@@ -105,3 +105,11 @@ class FitRequest:
         method.settle(settings, self.budget(method))
         self.schema.require_confirmed()
         return method, settings
+
+
+def fit_request(data: Any, schema: Schema | str | PathLike[str], **settings: Any) -> FitRequest:
+    """A request from keywords as `sklar.fit` takes them: what is no setting of a fit is an option of its method."""
+    known = {item.name for item in fields(FitRequest)} - {"options"}
+    own = {name: value for name, value in settings.items() if name in known}
+    options = {name: value for name, value in settings.items() if name not in known}
+    return FitRequest(data=data, schema=schema, options=options, **own)  # pyright: ignore[reportArgumentType]

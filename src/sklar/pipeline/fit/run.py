@@ -25,7 +25,7 @@ from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
 from sklar.pipeline.fit.prices import require_addable, with_own_price
-from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest
+from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
@@ -84,10 +84,10 @@ def fit(
     Returns:
         A model to sample from, with its claim.
     """
-    request = FitRequest(
-        data=data, schema=schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,  # pyright: ignore[reportArgumentType]
+    request = fit_request(
+        data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
         rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, new_ledger=new_ledger,
-        resume=resume, read=read, seed=seed, pay_share=pay_share, options=options,  # pyright: ignore[reportArgumentType]
+        resume=resume, read=read, seed=seed, pay_share=pay_share, **options,
     )  # fmt: skip
     with fitting(request) as model:
         return model

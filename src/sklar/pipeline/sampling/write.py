@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from sklar.pipeline.model import Model
 from sklar.sample.draw import whole_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sklar.pipeline.model import Model
 
 MOST_IN_MEMORY = 1_000_000
 """Larger samples are streamed. Part of what a seed means: do not change it."""

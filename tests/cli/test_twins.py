@@ -1,0 +1,96 @@
+"""Every command has a public Python twin, and they do the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import sklar
+from sklar.cli.main import app
+
+TWINS = {
+    "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.sample_to",
+    "inspect": "Model.inspect", "evaluate": "evaluate", "attack": "attack", "attack-method": "attack_method",
+    "compare": "compare", "audit": "audit", "methods": "methods", "schema draft": "draft_schema",
+    "schema check": "check_schema", "schema pay": "pay", "ledger create": "Ledger.create", "ledger show": "read_ledger",
+    "ledger verify": "verify_ledger",
+}  # fmt: skip
+SCHEMA = {"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])}
+
+
+def commands(group: typer.Typer, before: str = "") -> list[str]:
+    own = [f"{before}{command.name}" for command in group.registered_commands]
+    return own + [name for sub in group.registered_groups for name in commands(sub.typer_instance, f"{sub.name} ")]
+
+
+def test_every_command_has_a_twin_and_every_twin_a_command() -> None:
+    assert sorted(commands(app)) == sorted(TWINS)
+
+
+@pytest.mark.parametrize("twin", TWINS.values())
+def test_a_twin_is_public(twin: str) -> None:
+    head, _, verb = twin.partition(".")
+    assert head in sklar.__all__
+    found = getattr(sklar, head)
+    assert callable(getattr(found, verb) if verb else found)
+
+
+def test_a_room_does_not_shadow_the_verb_of_its_name() -> None:
+    from sklar.methods import registry
+
+    assert [method["name"] for method in sklar.methods()][: len(registry.METHODS)] == list(registry.METHODS)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = "".join(f"{20 + i % 60},{'FM'[i % 2]}\n" for i in range(400))
+    (tmp_path / "t.csv").write_text("age,sex\n" + rows)
+    sklar.Schema(SCHEMA).write(tmp_path / "t.toml")
+    return tmp_path / "t.csv"
+
+
+def test_synth_writes_the_rows_of_the_model_it_keeps(table: Path) -> None:
+    out, kept = table.with_name("out.csv"), table.with_name("m.sklar")
+    model = sklar.synth(
+        table, table.with_name("t.toml"), out, rows=50, sample_seed=3, model=kept, epsilon=1, method="dpcopula-kendall",
+        k=2.0,
+    )  # fmt: skip
+    assert model.fit_facts["options"]["k"] == 2.0
+    again = table.with_name("again.csv")
+    assert sklar.load(kept).sample_to(again, 50, seed=3) == 50
+    assert again.read_bytes() == out.read_bytes()
+    assert pyarrow.csv.read_csv(out).num_rows == 50
+
+
+def test_synth_spends_nothing_where_the_output_is_refused(table: Path) -> None:
+    with pytest.raises(sklar.SklarError):
+        sklar.synth(table, table.with_name("t.toml"), table.with_name("out.docx"), epsilon=1)
+    assert not table.with_name("t.csv.ledger").exists()
+
+
+def test_sample_and_its_twin_write_the_same(table: Path) -> None:
+    sklar.synth(table, table.with_name("t.toml"), table.with_name("out.csv"), epsilon=1, model=table.with_name("m"))
+    sklar.load(table.with_name("m")).sample_to(table.with_name("a.csv"), 20, seed=7, given={"sex": "F"})
+    words = ["sample", str(table.with_name("m")), "-n", "20", "--seed", "7", "--given", "sex=F", "-o"]
+    assert CliRunner().invoke(app, [*words, str(table.with_name("b.csv"))]).exit_code == 0
+    assert table.with_name("a.csv").read_bytes() == table.with_name("b.csv").read_bytes()
+
+
+def test_the_vine_of_a_model_is_drawn(table: Path) -> None:
+    model = sklar.fit(table, table.with_name("t.toml"), epsilon=50)
+    model.plot(table.with_name("vine.svg"))
+    sklar.draw_model(model, table.with_name("same.svg"), "trees")
+    assert table.with_name("vine.svg").read_bytes() == table.with_name("same.svg").read_bytes()
+    with pytest.raises(sklar.UsageError, match="no picture"):
+        sklar.draw_model(model, table.with_name("x.svg"), "faces")
+
+
+def test_a_demo_leaves_its_files(tmp_path: Path) -> None:
+    made = sklar.demo(tmp_path / "d", rows=500, method="independent", report=False)
+    assert all(path.exists() for path in made.files)
+    assert sklar.read_ledger(tmp_path / "d/people.ledger").fits[0].method == "independent"
+    assert sklar.verify_ledger(tmp_path / "d/people.ledger").head
