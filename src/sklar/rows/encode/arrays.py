@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sklar.rows.encode.spelling import is_text, plain_decimal, valid_of
 from sklar.rows.encode.text import LONGEST, Text
@@ -24,8 +26,6 @@ Encoder = Callable[[Any], Codes]
 
 def plain_codes(array: Any, encode: Encoder) -> Codes:
     """Undo the layouts that wrap other arrays, then encode; a dictionary is encoded once, not once a row."""
-    import pyarrow as pa
-
     if isinstance(array, Text):
         return encode(array)
     if isinstance(array, pa.ChunkedArray):
@@ -43,9 +43,6 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
 
 def unwrapped(array: Any) -> Any:
     """An array without the layouts that say nothing about its values: extensions, runs, views."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(array, pa.ExtensionArray):
         return unwrapped(array.storage)
     if pa.types.is_run_end_encoded(array.type):
@@ -69,8 +66,6 @@ def _union_codes(array: Any, encode: Encoder) -> Codes:
 
 
 def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
-    import pyarrow as pa
-
     from sklar.rows.kernels.tallies import recode
 
     missing = encode(pa.nulls(1))
@@ -85,8 +80,6 @@ def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
 
 def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
     """(int64 values, valid) of integers or booleans, unsigned values beyond int64 clipped; None for other arrays."""
-    import pyarrow as pa
-
     if isinstance(array, Text):
         return None
     if pa.types.is_boolean(array.type):
@@ -102,8 +95,6 @@ def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_
 
 def floats_of(array: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
     """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
-    import pyarrow as pa
-
     if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return None
     valid = valid_of(array)
@@ -134,8 +125,6 @@ def number_texts(null_values: tuple[str, ...]) -> tuple[str, ...]:
 
 def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> npt.NDArray[np.bool_]:
     """Which values of an Arrow array of numbers are among the listed ones, each compared in the array's own type."""
-    import pyarrow as pa
-
     if pa.types.is_floating(array.type):
         with np.errstate(over="ignore"):
             listed = [float(array.type.to_pandas_dtype()(float(number))) for number in numbers]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers
 from sklar.rows.encode.spelling import valid_of
@@ -43,8 +44,6 @@ def packed_flags(array: Any) -> npt.NDArray[np.uint8] | None:
 
     None for any other array. Arrow's bits are packed already: no byte a value in between.
     """
-    import pyarrow as pa
-
     if not isinstance(array, pa.Array) or not pa.types.is_boolean(array.type) or array.null_count or not len(array):
         return None
     shift, size = array.offset % 8, -(-len(array) // 8)
@@ -61,8 +60,6 @@ def packed_flags(array: Any) -> npt.NDArray[np.uint8] | None:
 
 def _flags(array: Any) -> Codes | None:
     """The bits of an Arrow array of booleans as zeros and ones; None for any other array."""
-    import pyarrow as pa
-
     if isinstance(array, Text) or not pa.types.is_boolean(array.type):
         return None
     first, bits = array.offset % 8, np.frombuffer(array.buffers()[1], dtype=np.uint8)

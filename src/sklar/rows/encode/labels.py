@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sklar.arrays import Mask
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of
@@ -49,8 +50,6 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
 
 def _is_uint64(array: Any) -> bool:
     """Whether an array may hold integers beyond int64, which are then matched by their text."""
-    import pyarrow as pa
-
     return not isinstance(array, Text) and pa.types.is_uint64(array.type)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sklar.rows.encode.arrays import Codes, Encoder
 from sklar.rows.encode.numbers import missing_code, unit_range
@@ -51,8 +52,6 @@ def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
 
 def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:
     """The moments among the texts that stand for null, for values that come as dates rather than text."""
-    import pyarrow as pa
-
     if form is not None:
         moments = [_read_moment(text.encode("utf-8", "replace"), form) for text in null_values]
         return tuple(moment for moment in moments if moment is not None)
@@ -63,8 +62,6 @@ def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, .
 
 def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> Moments | None:
     """Ticks of an Arrow array of dates or timestamps; None for any other."""
-    import pyarrow as pa
-
     if isinstance(array, Text):
         return None
     if pa.types.is_date32(array.type):
@@ -108,8 +105,6 @@ def _iso_micros(array: Any, null_values: tuple[str, ...]) -> Moments:
 
 def _formatted_micros(array: Any, read: Reader) -> Moments:
     """Each distinct text is read once, since dates repeat."""
-    import pyarrow as pa
-
     distinct = strings_of(array).dictionary_encode()
     moments = [read(text) for text in distinct.dictionary.cast(pa.large_binary()).to_pylist()]
     micros = np.array([m or 0 for m in moments] + [0], dtype=np.int64)

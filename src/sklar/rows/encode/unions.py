@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sklar.arrays import Ints
 from sklar.rows.encode.spelling import spelled
@@ -13,8 +14,6 @@ from sklar.rows.encode.spelling import spelled
 
 def union_parts(array: Any) -> Iterator[tuple[Ints, Any]]:
     """(places, values) of each type that occurs."""
-    import pyarrow as pa
-
     codes = array.type_codes.to_numpy(zero_copy_only=False)
     dense = array.type.mode == "dense"
     offsets = array.offsets.to_numpy(zero_copy_only=False) if dense else np.arange(len(array))
@@ -34,8 +33,6 @@ def one_type(array: Any) -> Any:
 
     The result depends on all values together, so it is for showing and drafting, never for codes.
     """
-    import pyarrow as pa
-
     if not pa.types.is_union(array.type):
         return array
     parts = [part for part in union_parts(array) if not pa.types.is_null(part[1].type)]
@@ -50,8 +47,6 @@ def union_texts(array: Any) -> Any:
 
 def _together(parts: list[tuple[Ints, Any]], rows: int) -> Any:
     """Parts of one type in their places, null elsewhere."""
-    import pyarrow as pa
-
     if not parts:
         return pa.nulls(rows, pa.large_string())
     rank = np.full(rows, -1, dtype=np.int64)
@@ -61,8 +56,6 @@ def _together(parts: list[tuple[Ints, Any]], rows: int) -> Any:
 
 def _utf8(texts: Any) -> Any:
     """Strings, or bytes read as UTF-8, with a sign in the place of what is not."""
-    import pyarrow as pa
-
     if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type) or pa.types.is_string_view(texts.type):
         return texts.cast(pa.large_string())
     read = [None if raw is None else raw.decode("utf-8", "replace") for raw in texts.to_pylist()]
