@@ -18,10 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sklar.rows.codes.job import Rows
-from sklar.rows.encode.arrays import is_too_long, unwrapped
+from sklar.rows.encode.arrays import is_too_long, union_parts, unwrapped
 from sklar.rows.encode.spelling import spelled
 from sklar.rows.encode.text import text_of
-from sklar.rows.encode.unions import union_parts
 
 FULL = 2**32 - 1
 """Rows at which a bucket stops counting."""

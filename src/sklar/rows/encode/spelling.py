@@ -9,7 +9,7 @@ unit. What lies outside the calendar, and values without a text (nested ones, du
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sklar.arrays import Mask
+from sklar.schema.grid import EPOCH
 
 WHOLE = 2.0**63
 """Whole floats below this are spelled as integers."""
@@ -26,7 +27,6 @@ PLAIN_DIGITS = 400
 """Decimals with more digits than this before or after the point are spelled with an exponent."""
 UNIT_PLACES = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Decimal places of a second in each of Arrow's units."""
-EPOCH = datetime(1970, 1, 1)
 DAY_SECONDS = 86_400
 Spell = Callable[[Any], str | None]
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sklar.rows.encode.spelling import EPOCH, plain_decimal
+from sklar.rows.encode.spelling import plain_decimal
+from sklar.schema.grid import EPOCH
 
 MICROSECOND = datetime.timedelta(microseconds=1)
 NESTED = (list, tuple, dict, set, frozenset, memoryview, np.ndarray)

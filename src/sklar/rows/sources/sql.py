@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sklar.errors import MissingExtraError, SourceError
-from sklar.rows.encode.unions import union_texts
+from sklar.rows.encode.arrays import union_texts
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
 from sklar.rows.sources.query import PARQUET, TEXTS, require_row_wise, require_typed_tables
 from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
