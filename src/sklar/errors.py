@@ -1,6 +1,7 @@
 """Every deliberate exception of Sklar: the rule, what was found, and what to do, in one or two plain sentences.
 
-Messages from ``rows`` and ``private`` name columns and row-independent facts only, never a cell or an exact count.
+Messages from ``rows`` and ``private`` name columns and row-independent facts only, never a cell or an exact count. What
+says that an argument is wrong is a ValueError, too, so that callers who know nothing of Sklar catch it as usual.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ class SklarError(Exception):
     """Base of all deliberate errors; the command line prints its message without a traceback and exits with 1."""
 
 
-class UsageError(SklarError):
+class UsageError(SklarError, ValueError):
     """An argument is outside what the function accepts."""
 
 
-class SchemaError(SklarError):
+class SchemaError(SklarError, ValueError):
     """The schema breaks one or more rules; ``faults`` lists all of them at once."""
 
     def __init__(self, faults: Sequence[str]):
@@ -44,7 +45,7 @@ class TableTooLargeError(SklarError):
     """A table of counts would not fit into memory; raised before any row is read."""
 
 
-class BudgetError(SklarError):
+class BudgetError(SklarError, ValueError):
     """Epsilon, delta, rho or a noise scale is not usable."""
 
 

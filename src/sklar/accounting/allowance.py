@@ -23,8 +23,6 @@ class Allowance:
     Amounts of one measure add up over adaptively chosen measurements, so an allowance may be cut into parts at will.
 
     Attributes:
-        measure: "rho" or "epsilon".
-        amount: How much of it.
         delta: What discoveries of labels may spend besides; it adds up too, and is cut along. Only with rho.
         dither: If above 0, amounts are half squared shifts as `composition.adaptive` adds them up, for which noise
             counts only as far as its variance exceeds the square of this, in units of its lattice. Only with rho.
@@ -47,7 +45,7 @@ class Allowance:
 
     @property
     def spendable(self) -> Allowance:
-        """What noise is made for: all but the room for rounding (see `amounts.ROUNDING`)."""
+        """What noise is made for: all but the room for rounding (see `budget.ROUNDING`)."""
         return self.part(1 - ROUNDING / 2)
 
     def part(self, fraction: float) -> Allowance:

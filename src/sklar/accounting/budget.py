@@ -13,11 +13,9 @@ from sklar.errors import BudgetError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """A promise to calibrate to. Give epsilon or rho, not both.
+    """A promise to calibrate to: epsilon, or rho of zCDP, not both.
 
     Attributes:
-        epsilon: Bound on the privacy loss, or None when the budget is a rho.
-        rho: Zero-concentrated budget, or None.
         delta: What may be added to exp(epsilon) times a probability; 0 asks for pure epsilon and so for Laplace noise.
             With rho it must be above 0 and is used only to report an epsilon.
     """

@@ -19,6 +19,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 
 _TRIES = 6
+"""Most amounts that are tried: each costs one exact composition, and fewer may leave a little of the budget unused."""
 _AIM = 0.998
 """Share of delta the search aims at, so that a small miss is still within the budget."""
 
@@ -62,13 +63,9 @@ def calibrate(
 
     Pure budgets are spent as epsilon, budgets in rho as they are. An (epsilon, delta) budget becomes a rho: the zCDP
     amount, or more where a plan fixes all scales and numbers of tables in advance and exact composition shows that the
-    plan stays within (epsilon, delta). An allowance that rests on a plan is good for that plan's noise only.
-
-    Args:
-        budget: The promise.
-        unit: Whom it protects.
-        plan: All tables and vectors the fit will measure, their noise set in advance; None when it is not.
-        discovery: Part of the budget's delta that is set aside for finding labels; no plan covers that.
+    plan stays within (epsilon, delta). An allowance that rests on a plan, which lists all tables and vectors the fit
+    will measure, is good for that plan's noise only. `discovery` is the part of the budget's delta that is set aside
+    for finding labels; no plan covers that.
     """
     if discovery:
         return _with_discovery(budget, discovery)

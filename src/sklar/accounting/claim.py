@@ -16,6 +16,12 @@ NUMERICS = (
     "Counts are exact integers. Noise is drawn by OpenDP's exact discrete Gaussian and discrete Laplace samplers from "
     "the system's entropy and is never seeded."
 )
+ACCOUNTING = {
+    "exact": "exact accounting by privacy loss distributions",
+    "gaussian": "exact accounting for Gaussian noise",
+    "zcdp": "accounting by zero-concentrated differential privacy",
+    "pure": "pure epsilon, which simply adds up",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +30,6 @@ class LedgerTotal:
 
     Attributes:
         name: What the custodian calls the dataset.
-        fits: Number of fits.
-        epsilon: The bound for all of them at `delta`.
-        delta: What may be added to exp(epsilon) times a probability.
         in_advance: Whether the bound needs the budgets of all fits to have been set before the first output.
         cap: The (epsilon, delta) that the ledger never exceeds, whatever its fits depended on; None without a cap.
     """
@@ -46,8 +49,6 @@ class FactPrice:
     Attributes:
         fit: Name of the measurement.
         ledger: Name of the ledger it was charged to; empty if it was kept in memory only.
-        epsilon: Its cost, at `delta`.
-        delta: The delta of that epsilon.
         charged_here: Whether the ledger of this fit has it; else the schema's word is all there is.
     """
 
@@ -63,7 +64,6 @@ class Claim:
     """What is promised, to whom, and what is not.
 
     Attributes:
-        method: The method that made the model.
         guarantee: Whether the model is differentially private at all.
         epsilon: The bound at `delta` for this fit and for what was paid before it for facts that it uses.
         delta: What may be added to exp(epsilon) times a probability; 0 for pure epsilon.
@@ -79,7 +79,6 @@ class Claim:
         measured: Facts that were measured and paid for.
         rules: Public rules between columns that every synthetic row obeys.
         caveats: What a reader must know about the method itself.
-        version: The version of Sklar that made the model.
         own: (epsilon, delta) of this fit alone; None if nothing is promised.
         prices: What was paid before, and is in `epsilon` and `delta`.
         unpriced: Measured facts whose cost nobody states, and which is not in `epsilon` and `delta`.
@@ -159,11 +158,11 @@ class Claim:
     def _who(self) -> str:
         rows = "one row" if self.rows_per_person == 1 else f"at most {self.rows_per_person} rows"
         act = "adding or removing" if self.neighbours == "add-remove" else "replacing"
-        count = (
-            "the number of rows is protected too" if self.neighbours == "add-remove" else "the number of rows is public"
+        count = "protected too" if self.neighbours == "add-remove" else "public"
+        how = (
+            f"{ACCOUNTING.get(self.accounting, self.accounting)}{', added to that of its facts' if self.prices else ''}"
         )
-        how = f"{_accounting_words(self.accounting)}{', added to that of its facts' if self.prices else ''}"
-        return f"{act} one person with {rows} ({count}; {how})"
+        return f"{act} one person with {rows} (the number of rows is {count}; {how})"
 
     def _missing(self) -> str:
         if self.complete:
@@ -172,11 +171,8 @@ class Claim:
 
     def _meaning(self) -> str:
         added = f", plus at most {_at_least(self.delta, 3)}" if self.delta else ""
-        whom = (
-            "with as without any single person"
-            if self.neighbours == "add-remove"
-            else "whoever stands in any one person's place"
-        )
+        add = self.neighbours == "add-remove"
+        whom = "with as without any single person" if add else "whoever stands in any one person's place"
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
             f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
@@ -221,10 +217,10 @@ class Claim:
 
     def _facts(self) -> str:
         paid = tuple(fact for fact in self.measured if fact not in self.unpriced)
-        known = "; ".join(part for part in (*self._of_the_table(), self._told(self.assumed)) if part)
+        known = "; ".join(part for part in (*self._of_the_table(), self._facts_by_column(self.assumed)) if part)
         parts = [
             f"Taken as known without looking at the rows: {known}." if known else "",
-            f"Marked public by the custodian: {self._told(self.public)}." if self.public else "",
+            f"Marked public by the custodian: {self._facts_by_column(self.public)}." if self.public else "",
             f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
         ]
@@ -244,14 +240,12 @@ class Claim:
         nulls = [repr(value) for name, value in self.reading if name == "null_value"]
         return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
 
-    def _told(self, facts: tuple[str, ...]) -> str:
+    def _facts_by_column(self, facts: tuple[str, ...]) -> str:
         """Facts by column; one that is here for all columns that have it is told once."""
-        everywhere = [fact for fact in _ONCE if _columns_of(facts, fact) == _columns_of(self._all(), fact) != set()]
+        known = (*self.public, *self.assumed, *self.measured)
+        everywhere = [fact for fact in _ONCE if _columns_of(facts, fact) == _columns_of(known, fact) != set()]
         rest = tuple(f for f in facts if "." in f and f.rpartition(".")[2] not in everywhere)
         return "; ".join([*(_ONCE[fact] for fact in everywhere), *([_listed(rest)] if rest else [])])
-
-    def _all(self) -> tuple[str, ...]:
-        return (*self.public, *self.assumed, *self.measured)
 
 
 _ONCE = {"kind": "the kind of every column", "nullable": "which columns may have missing values"}
@@ -285,16 +279,6 @@ def _at_least(amount: float | None, digits: int = 6) -> str:
 
 def _pair(epsilon: float | None, delta: float | None) -> str:
     return f"epsilon = {_at_least(epsilon)}, delta = {_at_least(delta)}"
-
-
-def _accounting_words(accounting: str) -> str:
-    words = {
-        "exact": "exact accounting by privacy loss distributions",
-        "gaussian": "exact accounting for Gaussian noise",
-        "zcdp": "accounting by zero-concentrated differential privacy",
-        "pure": "pure epsilon, which simply adds up",
-    }
-    return words.get(accounting, accounting)
 
 
 def _where(price: FactPrice) -> str:

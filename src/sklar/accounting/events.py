@@ -25,53 +25,52 @@ from sklar.errors import BudgetError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountEvent:
-    """Noisy tables of counts, all with the same noise; a row sits in exactly one cell of each."""
+class Measurement:
+    """What all events have: what the step is for, whom the promise protects, and what it costs.
+
+    `rho` is the cost in zCDP, `epsilon` in pure DP (infinite for Gaussian noise); `delta` the probability with which
+    neither may hold.
+    """
 
     label: str
+    unit: Unit
+
+    @property
+    def delta(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountEvent(Measurement):
+    """Noisy tables of counts, all with the same noise; a row sits in exactly one cell of each."""
+
     noise: Noise
     tables: int
-    unit: Unit
 
     def __post_init__(self) -> None:
         _check_label(self.label)
         object.__setattr__(self, "tables", checked_count(self.tables, "the number of tables"))
 
     @property
-    def delta(self) -> float:
-        """Probability with which the cost may not hold: none."""
-        return 0.0
-
-    @property
     def rho(self) -> float:
-        """zCDP cost."""
         return self.tables * _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
 
     @property
     def epsilon(self) -> float:
-        """Pure cost; infinite for Gaussian noise."""
         return self.tables * _vector_epsilon(self.noise, self.unit.l1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumEvent:
+class SumEvent(Measurement):
     """A noisy vector of sums that one person moves by at most `l1` and `l2`; noise and norms in the same units.
 
-    Attributes:
-        label: What the step is for.
-        noise: The noise on each sum.
-        l1: Largest sum of absolute changes.
-        l2: Largest Euclidean change.
-        resolution: Sums and their noise are whole multiples of this; None if it is not known, as in old records.
-        unit: Whom the promise protects.
+    Sums and their noise are whole multiples of `resolution`; None if it is not known, as in old records.
     """
 
-    label: str
     noise: Noise
     l1: float
     l2: float
     resolution: float | None = None
-    unit: Unit
 
     def __post_init__(self) -> None:
         _check_label(self.label)
@@ -81,29 +80,20 @@ class SumEvent:
             object.__setattr__(self, "resolution", checked_positive(self.resolution, "the resolution of sums"))
 
     @property
-    def delta(self) -> float:
-        """Probability with which the cost may not hold: none."""
-        return 0.0
-
-    @property
     def rho(self) -> float:
-        """zCDP cost."""
         return _vector_rho(self.noise, self.l1, self.l2, min(self.l1, self.l2))
 
     @property
     def epsilon(self) -> float:
-        """Pure cost; infinite for Gaussian noise."""
         return _vector_epsilon(self.noise, self.l1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceEvent:
+class ChoiceEvent(Measurement):
     """Picks by exponential mechanisms, each with `choice` as its epsilon for a whole person (see `unit`)."""
 
-    label: str
     choice: float
     picks: int = 1
-    unit: Unit
 
     def __post_init__(self) -> None:
         _check_label(self.label)
@@ -111,38 +101,27 @@ class ChoiceEvent:
         object.__setattr__(self, "picks", checked_count(self.picks, "the number of picks"))
 
     @property
-    def delta(self) -> float:
-        """Probability with which the cost may not hold: none."""
-        return 0.0
-
-    @property
     def rho(self) -> float:
-        """zCDP cost."""
         return self.picks * choice_to_rho(self.choice)
 
     @property
     def epsilon(self) -> float:
-        """Pure cost."""
         return self.picks * self.choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveryEvent:
+class DiscoveryEvent(Measurement):
     """Labels of one column that were listed nowhere and stand out above a threshold.
 
     Attributes:
-        label: What the step is for.
         noise: The noise on each label's count.
         threshold: Labels with a noisy count below this are not shown.
         floor: Labels with an exact count below this are not considered.
-        unit: Whom the promise protects.
     """
 
-    label: str
     noise: Noise
     threshold: int
     floor: int
-    unit: Unit
 
     def __post_init__(self) -> None:
         _check_label(self.label)
@@ -157,12 +136,11 @@ class DiscoveryEvent:
 
     @property
     def rho(self) -> float:
-        """zCDP cost, except with probability `delta`: that of one table."""
+        """That of one table."""
         return _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
 
     @property
     def epsilon(self) -> float:
-        """Epsilon, except with probability `delta`; infinite for Gaussian noise."""
         return _vector_epsilon(self.noise, self.unit.l1)
 
 

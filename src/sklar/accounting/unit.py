@@ -12,6 +12,7 @@ from sklar.errors import BudgetError
 Neighbours = Literal["add-remove", "replace"]
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace")
 MOST_ROWS = 10**9
+"""Of one person: far more than anyone has, far less than float64 counts exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +22,7 @@ class Unit:
     A row adds 1 to exactly one cell of a table of counts. Add-remove: the k rows of one person are present or not, so
     the counts move by a vector of k unit steps in one direction, largest in every norm when all rows share a cell.
     Replace: k rows are exchanged for k others (the number of rows is public), so up to k units leave some cells and as
-    many arrive in others.
-
-    Attributes:
-        neighbours: "add-remove" or "replace".
-        rows_per_person: The most rows one person can have, k.
+    many arrive in others. `rows_per_person` is k, the most rows one person can have.
     """
 
     neighbours: Neighbours

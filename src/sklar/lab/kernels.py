@@ -3,11 +3,10 @@
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
+
+from sklar.rows.kernels.bits import popcount
 
 
 @njit(cache=True, nogil=True)
@@ -36,19 +35,6 @@ def read_table(table: np.ndarray, low: float, step: float, first: np.ndarray, se
             (1 - b) * table[i + 1, j] + b * table[i + 1, j + 1]
         )
     return result
-
-
-@intrinsic
-def _popcount(typing_context: Any, word: Any) -> Any:
-    """Number of bits set in a 64-bit word."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-popcount: Any = _popcount
 
 
 @njit(nogil=True, cache=True)

@@ -5,14 +5,23 @@ code is a function of its value alone. Start with `sources` (where rows come fro
 `codes` (rows as codes), `counting` (codes to counts); `kernels` are compiled loops, `spark` the same on a cluster.
 """
 
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sklar.errors import SourceError
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.job import CodedPart, GroupJob, Job, Rows
+from sklar.rows.codes.kept import KeptCodes, private_folder
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.counting.binary import exact_ones
 from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.labels import exact_label_counts
 from sklar.rows.counting.tables import TableSpec
-from sklar.rows.open import open_rows
+from sklar.rows.sources import open_source
+from sklar.schema import Schema
+from sklar.schema.reading import ReadOptions
 
 __all__ = [
     "CodeBatch",
@@ -29,3 +38,43 @@ __all__ = [
     "open_rows",
     "require_pair_room",
 ]
+
+FILE_CACHE_BYTES = 384 << 20
+"""Codes of a file are kept up to this size, so that a fit from a file stays well below 1 GB."""
+MEMORY_CACHE_BYTES = 2 << 30
+"""Codes of rows that are in memory anyway, or can be read once only, are kept up to this size."""
+
+
+def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more: Any) -> Rows:
+    """Open private rows, as for `open_source`, as base codes where they are best read: here, or by a Spark cluster.
+
+    Options by name are over those of `read`.
+    """
+    read = replace(read or ReadOptions(), **more)
+    if read.spark is not None or is_spark_frame(data):
+        from sklar.rows.spark import open_spark_rows
+
+        _refuse_on_spark(read)
+        return open_spark_rows(data, schema, read)
+    if read.cache is not None:
+        private_folder(read.cache)  # refused before any work is done
+    source, cache_bytes = open_source(data, schema=schema, read=read), read.cache_bytes
+    if cache_bytes is None:
+        cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
+    kept = KeptCodes([schema[name].size for name in schema.modelled], cache_bytes, read.cache)
+    rows = EncodedRows(source, schema, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
+    if read.cache is None and not source.one_shot:
+        rows.keep_nothing_beyond(cache_bytes)
+    return rows
+
+
+def is_spark_frame(data: Any) -> bool:
+    """Whether the data is a Spark data frame, told without importing Spark."""
+    kinds = ((base.__module__, base.__name__) for base in type(data).__mro__)
+    return any(module.startswith("pyspark.") and name == "DataFrame" for module, name in kinds)
+
+
+def _refuse_on_spark(read: ReadOptions) -> None:
+    for name in ("sql", "rows_are_rows", "threads"):
+        if name in read.said:
+            raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")

@@ -16,7 +16,7 @@ from sklar.accounting.composition.zcdp import epsilon_to_rho, pure_to_rho, rho_t
 from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
 from sklar.accounting.ledger import Ledger, create_ledger, fit_total, ledger_totals, memory_ledger, read_ledger
 from sklar.accounting.ledger.filters import left_of_cap
-from sklar.accounting.ledger.records import event_from_json, event_to_json
+from sklar.accounting.ledger.records import events_from_json, events_to_json
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, LedgerError, OverspendError
@@ -438,6 +438,7 @@ def test_plans_with_vectors_are_read_back_and_total_what_they_promised(tmp_path:
 
 def test_sums_recorded_without_a_resolution_are_still_read() -> None:
     event = sums(Noise(kind="gaussian", scale=2.0), 1.0, 0.5)
-    assert event_from_json(event_to_json(event), ONE) == event
-    old = {name: value for name, value in event_to_json(event).items() if name != "resolution"}
-    assert event_from_json(old, ONE) == sums(Noise(kind="gaussian", scale=2.0), 1.0, None)
+    (entry,) = events_to_json([event])
+    assert events_from_json([entry], ONE) == (event,)
+    old = {name: value for name, value in entry.items() if name != "resolution"}
+    assert events_from_json([old], ONE) == (sums(Noise(kind="gaussian", scale=2.0), 1.0, None),)

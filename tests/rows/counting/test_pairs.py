@@ -12,7 +12,7 @@ import pytest
 from sklar.errors import TableTooLargeError
 from sklar.rows import exact_counts, exact_pair_counts, open_rows, require_pair_room
 from sklar.rows.counting.count import pair_cell_count
-from sklar.rows.encode.boolean import packed_flags
+from sklar.rows.encode.labels import packed_flags
 from sklar.schema import Boolean, Integer, Schema
 
 

@@ -45,6 +45,7 @@ from sklar.errors import BudgetError
 FLOOR_SHARE = 0.1
 """The floor as a share of the threshold it would have without one."""
 LARGEST_THRESHOLD = 2**62
+"""Counts and noise are 64-bit integers."""
 
 
 def noise_tail(noise: Noise, at_least: int) -> float:

@@ -65,7 +65,7 @@ UNIT = 2.0**-53
 TRANSFORM = 64 * UNIT
 """Error of a transform for each factor 2 of its length, as a share of the norm of its result."""
 RAISED = 2.0**-49
-"""Losses, and the shares that go to the upper neighbor, are raised by this part of themselves."""
+"""Losses, and the shares that go to the upper neighbour, are raised by this part of themselves."""
 REACH = 14.0
 """Gaussian draws beyond this many scales are left to the slack."""
 LEFT_OUT = 45.0

@@ -20,12 +20,10 @@ Accountant = Literal["pure", "zcdp", "exact", "gaussian"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalLoss:
-    """A bound on a total privacy loss.
+    """A bound on a total privacy loss, and the same events in zCDP.
 
     Attributes:
-        epsilon: The bound.
         delta: The delta it holds at, that of discoveries included; 0 for pure sums without discoveries.
-        rho: The same events in zCDP.
         accountant: Which bound it is: "pure" (sum of epsilons), "zcdp" (sum of rhos, converted), "gaussian" (sum of
             squared shifts) or "exact".
     """
@@ -42,12 +40,7 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     Pure epsilons, rhos and squared shifts of Gaussian noise add up under full adaptivity: later events may depend on
     earlier outputs in every way. Exact composition needs all noise scales and numbers of tables to be set before the
     first output; `planned` says so. The deltas of discoveries add up, and are part of `delta`; the rest of it is what
-    rho is converted at.
-
-    Args:
-        events: All events, in any order.
-        delta: 0 asks for the pure sum.
-        planned: Whether all parameters were set in advance.
+    rho is converted at. A delta of 0 asks for the pure sum.
     """
     events, delta = tuple(events), checked_delta(delta)
     rho, found = (summed(getattr(event, measure) for event in events) for measure in ("rho", "delta"))

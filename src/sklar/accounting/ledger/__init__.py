@@ -4,31 +4,21 @@ In short: a fit *reserves* its whole budget before it reads anything, *charges* 
 before the rows are read for it, and *records* the hash of each release before anyone sees it. Every entry is on disk
 before the act it allows. Nothing is ever refunded. Nothing here knows what was measured beyond its noise.
 
-Start with `filters`, where what is proved is told, then `account` (one fit's standing) and `open` (files).
+Start with `filters`, where what is proved is told, then `account` (one fit's standing) and `file` (where it is kept).
 """
 
 from __future__ import annotations
 
-from sklar.accounting.ledger.account import FitAccount, Ledger
-from sklar.accounting.ledger.open import (
-    LedgerView,
-    create_ledger,
-    ensure_ledger,
-    memory_ledger,
-    open_ledger,
-    read_ledger,
-    verify_ledger,
-)
-from sklar.accounting.ledger.records import FitRecord, StepRecord
-from sklar.accounting.ledger.totals import LedgerTotals, common_delta, fit_total, fits_total, ledger_totals
+from sklar.accounting.ledger.account import FitAccount, Ledger, create_ledger, ensure_ledger, memory_ledger, open_ledger
+from sklar.accounting.ledger.file import LedgerView, read_ledger, verify_ledger
+from sklar.accounting.ledger.records import FitRecord
+from sklar.accounting.ledger.totals import common_delta, fit_total, fits_total, ledger_totals
 
 __all__ = [
     "FitAccount",
     "FitRecord",
     "Ledger",
-    "LedgerTotals",
     "LedgerView",
-    "StepRecord",
     "common_delta",
     "create_ledger",
     "ensure_ledger",

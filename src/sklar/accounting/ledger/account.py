@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -14,10 +16,10 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import Event, PlannedEvent
 from sklar.accounting.ledger.book import Book, new_header, utc_today
-from sklar.accounting.ledger.file import Decide, FileJournal, Journal, real_path, write_new_file
+from sklar.accounting.ledger.file import Decide, FileJournal, Journal, MemoryJournal, real_path, write_new_file
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant, plan_left
 from sklar.accounting.ledger.locks import FitLock
-from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, budget_to_json, events_to_json
+from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
 from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, left_epsilon
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError, OverspendError
@@ -42,7 +44,6 @@ class Ledger:
         """Make a new ledger file for one dataset.
 
         Args:
-            path: Where; must not exist.
             name: What the custodian calls the dataset. Never derive it from the rows.
             epsilon: Cap on the total privacy loss of all fits; None for no cap.
             delta: The delta of the cap; 0 admits pure fits only. Needed with epsilon.
@@ -91,17 +92,13 @@ class Ledger:
         """Set the whole budget of a fit aside, before it reads anything.
 
         Args:
-            method: Name of the method.
-            budget: The promise the fit makes.
-            allowance: What `calibrate` made of it, with the same plan.
-            unit: Whom the promise protects.
-            seed: Seed of the post-processing, so that a resumed fit comes to the same model.
+            allowance: What `calibrate` made of the budget, with the same plan.
+            seed: Of the post-processing, so that a resumed fit comes to the same model.
             fingerprint: Hash of schema, method and options.
             plan: All tables and vectors the fit will measure, if set in advance (`plan_events`); it is then held to it.
 
         Raises:
             OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it.
-            LedgerError: The ledger is about another relation, or cannot be written.
         """
         record = FitRecord(
             id=secrets.token_hex(8),
@@ -249,7 +246,7 @@ def _admitted(book: Book, record: FitRecord) -> dict[str, Any]:
         "time": record.opened,
         "fit": record.id,
         "method": record.method,
-        "budget": budget_to_json(record.budget),
+        "budget": asdict(record.budget),
         "allowance": asdict(record.allowance),
         "unit": asdict(record.unit),
         "accountant": record.accountant,
@@ -257,3 +254,28 @@ def _admitted(book: Book, record: FitRecord) -> dict[str, Any]:
         "seed": record.seed,
         "fingerprint": record.fingerprint,
     }
+
+
+create_ledger = Ledger.create
+open_ledger = Ledger.open
+
+
+def ensure_ledger(path: str | PathLike[str], name: str, neighbours: Neighbours = "add-remove") -> Ledger:
+    """Open the ledger at this path, or make one without a cap; safe against another process that does the same."""
+    if not os.path.exists(path):
+        with suppress(LedgerError):  # taken meanwhile, or not writable: opening it tells
+            return create_ledger(path, name, neighbours=neighbours)
+    if not os.path.exists(path):
+        return create_ledger(path, name, neighbours=neighbours)
+    return open_ledger(path)
+
+
+def memory_ledger(
+    name: str = "this fit only",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    neighbours: Neighbours = "add-remove",
+    set_aside: float | None = None,
+) -> Ledger:
+    """A ledger that lives as long as the process; its totals are about the fits made with it only."""
+    return Ledger(MemoryJournal(new_header(name, epsilon, delta, neighbours, set_aside)))

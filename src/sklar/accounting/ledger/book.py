@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,14 +11,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import ROUNDING, Budget, checked_delta
 from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
 from sklar.accounting.ledger.filters import plan_left, taken_from_plan
-from sklar.accounting.ledger.records import (
-    FitRecord,
-    Header,
-    StepRecord,
-    budget_from_json,
-    budget_to_json,
-    events_from_json,
-)
+from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_from_json
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, LedgerError, SklarError
 
@@ -26,13 +19,7 @@ VERSION = 1
 
 
 class Book:
-    """What the entries read so far amount to.
-
-    Attributes:
-        header: The first entry.
-        fits: All fits by id, in order of their reservation.
-        entries: All entries as they stand in the file.
-    """
+    """What the entries read so far, kept as they stand in the file, amount to; fits by id in order of reservation."""
 
     def __init__(self) -> None:
         self._header: Header | None = None
@@ -84,7 +71,7 @@ class Book:
             raise LedgerError(f"this version of Sklar reads ledgers of version {VERSION} only")
         self._header = Header(
             name=str(entry["name"]),
-            cap=budget_from_json(entry["cap"]),
+            cap=None if entry["cap"] is None else Budget(**entry["cap"]),
             neighbours=Unit(neighbours=entry["neighbours"]).neighbours,
             created=str(entry["created"]),
             set_aside=None if entry.get("set_aside") is None else checked_delta(entry["set_aside"]),
@@ -177,7 +164,7 @@ def new_header(
         "type": "ledger",
         "version": VERSION,
         "name": _checked_name(name),
-        "cap": budget_to_json(cap),
+        "cap": None if cap is None else asdict(cap),
         "neighbours": Unit(neighbours=neighbours).neighbours,
         "created": utc_today(),
         **({} if set_aside is None else {"set_aside": _checked_part(set_aside, cap)}),

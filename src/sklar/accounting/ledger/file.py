@@ -1,4 +1,4 @@
-"""The ledger as a file: locked, verified, synced appends, and the repair of a write that was cut short."""
+"""The ledger as a file: locked, verified, synced appends, the mending of a write that was cut short, and a view."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ import stat
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from sklar.accounting.allowance import Measure
 from sklar.accounting.ledger.book import Book
-from sklar.accounting.ledger.locks import exclusive
-from sklar.accounting.ledger.records import GENESIS, LONGEST_LINE, damage, is_torn, seal, unseal
+from sklar.accounting.ledger.filters import left_of_cap
+from sklar.accounting.ledger.locks import exclusive, is_alive
+from sklar.accounting.ledger.records import GENESIS, LONGEST_LINE, FitRecord, Header, damage, is_torn, seal, unseal
+from sklar.accounting.ledger.totals import LedgerTotals, describe_left, ledger_totals, left_epsilon
 from sklar.errors import LedgerError
 
 _CHUNK = 1 << 20
+"""Bytes read at once; larger ones only take memory."""
 
 
 class FileJournal:
     """Entries in a file. The state is kept between calls, so that an append reads only what others added since.
 
     Attributes:
-        path: The file.
-        book: The state, as of the last look.
         head: Hash of the last line.
         torn: Whether the file ended in a line that was cut short.
     """
@@ -222,10 +225,7 @@ class Journal(Protocol):
     """An append-only list of entries, shared by all who use it at the same time."""
 
     @property
-    def path(self) -> Path | None:
-        """The file, or None."""
-        ...
-
+    def path(self) -> Path | None: ...
     def append(self, decide: Decide) -> dict[str, Any]:
         """Bring the state up to date, ask for the next entry and write it; no other entry comes in between."""
         ...
@@ -247,7 +247,6 @@ class MemoryJournal:
         self.append(lambda _: header)
 
     def append(self, decide: Decide) -> dict[str, Any]:
-        """Add the entry that `decide` makes of the present state."""
         with self._lock:
             entry = decide(self._book)
             _, self._head = seal(entry, self._head)
@@ -255,5 +254,78 @@ class MemoryJournal:
             return entry
 
     def look(self) -> Book:
-        """The state."""
         return self._book
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerView:
+    """A ledger as it stood when it was read and verified.
+
+    Attributes:
+        head: Hash of the last line; keep it elsewhere to notice if lines are cut off.
+        torn: Whether the file ends in a line that was cut short; it was never acted upon.
+        alive: Unfinished fits whose process is still running.
+    """
+
+    path: Path
+    header: Header
+    fits: tuple[FitRecord, ...]
+    entries: tuple[dict[str, Any], ...]
+    head: str
+    torn: bool
+    alive: frozenset[str]
+
+    @property
+    def unfinished(self) -> tuple[FitRecord, ...]:
+        """Fits that were neither closed nor are still running: these can be resumed."""
+        return tuple(fit for fit in self.fits if not fit.closed and fit.id not in self.alive)
+
+    @property
+    def left(self) -> tuple[Measure, float] | None:
+        """What the cap still admits, as ("rho" or "epsilon", amount); None without a cap."""
+        return left_of_cap(self.header, self.fits)
+
+    def left_epsilon(self, delta: float) -> float:
+        """The largest epsilon that one more fit at this delta may have; infinite without a cap."""
+        return left_epsilon(self.header, self.fits, delta)
+
+    def describe_left(self, delta: float | None = None) -> str:
+        """The same as a clause."""
+        return describe_left(self.header, self.fits, delta)
+
+    def totals(self, delta: float | None = None) -> LedgerTotals:
+        """What all fits together may lose."""
+        return ledger_totals(self.header, self.fits, delta)
+
+
+def read_ledger(path: str | os.PathLike[str]) -> LedgerView:
+    """Read and verify a ledger file; LedgerError says what is wrong and in which line."""
+    place = real_path(path)
+    journal = FileJournal(place, writable=False)
+    fits = tuple(journal.book.fits.values())
+    return LedgerView(
+        path=place,
+        header=journal.book.header,
+        fits=fits,
+        entries=tuple(journal.book.entries),
+        head=journal.head,
+        torn=journal.torn,
+        alive=frozenset(fit.id for fit in fits if not fit.closed and is_alive(place, fit.id)),
+    )
+
+
+def verify_ledger(path: str | os.PathLike[str], head: str | None = None) -> LedgerView:
+    """Read a ledger and check its chain; with `head`, an earlier last line's hash, also that nothing was cut off."""
+    view = read_ledger(path)
+    if head is not None:
+        _require_head(view, head)
+    return view
+
+
+def _require_head(view: LedgerView, head: str) -> None:
+    digest = GENESIS
+    for entry in view.entries:
+        _, digest = seal(entry, digest)
+        if digest == head:
+            return
+    raise LedgerError(f"the ledger {view.path} has no line of the given hash: it was cut short or rewritten.")

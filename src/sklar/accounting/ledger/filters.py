@@ -36,7 +36,7 @@ first fit found no labels, and which has nothing set aside, admits no discovery 
 then would mean to choose the split after having seen outputs. In the `pure` and `full` regimes D is 0. Without a cap
 nothing is promised in advance: reservations, deltas of discoveries included, are added up as they are.
 
-**Rounding.** Sums of floats are compared with room: `amounts.ROUNDING` says how much, and why no total comes out above
+**Rounding.** Sums of floats are compared with room: `budget.ROUNDING` says how much, and why no total comes out above
 what is promised.
 
 **Races and crashes.** A reservation is read, checked, written and synced under an exclusive lock on the file, so of two

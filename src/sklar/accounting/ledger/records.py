@@ -1,4 +1,10 @@
-"""What a ledger knows of each fit: its reservation, its steps, and what is left."""
+"""What a ledger knows of each fit: its reservation, its steps, and what is left; and the lines that say so.
+
+A line is the JSON of one entry, keys sorted, without spaces, in ASCII, ended by a newline. Its field `prev` is the hash
+of the line before (64 zeros for the first) and `sha256` the hash of the entry without that field. So an edited,
+reordered, inserted or removed line breaks the chain. What a chain cannot show from the file alone is that whole lines
+were cut off its end, or that all of it was written anew: keep the head hash of a published ledger elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +30,7 @@ class Header:
     """The first line: which dataset, how much may be lost in total, and for which neighbours.
 
     Attributes:
-        name: What the custodian calls the dataset.
         cap: The most all fits together may lose, as (epsilon, delta); None for no cap.
-        neighbours: The one relation all promises of this ledger are about.
         created: Date of creation (UTC); a time in ledgers of old.
         set_aside: The part of the cap's delta that is kept for finding labels; None to let the first fit fix it.
     """
@@ -44,8 +48,6 @@ class StepRecord:
 
     Attributes:
         number: 0, 1, 2, ... within the fit.
-        label: What the step was for.
-        events: The mechanisms, with their parameters.
         repeats: The step this one measures again because its release was lost; None for a first try.
         digest: SHA-256 of the recorded releases; None if the fit was cut short before they were recorded.
     """
@@ -79,23 +81,16 @@ class FitRecord:
     Attributes:
         id: Random name of the fit.
         opened: Date of the reservation (UTC); a time in ledgers of old.
-        method: Name of the method.
-        budget: The promise asked for.
-        allowance: What was reserved for it.
-        unit: Whom the promise protects.
+        allowance: What was reserved for its budget.
         accountant: How the allowance keeps the promise: "pure", "zcdp", "exact" (good for `plan` only) or "gaussian"
             (good for Gaussian noise only).
         plan: All events the fit may cause, if they were set in advance; else None.
         seed: Seed of the post-processing.
         fingerprint: Hash of schema, method and options, to recognize a fit that may be resumed.
-        steps: All charges, in order.
         spent: Sum of first charges, in the allowance's measure.
         spent_delta: Delta that discoveries among them spent.
-        extra_rho: Further rho reserved for repeated steps.
-        extra_epsilon: Further epsilon reserved for repeated steps.
-        extra_delta: Further delta reserved for repeated discoveries.
+        extra_rho: Further rho reserved for repeated steps; extra_epsilon and extra_delta likewise.
         left: What of the plan is not yet charged: tables by their noise, and vectors of sums.
-        closed: Whether the fit is finished.
     """
 
     id: str
@@ -175,40 +170,23 @@ EVENTS: dict[str, type[CountEvent] | type[SumEvent] | type[ChoiceEvent] | type[D
 }
 
 
-def event_to_json(event: Event) -> dict[str, Any]:
-    """Mechanism parameters of an event; the unit is that of its fit and is left out."""
-    fields = asdict(event)
-    del fields["unit"]
-    return {"type": next(name for name, kind in EVENTS.items() if kind is type(event)), **fields}
+def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Mechanism parameters of events; the unit is that of their fit and is left out."""
+    names = {kind: name for name, kind in EVENTS.items()}
+    fields = [{"type": names[type(event)], **asdict(event)} for event in events]
+    return [{name: value for name, value in entry.items() if name != "unit"} for entry in fields]
 
 
-def event_from_json(value: Mapping[str, Any], unit: Unit) -> Event:
-    """The event of a fit with this unit."""
-    fields = dict(value)
+def events_from_json(values: Iterable[Mapping[str, Any]], unit: Unit) -> tuple[Event, ...]:
+    """The events of a fit with this unit."""
+    return tuple(_event_from_json(dict(value), unit) for value in values)
+
+
+def _event_from_json(fields: dict[str, Any], unit: Unit) -> Event:
     kind = EVENTS[fields.pop("type")]
     if "noise" in fields:
         fields["noise"] = Noise(**fields["noise"])
     return kind(**fields, unit=unit)
-
-
-def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """All events, in order."""
-    return [event_to_json(event) for event in events]
-
-
-def events_from_json(values: Iterable[Mapping[str, Any]], unit: Unit) -> tuple[Event, ...]:
-    """All events, in order."""
-    return tuple(event_from_json(value, unit) for value in values)
-
-
-def budget_to_json(budget: Budget | None) -> dict[str, Any] | None:
-    """A budget, or null."""
-    return None if budget is None else asdict(budget)
-
-
-def budget_from_json(value: Mapping[str, Any] | None) -> Budget | None:
-    """A budget, or None."""
-    return None if value is None else Budget(**value)
 
 
 GENESIS = "0" * 64

@@ -1,4 +1,10 @@
-"""What one fit, and all fits of a ledger together, may lose: reservations added up by the smallest bound."""
+"""What one fit, and all fits of a ledger together, may lose, by the smallest bound; and what a cap still admits.
+
+What is left is told in the custodian's units, as the largest epsilon of one more fit at a given delta. A fit of
+(epsilon, delta) reserves by how it is accounted for: the rho of zCDP, or up to half the squared shift of the one
+Gaussian that is (epsilon, delta)-DP (`calibrate`, `adaptive`), which is a little more. The number told here is for the
+dearest way, so it holds for every method. By zCDP some 5% more (at delta 1e-9) may still be admitted.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +26,8 @@ from sklar.errors import BudgetError
 
 REPORTING_DELTA = 1e-9
 """Delta of totals where neither the cap nor a fit names one."""
+COMMON_DELTA = 1e-9
+"""Delta of a fit that names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +35,6 @@ class LedgerTotals:
     """A bound on the privacy loss of all fits of a ledger.
 
     Attributes:
-        fits: How many fits were counted.
-        epsilon: The bound.
         delta: The delta it holds at, that of discoveries included; 0 for pure sums.
         rho: Sum of the reservations in zCDP.
         accountant: Which bound it is: "pure", "zcdp" or "exact".
@@ -123,10 +129,6 @@ def _joint_pair(fits: Sequence[FitRecord], delta: float) -> DominatingPair | Non
         return None
     planned = pair_of(events)
     return replace(planned, shift=math.sqrt(math.fsum([planned.shift**2, *squares])))
-
-
-COMMON_DELTA = 1e-9
-"""Delta of a fit that names none."""
 
 
 def left_epsilon(header: Header, fits: Sequence[FitRecord], delta: float) -> float:

@@ -43,6 +43,8 @@ def open_state(path: str | os.PathLike[str] | None, fingerprint: str) -> Generat
             raise UsageError(f"the folder {folder} is not empty, and no attack was begun there; name a new folder.")
         else:
             _write(note, json.dumps({"attack": fingerprint}).encode())
+    except UsageError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise OutputError(f"cannot keep the parts of the attack in {folder}: {reason.lower()}.") from None

@@ -10,7 +10,7 @@ from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.guess import Guess
 from sklar.lab.drafting.kinds import guess_column, guess_stated
 from sklar.lab.drafting.profile import profile_of
-from sklar.rows.encode.unions import one_type
+from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv

@@ -13,9 +13,8 @@ from sklar.arrays import Floats, Ints, Mask, usable_cores
 from sklar.errors import SourceError
 from sklar.lab.tables.table import Codes, ExactTable, cell_starts
 from sklar.rows.encode import encoder_of
-from sklar.rows.encode.arrays import floats_of, integers_of
+from sklar.rows.encode.arrays import floats_of, integers_of, one_type
 from sklar.rows.encode.numbers import unit_range
-from sklar.rows.encode.unions import one_type
 from sklar.rows.sources import open_source
 from sklar.schema import Column, Schema
 from sklar.schema.reading import ReadOptions, read_options

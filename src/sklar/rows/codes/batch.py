@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ class PackedBits:
 
     @property
     def nbytes(self) -> int:
-        """Memory it takes."""
         return self.data.nbytes
 
     def codes(self, part: slice) -> Codes:
@@ -32,7 +32,6 @@ class PackedBits:
 
 
 def packed(codes: Codes) -> PackedBits:
-    """Pack codes 0 and 1."""
     return PackedBits(rows=len(codes), data=np.packbits(codes, bitorder="little"))
 
 
@@ -55,13 +54,13 @@ class CodeBatch:
 
     @property
     def nbytes(self) -> int:
-        """Memory it takes."""
         return sum(column.nbytes for column in self.columns)
 
 
 def blob_of(batch: CodeBatch) -> bytes:
     """The codes of all columns of a batch, one column after the other."""
-    return b"".join(np.ascontiguousarray(_data(column)).tobytes() for column in batch.columns)
+    arrays = (column.data if isinstance(column, PackedBits) else column for column in batch.columns)
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
 
 
 def column_bytes(rows: int, size: int) -> int:
@@ -71,10 +70,7 @@ def column_bytes(rows: int, size: int) -> int:
 
 def column_starts(rows: int, sizes: Sequence[int]) -> list[int]:
     """Where each column starts in a blob, and the end of the last."""
-    starts = [0]
-    for size in sizes:
-        starts.append(starts[-1] + column_bytes(rows, size))
-    return starts
+    return list(accumulate((column_bytes(rows, size) for size in sizes), initial=0))
 
 
 def column_of(data: bytes | memoryview, rows: int, size: int) -> Codes | PackedBits:
@@ -89,7 +85,3 @@ def batch_of(blob: bytes | memoryview, rows: int, sizes: Sequence[int], places: 
     view, starts = memoryview(blob), column_starts(rows, sizes)
     columns = [column_of(view[starts[at] : starts[at + 1]], rows, sizes[at]) for at in places]
     return CodeBatch(rows=rows, columns=tuple(columns))
-
-
-def _data(column: Codes | PackedBits) -> Codes:
-    return column.data if isinstance(column, PackedBits) else column

@@ -17,58 +17,46 @@ Codes = npt.NDArray[np.int32]
 
 
 class Job(Protocol):
-    """Frozen data with a call: exact integers from a part of the rows. Those of all parts are added up."""
+    """Frozen data with a call: exact integers from a part of the rows, in one pass. Those of all parts are added up.
+
+    Attributes:
+        shapes: Shapes of the answers, known before any row is read.
+    """
 
     @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Shapes of the answers, known before any row is read."""
-        ...
-
-    def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
-        """The answers for these rows, in one pass."""
-        ...
+    def shapes(self) -> tuple[tuple[int, ...], ...]: ...
+    def __call__(self, rows: CodedPart) -> tuple[Ints, ...]: ...
 
 
 class GroupJob(Protocol):
-    """As `Job`, from code matrices; its answers add up over parts that keep rows with equal codes together."""
+    """As `Job`, from matrices of the codes of `columns`, one line a row; its answers add up over parts that keep rows
+    with equal codes together.
+    """
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the matrices."""
-        ...
-
+    def columns(self) -> tuple[str, ...]: ...
     @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Shapes of the answers, known before any row is read."""
-        ...
-
-    def __call__(self, codes: Codes) -> tuple[Ints, ...]:
-        """The answers for these rows, one row of codes each."""
-        ...
+    def shapes(self) -> tuple[tuple[int, ...], ...]: ...
+    def __call__(self, codes: Codes) -> tuple[Ints, ...]: ...
 
 
 class Rows(Protocol):
-    """Private rows, wherever they are."""
+    """Private rows, wherever they are.
+
+    Attributes:
+        null_values: Texts that stand for null, besides the empty one.
+        passes: Number of times the source itself was read.
+        exact_rows: Number of rows: private under add-remove.
+    """
 
     @property
-    def schema(self) -> Schema:
-        """The public facts."""
-        ...
-
+    def schema(self) -> Schema: ...
     @property
-    def null_values(self) -> tuple[str, ...]:
-        """Texts that stand for null, besides the empty one."""
-        ...
-
+    def null_values(self) -> tuple[str, ...]: ...
     @property
-    def passes(self) -> int:
-        """Number of times the source itself was read."""
-        ...
-
+    def passes(self) -> int: ...
     @property
-    def exact_rows(self) -> int:
-        """Number of rows: private under add-remove."""
-        ...
+    def exact_rows(self) -> int: ...
 
     def require_repeatable(self) -> None:
         """Refuse a source that can be read once only."""
@@ -102,12 +90,7 @@ def added(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Ints, ...]]) 
 
 
 class CodedPart(ABC):
-    """Rows as base codes.
-
-    Attributes:
-        schema: The public facts.
-        threads: Number of threads that may work on them.
-    """
+    """Rows as base codes; so many threads may work on them."""
 
     schema: Schema
     threads: int
@@ -116,7 +99,7 @@ class CodedPart(ABC):
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the codes of the given columns."""
 
-    def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[npt.NDArray[np.int32]]:
+    def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[Codes]:
         """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
         for batch in self.batches(columns):
             for start in range(0, batch.rows, rows):

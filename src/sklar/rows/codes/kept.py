@@ -11,12 +11,8 @@ from sklar.rows.codes.batch import CodeBatch, blob_of, column_of, column_starts
 
 
 class KeptCodes:
-    """Batches of codes of all modelled columns.
-
-    Args:
-        sizes: Number of codes of each column.
-        most_bytes: Memory they may take.
-        folder: Where to put them when they outgrow it; None to give up then.
+    """Batches of codes of all modelled columns, of so many codes each; in a file of `folder` when they outgrow their
+    memory, or given up then if there is none.
     """
 
     def __init__(self, sizes: Sequence[int], most_bytes: int, folder: str | os.PathLike[str] | None):
@@ -66,10 +62,6 @@ class SpillFile:
 
     The file is taken out of its folder before anything is written to it, so the system removes it when the process
     ends, however that happens: nothing is left behind by an error, Ctrl-C, kill -9 or a power cut.
-
-    Args:
-        folder: Where; made with permissions 0700 if it is not there, and refused if others may look into it.
-        sizes: Number of codes of each column.
     """
 
     def __init__(self, folder: str | os.PathLike[str], sizes: Sequence[int]):
@@ -120,7 +112,7 @@ class SpillFile:
 
 
 def private_folder(folder: str | os.PathLike[str]) -> str:
-    """The folder, made if need be, that nobody but its owner can look into."""
+    """The folder, made with permissions 0700 if it is not there, and refused if others may look into it."""
     place = os.path.abspath(folder)
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from queue import Empty, Full, Queue
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sklar.arrays import Ints, usable_cores
 from sklar.errors import SourceError
@@ -16,7 +14,7 @@ from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes, p
 from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.encode import encoder_of
-from sklar.rows.encode.boolean import packed_flags
+from sklar.rows.encode.labels import packed_flags
 from sklar.rows.sources import Source
 from sklar.schema import Boolean, Column, Schema
 
@@ -26,68 +24,22 @@ AHEAD = 2
 _END = object()
 
 
-def read_ahead(items: Iterator[T], depth: int = AHEAD) -> Iterator[T]:
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items, taken by another thread; its errors are raised here, and it ends when this generator does."""
-    ready: Queue[Any] = Queue(depth)
-    stop = threading.Event()
-    reader = threading.Thread(target=_fill, args=(items, ready, stop), daemon=True)
-    reader.start()
+    reader = ThreadPoolExecutor(1)
     try:
-        while True:
-            item, error = ready.get()
-            if error is not None:
-                raise error
-            if item is _END:
-                return
-            yield item
+        waiting = deque(reader.submit(next, items, _END) for _ in range(AHEAD))
+        while (item := waiting.popleft().result()) is not _END:
+            waiting.append(reader.submit(next, items, _END))
+            yield cast("T", item)
     finally:
-        stop.set()
-        _drain(ready)
-        reader.join()
-
-
-def _fill(items: Iterator[Any], ready: Queue[Any], stop: threading.Event) -> None:
-    try:
-        for item in items:
-            if not _put(ready, (item, None), stop):
-                return
-        _put(ready, (_END, None), stop)
-    except BaseException as error:
-        _put(ready, (None, error), stop)
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
-
-
-def _put(ready: Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Wait for room, but not for a consumer that is gone."""
-    while not stop.is_set():
-        try:
-            ready.put(item, timeout=0.05)
-            return True
-        except Full:
-            continue
-    return False
-
-
-def _drain(ready: Queue[Any]) -> None:
-    while True:
-        try:
-            ready.get_nowait()
-        except Empty:
-            return
+        reader.shutdown(cancel_futures=True)
+        if isinstance(items, Generator):
+            items.close()
 
 
 class EncodedRows(CodedPart):
-    """Private rows as base codes. Made by `open_rows`.
-
-    Args:
-        source: The rows.
-        schema: The public facts.
-        null_values: Texts that stand for null, besides the empty one.
-        kept: Where codes are kept for later passes; None to read the source for every pass.
-        threads: Number of threads, by default one for each usable core.
+    """Private rows as base codes. Made by `open_rows`; without `kept` codes the source is read for every pass.
 
     Attributes:
         known_ones: Number of rows with code 1 of columns of two codes, as far as it is known: private, like the codes.
@@ -103,7 +55,7 @@ class EncodedRows(CodedPart):
         threads: int | None = None,
     ):
         self.schema, self.threads = schema, threads or usable_cores()
-        self._source, self._kept, self._null_values = source, kept, null_values
+        self._source, self._kept, self.null_values = source, kept, null_values
         self._encoders: dict[Column, Callable[[Any], Codes | PackedBits]] = {}
         self._whole = False
         self._exact_rows: int | None = source.known_rows
@@ -124,16 +76,9 @@ class EncodedRows(CodedPart):
 
     @property
     def passes(self) -> int:
-        """Number of times the source itself was read."""
         return self._source.passes
 
-    @property
-    def null_values(self) -> tuple[str, ...]:
-        """Texts that stand for null, besides the empty one."""
-        return self._null_values
-
     def require_repeatable(self) -> None:
-        """Refuse a source that can be read once only."""
         if self._source.one_shot:
             raise SourceError(
                 "facts are measured in passes of their own, and this stream can be read once only; write it to a "
@@ -141,19 +86,17 @@ class EncodedRows(CodedPart):
             )
 
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """One pass over the given columns as Arrow arrays, before any schema is applied: to find labels."""
         for batch in self._source.batches(columns):
             yield tuple(batch.columns)
 
     @property
     def exact_rows(self) -> int:
-        """Number of rows: private under add-remove. Costs a pass if it is not known yet."""
+        """Costs a pass if it is not known yet."""
         if self._exact_rows is None:
             self._exact_rows = sum(batch.rows for batch in self.batches(self.schema.modelled[:1]))
         return self._exact_rows
 
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the codes of the given columns."""
         self.keep_codes()
         if self._kept is None:
             yield from self._encoded(columns)
@@ -162,11 +105,10 @@ class EncodedRows(CodedPart):
         yield from self._kept.batches([place[name] for name in columns])
 
     def summed(self, job: Job) -> tuple[Ints, ...]:
-        """The answers of a job for all rows."""
         return job(self)
 
     def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
-        """The answers of a job that needs rows with equal codes together; a pass for each part that fits memory."""
+        """In a pass for each part that fits memory."""
         from sklar.rows.counting.tables import group_count, grouped_codes
 
         groups = group_count(self.exact_rows, len(job.columns))
@@ -230,7 +172,7 @@ class EncodedRows(CodedPart):
         """Prepared once for all columns that are described alike."""
         column = self.schema[name]
         if column not in self._encoders:
-            self._encoders[column] = _compact(column, encoder_of(column, self._null_values))
+            self._encoders[column] = _compact(column, encoder_of(column, self.null_values))
         return self._encoders[column]
 
 

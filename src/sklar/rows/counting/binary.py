@@ -26,7 +26,6 @@ class BinaryWork:
     """All pairs of a set of binary features.
 
     Attributes:
-        plan: What is counted.
         pairs: The plan's tables of two binary features.
         singles: The plan's tables of one of these features.
         features: The binary features by number, in the order of the bit rows.
@@ -61,15 +60,20 @@ class BinaryWork:
         self.rows[0] += batch.rows
 
     def counts(self) -> dict[int, Ints]:
-        """The tables so far: two by two from the ones of both, of each, and the number of rows."""
+        """The tables so far."""
         single, total = self.ones.diagonal(), self.rows[0]
         row = np.zeros(len(self.plan.features), dtype=np.int64)
         row[list(self.features)] = np.arange(len(self.features))
         alone = {t: single[row[self.plan.tables[t][0]]] for t in self.singles}
         at = row[np.array([self.plan.tables[t] for t in self.pairs])]
-        both, left, right = self.ones[at.min(axis=1), at.max(axis=1)], single[at[:, 0]], single[at[:, 1]]
-        cells = np.stack([total - left - right + both, right - both, left - both, both], axis=1).reshape(-1, 2, 2)
+        both = self.ones[at.min(axis=1), at.max(axis=1)]
+        cells = two_by_two(both, single[at[:, 0]], single[at[:, 1]], total).reshape(-1, 2, 2)
         return dict(zip(self.pairs, cells, strict=True)) | {t: np.array([total - n, n]) for t, n in alone.items()}
+
+
+def two_by_two(both: Ints, left: Ints, right: Ints, total: int) -> Ints:
+    """Tables of pairs, one line each, from the rows with both, with the first and with the second code 1, and all."""
+    return np.stack([total - left - right + both, right - both, left - both, both], axis=1)
 
 
 def binary_work(plan: CountingPlan) -> BinaryWork | None:
@@ -85,14 +89,7 @@ def binary_work(plan: CountingPlan) -> BinaryWork | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SinglesWork:
-    """Tables of one feature of two codes each.
-
-    Attributes:
-        plan: What is counted.
-        tables: The plan's tables of one such feature.
-        ones: For each of them, number of rows where the feature has code 1.
-        rows: Number of rows so far, in an array of one.
-    """
+    """Tables of one feature of two codes each, and for each of them the number of rows with code 1; `rows` so far."""
 
     plan: CountingPlan
     tables: tuple[int, ...]
@@ -110,7 +107,6 @@ class SinglesWork:
         self.rows[0] += batch.rows
 
     def counts(self) -> dict[int, Ints]:
-        """The tables so far."""
         return {t: np.array([self.rows[0] - n, n]) for t, n in zip(self.tables, self.ones, strict=True)}
 
 

@@ -15,7 +15,15 @@ from sklar.arrays import Ints
 from sklar.errors import TableTooLargeError
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.job import CodedPart, Rows
-from sklar.rows.counting.binary import BinaryWork, SinglesWork, binary_work, exact_ones, known_singles, singles_work
+from sklar.rows.counting.binary import (
+    BinaryWork,
+    SinglesWork,
+    binary_work,
+    exact_ones,
+    known_singles,
+    singles_work,
+    two_by_two,
+)
 from sklar.rows.counting.tables import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
 
 DERIVED_CELLS = 1 << 20
@@ -59,7 +67,7 @@ def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX
 
 
 def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
-    """Ints of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
+    """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
     derived = _derivable(plan, done)
@@ -95,20 +103,14 @@ STACK_BYTES = 32 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TallyWork:
-    """Tables that share a width of codes, laid out for the kernel.
+    """Tables that share a width of codes, laid out for the kernel `tally`: see there for the last five.
 
     Attributes:
-        plan: What is counted.
         tables: The plan's tables by number.
         features: The plan's features by number, in the order of the stack's rows.
         places: For each of them, the place of its column in a batch.
         lookups: For each of them, its lookup in the type of the stack.
         dtype: Type of the stack.
-        axes: Rows of the stack for all axes, table after table, from axis_starts[t].
-        axis_starts: Where the axes of each table start.
-        shape: Number of codes along each of the axes.
-        out: Ints of all tables, table t from out_starts[t].
-        out_starts: Where the counts of each table start.
     """
 
     plan: CountingPlan
@@ -213,19 +215,10 @@ def pair_cell_count(sizes: Sequence[int]) -> int:
 def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
     """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
-        return _two_by_two(exact_ones(rows, columns), rows.exact_rows)
+        ones, (first, second) = exact_ones(rows, columns), np.triu_indices(len(columns), 1)
+        single = ones.diagonal()
+        return two_by_two(ones[first, second], single[first], single[second], rows.exact_rows).ravel()
     specs: list[TableSpec] = [
         ((columns[j], columns[k]), (lookups[j], lookups[k])) for j, k in combinations(range(len(columns)), 2)
     ]
     return np.concatenate([table.ravel() for table in exact_counts(rows, specs)])
-
-
-def _two_by_two(ones: Ints, total: int) -> Ints:
-    """Tables from the rows with both, with the first and with the second code 1, and all rows."""
-    first, second = np.triu_indices(len(ones), 1)
-    both, single = ones[first, second], ones.diagonal()
-    left, right = single[first], single[second]
-    tables = np.empty((len(both), 4), dtype=np.int64)
-    tables[:, 0], tables[:, 1] = total - left - right + both, right - both
-    tables[:, 2], tables[:, 3] = left - both, both
-    return tables.ravel()

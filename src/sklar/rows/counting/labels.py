@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sklar.rows.codes.job import Rows
-from sklar.rows.encode.arrays import is_too_long, unwrapped
+from sklar.rows.encode.arrays import is_too_long, union_parts, unwrapped
 from sklar.rows.encode.spelling import spelled
 from sklar.rows.encode.text import text_of
-from sklar.rows.encode.unions import union_parts
 
 FULL = 2**32 - 1
 """Rows at which a bucket stops counting."""
@@ -89,9 +90,6 @@ def _parts(buckets: Buckets, floor: int) -> Parts:
 
 
 def _part_counts(rows: Rows, parts: Mapping[str, Parts], bits: int, part: int) -> dict[str, dict[bytes, int]]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     columns = tuple(name for name, its in parts.items() if part <= int(its.max()))
     counts: dict[str, dict[bytes, int]] = {name: {} for name in columns}
     for name, texts, places in _hashed(rows, columns, bits):
@@ -120,8 +118,6 @@ def _as_text(counts: Mapping[bytes, int]) -> dict[str, int]:
 
 def label_texts(array: Any) -> Iterator[Any]:
     """Plain Arrow arrays of strings or bytes, one text a row in no stated order; null where a value has no text."""
-    import pyarrow as pa
-
     array = unwrapped(array)
     if pa.types.is_union(array.type):
         for _, values in union_parts(array):
@@ -138,8 +134,6 @@ def label_texts(array: Any) -> Iterator[Any]:
 
 def _decoded(array: Any) -> Any:
     """A dictionary's values row by row, in a type that holds any amount of text."""
-    import pyarrow as pa
-
     values = unwrapped(array.dictionary)
     if pa.types.is_string(values.type):
         values = values.cast(pa.large_string())

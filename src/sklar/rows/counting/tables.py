@@ -38,8 +38,7 @@ class CountingPlan:
     """Distinct features, distinct tables over them, and which table answers each request.
 
     Attributes:
-        features: The distinct features.
-        tables: The distinct tables, each a tuple of features by number.
+        tables: Each a tuple of features by number.
         answers: For each request, the number of its table.
     """
 

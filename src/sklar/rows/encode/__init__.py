@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.encode.arrays import Encoder, plain_codes
-from sklar.rows.encode.boolean import boolean_encoder
-from sklar.rows.encode.labels import labels_encoder
+from sklar.rows.encode.labels import boolean_encoder, labels_encoder
 from sklar.rows.encode.moment import moment_encoder
 from sklar.rows.encode.numbers import integer_encoder, real_encoder
 from sklar.schema import Column
@@ -29,14 +28,9 @@ ENCODERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
 }
 
 
-def code_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned type that holds the codes 0 to size - 1."""
-    return np.min_scalar_type(max(size - 1, 0))
-
-
 def encoder_of(column: Column, null_values: tuple[str, ...] = ()) -> Callable[[Any], npt.NDArray[Any]]:
     """A function from an Arrow array of any type to the base codes of `column`, in the smallest type that fits."""
-    encode, dtype = ENCODERS[column.kind](column, null_values), code_dtype(column.size)
+    encode, dtype = ENCODERS[column.kind](column, null_values), np.min_scalar_type(max(column.size - 1, 0))
 
     def codes_of(array: Any) -> npt.NDArray[Any]:
         return plain_codes(array, encode).astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Arrow arrays of any layout reduced to plain ones, and numbers as int64 or float64 with what is valid.
+"""Arrow arrays of any layout, unions of several types too, reduced to plain ones; numbers as int64 or float64.
 
 The code of a value depends on the value and its type alone: nothing here or in the encoders looks at a whole array to
 decide about one of its values.
@@ -6,16 +6,18 @@ decide about one of its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from sklar.rows.encode.spelling import is_text, plain_decimal, valid_of
+from sklar.arrays import Floats, Ints, Mask
+from sklar.rows.encode.spelling import is_text, plain_decimal, spelled, valid_of
 from sklar.rows.encode.text import LONGEST, Text
-from sklar.rows.encode.unions import union_parts
 
 Codes = npt.NDArray[Any]
 Encoder = Callable[[Any], Codes]
@@ -24,8 +26,6 @@ Encoder = Callable[[Any], Codes]
 
 def plain_codes(array: Any, encode: Encoder) -> Codes:
     """Undo the layouts that wrap other arrays, then encode; a dictionary is encoded once, not once a row."""
-    import pyarrow as pa
-
     if isinstance(array, Text):
         return encode(array)
     if isinstance(array, pa.ChunkedArray):
@@ -43,9 +43,6 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
 
 def unwrapped(array: Any) -> Any:
     """An array without the layouts that say nothing about its values: extensions, runs, views."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(array, pa.ExtensionArray):
         return unwrapped(array.storage)
     if pa.types.is_run_end_encoded(array.type):
@@ -69,8 +66,6 @@ def _union_codes(array: Any, encode: Encoder) -> Codes:
 
 
 def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
-    import pyarrow as pa
-
     from sklar.rows.kernels.tallies import recode
 
     missing = encode(pa.nulls(1))
@@ -83,10 +78,58 @@ def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
     return out
 
 
-def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
-    """(int64 values, valid) of integers or booleans, unsigned values beyond int64 clipped; None for other arrays."""
-    import pyarrow as pa
+def union_parts(array: Any) -> Iterator[tuple[Ints, Any]]:
+    """(places, values) of each type that occurs."""
+    codes = array.type_codes.to_numpy(zero_copy_only=False)
+    dense = array.type.mode == "dense"
+    offsets = array.offsets.to_numpy(zero_copy_only=False) if dense else np.arange(len(array))
+    for at, code in enumerate(array.type.type_codes):
+        places = np.flatnonzero(codes == code)
+        if len(places):
+            yield places, _taken(array.field(at), pa.array(offsets[places]))
 
+
+def _taken(values: Any, rows: Any) -> Any:
+    whole = len(rows) == len(values) and np.array_equal(rows.to_numpy(), np.arange(len(values)))
+    return values if whole else values.take(rows)
+
+
+def one_type(array: Any) -> Any:
+    """A union as an array of its only type besides null, or as text if it has several; other arrays as they are.
+
+    The result depends on all values together, so it is for showing and drafting, never for codes.
+    """
+    if not pa.types.is_union(array.type):
+        return array
+    parts = [part for part in union_parts(array) if not pa.types.is_null(part[1].type)]
+    several = len({str(values.type) for _, values in parts}) > 1
+    return union_texts(array) if several else _together(parts, len(array))
+
+
+def union_texts(array: Any) -> Any:
+    """A union as text: each value as it is spelled."""
+    return _together([(places, _utf8(spelled(values))) for places, values in union_parts(array)], len(array))
+
+
+def _together(parts: list[tuple[Ints, Any]], rows: int) -> Any:
+    """Parts of one type in their places, null elsewhere."""
+    if not parts:
+        return pa.nulls(rows, pa.large_string())
+    rank = np.full(rows, -1, dtype=np.int64)
+    rank[np.concatenate([places for places, _ in parts])] = np.arange(sum(len(places) for places, _ in parts))
+    return pa.concat_arrays([values for _, values in parts]).take(pa.array(rank, mask=rank < 0))
+
+
+def _utf8(texts: Any) -> Any:
+    """Strings, or bytes read as UTF-8, with a sign in the place of what is not."""
+    if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type) or pa.types.is_string_view(texts.type):
+        return texts.cast(pa.large_string())
+    read = [None if raw is None else raw.decode("utf-8", "replace") for raw in texts.to_pylist()]
+    return pa.array(read, type=pa.large_string())
+
+
+def integers_of(array: Any) -> tuple[Ints, Mask] | None:
+    """(int64 values, valid) of integers or booleans, unsigned values beyond int64 clipped; None for other arrays."""
     if isinstance(array, Text):
         return None
     if pa.types.is_boolean(array.type):
@@ -100,10 +143,8 @@ def integers_of(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_
     return values.astype(np.int64, copy=False), valid
 
 
-def floats_of(array: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
+def floats_of(array: Any) -> tuple[Floats, Mask] | None:
     """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
-    import pyarrow as pa
-
     if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return None
     valid = valid_of(array)
@@ -132,10 +173,8 @@ def number_texts(null_values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*null_values, *(text for text in plain if text is not None))))
 
 
-def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> npt.NDArray[np.bool_]:
+def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> Mask:
     """Which values of an Arrow array of numbers are among the listed ones, each compared in the array's own type."""
-    import pyarrow as pa
-
     if pa.types.is_floating(array.type):
         with np.errstate(over="ignore"):
             listed = [float(array.type.to_pandas_dtype()(float(number))) for number in numbers]

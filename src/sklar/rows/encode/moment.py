@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
+from sklar.arrays import Ints, Mask
 from sklar.rows.encode.arrays import Codes, Encoder
-from sklar.rows.encode.numbers import missing_code, unit_range
+from sklar.rows.encode.numbers import integer_cells
 from sklar.rows.encode.spelling import valid_of
 from sklar.rows.encode.text import Text, strings_of, text_of
 from sklar.schema import Datetime
@@ -20,17 +21,12 @@ from sklar.schema.grid import EPOCH, RESOLUTIONS
 UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY_NANOS = 86_400_000_000_000
 Reader = Callable[[bytes], int | None]
-Moments = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+Moments = tuple[Ints, Mask]
 
 
 def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     """Moments outside the bounds are clipped; text that is not in the stated format counts as missing."""
-    from sklar.rows.kernels.cells import finder, number_cells, unit_cells
-
-    search, tick_micros = finder(column.grid.starts), RESOLUTIONS[column.resolution]
-    unit, lowest, highest = unit_range(column.grid)
-    place = (search.starts, search.first, search.low, search.inverse)
-    missing = missing_code(column)
+    cells, tick_micros = integer_cells(column), RESOLUTIONS[column.resolution]
     read = None if column.format is None else _reader(column.format, null_values)
     nulls = _null_micros(column.format, null_values)
 
@@ -39,20 +35,13 @@ def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
         if moments is None:
             micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values)
             moments = micros // tick_micros, valid
-        out = np.empty(len(array), dtype=np.int32)
-        if unit:
-            unit_cells(*moments, lowest, highest, missing, out)
-        else:
-            number_cells(*moments, *place, missing, out)
-        return out
+        return cells(*moments)
 
     return encode
 
 
 def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:
     """The moments among the texts that stand for null, for values that come as dates rather than text."""
-    import pyarrow as pa
-
     if form is not None:
         moments = [_read_moment(text.encode("utf-8", "replace"), form) for text in null_values]
         return tuple(moment for moment in moments if moment is not None)
@@ -63,8 +52,6 @@ def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, .
 
 def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> Moments | None:
     """Ticks of an Arrow array of dates or timestamps; None for any other."""
-    import pyarrow as pa
-
     if isinstance(array, Text):
         return None
     if pa.types.is_date32(array.type):
@@ -84,7 +71,7 @@ def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> 
     return _rescaled(values, nanos, tick_micros * 1000), valid
 
 
-def _rescaled(values: npt.NDArray[np.int64], unit: int, tick: int) -> npt.NDArray[np.int64]:
+def _rescaled(values: Ints, unit: int, tick: int) -> Ints:
     """Units to ticks, rounded down; both lengths divide each other, and what would overflow is far out of any range."""
     if tick >= unit:
         from sklar.rows.kernels.cells import floor_quotients
@@ -108,8 +95,6 @@ def _iso_micros(array: Any, null_values: tuple[str, ...]) -> Moments:
 
 def _formatted_micros(array: Any, read: Reader) -> Moments:
     """Each distinct text is read once, since dates repeat."""
-    import pyarrow as pa
-
     distinct = strings_of(array).dictionary_encode()
     moments = [read(text) for text in distinct.dictionary.cast(pa.large_binary()).to_pylist()]
     micros = np.array([m or 0 for m in moments] + [0], dtype=np.int64)

@@ -1,47 +1,91 @@
-"""Real columns: numbers, decimals and text to the cells of the public grid."""
+"""Integer and real columns: numbers, decimals and text to the cells of the public grid; integers exact over int64."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints, Mask
-from sklar.rows.encode.arrays import (
-    Codes,
-    Encoder,
-    floats_of,
-    integers_of,
-    is_listed,
-    listed_numbers,
-    number_texts,
-)
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers, number_texts
 from sklar.rows.encode.text import Text, text_of
-from sklar.schema import Grid, Integer, Real
+from sklar.schema import Datetime, Grid, Integer, Real
 
 
 def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
     from sklar.rows.kernels.cells import finder, number_cells
 
-    grid, nulls, null_texts = column.grid, listed_numbers(null_values), number_texts(null_values)
-    search = finder(grid.starts.astype(np.float64))
-    place = (search.starts, search.first, search.low, search.inverse)
-    missing = missing_code(column)
+    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+    search, missing = finder(column.grid.starts.astype(np.float64)), missing_code(column)
 
     def encode(array: Any) -> Codes:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            return _text_cells(text_of(array, null_texts), place, missing, grid)
+            return _text_cells(text_of(array, null_texts), search, missing, column.grid)
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
         out = np.empty(len(values), dtype=np.int32)
-        number_cells(values.astype(np.float64, copy=False), valid, *place, missing, out)
+        number_cells(values.astype(np.float64, copy=False), valid, *search, missing, out)
         return out
 
     return encode
+
+
+def _text_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int, grid: Grid) -> Codes:
+    from sklar.rows.kernels.decimals import real_text_cells
+
+    out, doubtful = np.empty(len(text), dtype=np.int32), np.empty(len(text), dtype=np.uint8)
+    real_text_cells(text.data, text.begins, text.ends, text.valid, *search, missing, out, doubtful)
+    for i in np.flatnonzero(doubtful).tolist():
+        # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
+        out[i] = grid.code(np.array([float(text.entry(i))]))[0]
+    return out
+
+
+def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
+    """Values outside the bounds are clipped, infinities too; fractions are rounded to the nearest integer, ties to
+    even; NaN and unreadable text count as missing.
+    """
+    from sklar.rows.kernels.cells import finder
+    from sklar.rows.kernels.decimals import integer_text_cells
+
+    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+    search, missing, cells = finder(column.grid.starts), missing_code(column), integer_cells(column)
+
+    def encode(array: Any) -> Codes:
+        numbers = integers_of(array) or floats_of(array)
+        if numbers is None:
+            text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.int32)
+            integer_text_cells(text.data, text.begins, text.ends, text.valid, *search, missing, out)
+            return out
+        values, valid = numbers
+        if nulls:
+            valid = valid & ~is_listed(array, values, nulls)
+        return cells(rounded(values, valid) if values.dtype == np.float64 else values, valid)
+
+    return encode
+
+
+def integer_cells(column: Integer | Datetime) -> Callable[[npt.NDArray[Any], Mask], Codes]:
+    """From integers, or ticks, and which of them are valid, to the cells of the grid."""
+    from sklar.rows.kernels.cells import finder, number_cells, unit_cells
+
+    search, missing = finder(column.grid.starts), missing_code(column)
+    unit, lowest, highest = unit_range(column.grid)
+
+    def cells(values: npt.NDArray[Any], valid: Mask) -> Codes:
+        out = np.empty(len(values), dtype=np.int32)
+        if unit:
+            unit_cells(values, valid, lowest, highest, missing, out)
+        else:
+            number_cells(values, valid, *search, missing, out)
+        return out
+
+    return cells
 
 
 def missing_code(column: Any) -> int:
@@ -52,52 +96,6 @@ def missing_code(column: Any) -> int:
     if column.kind == "datetime":
         value = column.tick(value)
     return int(column.grid.code(np.array([value], dtype=column.grid.starts.dtype))[0])
-
-
-def _text_cells(text: Text, place: Any, missing: int, grid: Any) -> Codes:
-    from sklar.rows.kernels.decimals import real_text_cells
-
-    count = len(text)
-    out, doubtful = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint8)
-    starts, first, low, inverse = place
-    cells = (text.data, text.begins, text.ends, text.valid)
-    real_text_cells(*cells, starts, first, low, inverse, missing, out, doubtful)
-    for i in np.flatnonzero(doubtful).tolist():
-        # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
-        value = float(text.entry(i))
-        out[i] = grid.code(np.array([value]))[0]
-    return out
-
-
-def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
-    """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
-    from sklar.rows.kernels.cells import finder, number_cells, unit_cells
-    from sklar.rows.kernels.decimals import integer_text_cells
-
-    search, nulls, null_texts = finder(column.grid.starts), listed_numbers(null_values), number_texts(null_values)
-    unit, lowest, highest = unit_range(column.grid)
-    place = (search.starts, search.first, search.low, search.inverse)
-    missing = missing_code(column)
-
-    def encode(array: Any) -> Codes:
-        out = np.empty(len(array), dtype=np.int32)
-        numbers = integers_of(array) or floats_of(array)
-        if numbers is None:
-            text = text_of(array, null_texts)
-            integer_text_cells(text.data, text.begins, text.ends, text.valid, *place, missing, out)
-            return out
-        values, valid = numbers
-        if nulls:
-            valid = valid & ~is_listed(array, values, nulls)
-        if values.dtype == np.float64:
-            values = rounded(values, valid)
-        if unit:
-            unit_cells(values, valid, lowest, highest, missing, out)
-        else:
-            number_cells(values, valid, *place, missing, out)
-        return out
-
-    return encode
 
 
 def unit_range(grid: Grid) -> tuple[bool, np.int64, np.int64]:

@@ -9,14 +9,17 @@ unit. What lies outside the calendar, and values without a text (nested ones, du
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sklar.arrays import Mask
+from sklar.schema.grid import EPOCH
 
 WHOLE = 2.0**63
 """Whole floats below this are spelled as integers."""
@@ -24,15 +27,12 @@ PLAIN_DIGITS = 400
 """Decimals with more digits than this before or after the point are spelled with an exponent."""
 UNIT_PLACES = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Decimal places of a second in each of Arrow's units."""
-EPOCH = datetime(1970, 1, 1)
 DAY_SECONDS = 86_400
 Spell = Callable[[Any], str | None]
 
 
 def is_text(kind: Any) -> bool:
     """Whether an Arrow type holds text or raw bytes, which are read as text."""
-    import pyarrow as pa
-
     checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
               pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)  # fmt: skip
     return any(check(kind) for check in checks)
@@ -47,8 +47,6 @@ def valid_of(array: Any) -> Mask:
 
 def spelled(array: Any) -> Any:
     """A plain Arrow array as strings or bytes; null where a value has no text."""
-    import pyarrow as pa
-
     kind = array.type
     if is_text(kind):
         return array
@@ -79,8 +77,6 @@ def plain_decimal(number: Decimal) -> str | None:
 
 def _each(values: npt.NDArray[Any], valid: Mask, spell: Spell) -> Any:
     """Each distinct value is spelled once."""
-    import pyarrow as pa
-
     distinct, places = np.unique(np.where(valid, values, values.dtype.type(0)), return_inverse=True)
     texts = pa.array([spell(value) for value in distinct.tolist()], type=pa.large_string())
     return texts.take(pa.array(places, mask=~valid))
@@ -97,9 +93,6 @@ def _float_speller(width: Any) -> Spell:
 
 def _decimal_texts(array: Any) -> Any:
     """As Arrow spells them, cut to plain digits; the few that Arrow writes with an exponent one by one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = array.cast(pa.large_string())
     if array.type.scale == 0:
         return texts
@@ -116,8 +109,6 @@ def _decimal_texts(array: Any) -> Any:
 
 def _clock_speller(kind: Any) -> Spell | None:
     """How the numbers behind dates, timestamps and times of day are spelled; None for any other type."""
-    import pyarrow as pa
-
     if pa.types.is_date32(kind):
         return _date_text
     if pa.types.is_date64(kind):

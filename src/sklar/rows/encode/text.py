@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sklar.arrays import Mask
 from sklar.rows.encode.spelling import spelled, valid_of
@@ -34,8 +35,6 @@ class Text:
 
     def to_arrow(self) -> Any:
         """The same as an Arrow array of strings; every entry must be valid."""
-        import pyarrow as pa
-
         from sklar.rows.kernels.split import gather
 
         offsets = np.zeros(len(self) + 1, dtype=np.int32)
@@ -53,8 +52,6 @@ def text_of(array: Any, null_values: tuple[str, ...] = ()) -> Text:
 
 def strings_of(array: Any) -> Any:
     """Any array as an Arrow array of strings."""
-    import pyarrow as pa
-
     if isinstance(array, Text):
         return array.to_arrow()
     strings = spelled(array)
@@ -63,8 +60,6 @@ def strings_of(array: Any) -> Any:
 
 def _arrow_text(array: Any) -> Text:
     """The flat text of an Arrow array of strings or bytes, in place."""
-    import pyarrow as pa
-
     if not pa.types.is_string(array.type):
         array = _large_strings(array)
     _, places, content = array.buffers()
@@ -91,8 +86,6 @@ def _nowhere(count: int) -> npt.NDArray[np.int32]:
 
 def _large_strings(array: Any) -> Any:
     """Strings of another layout, or bytes taken as they are: whether they are UTF-8 does not matter for matching."""
-    import pyarrow as pa
-
     if pa.types.is_large_string(array.type):
         return array
     if pa.types.is_string_view(array.type):

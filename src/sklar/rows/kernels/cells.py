@@ -3,19 +3,18 @@
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 MAX_BUCKETS = 1 << 16
+"""More buckets hold fewer cell starts each, but no longer stay in the cache."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finder:
-    """A sorted array of cell starts, prepared for fast search.
+class Finder(NamedTuple):
+    """A sorted array of cell starts, prepared for fast search, as the kernels take it.
 
     Attributes:
         starts: First value of each cell, ascending.
@@ -31,7 +30,7 @@ class Finder:
 
 
 def finder(starts: npt.NDArray[Any]) -> Finder:
-    """Prepare cell starts for `cells_of`."""
+    """Prepare cell starts for `cell_of`."""
     low, high = float(starts[0]), float(starts[-1])
     buckets = min(4 * len(starts), MAX_BUCKETS)
     inverse = buckets / (high - low) if high > low and np.isfinite(buckets / (high - low)) else 0.0

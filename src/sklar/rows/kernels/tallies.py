@@ -1,7 +1,6 @@
 """Adding rows of codes to tables of counts."""
 
 # pyright: reportMissingParameterType=false
-# pyright: reportMissingParameterType=false
 from __future__ import annotations
 
 import numpy as np

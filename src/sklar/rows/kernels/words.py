@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,8 @@ from sklar.arrays import Ints
 from sklar.rows.kernels.decimals import is_space
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordList:
-    """An open-addressing hash table of words.
+class WordList(NamedTuple):
+    """An open-addressing hash table of words, as `word_codes` takes it.
 
     Attributes:
         slots: Word number plus one in each slot, 0 where free; a power of two of them, at most a quarter full.
@@ -43,16 +41,13 @@ def word_list(codes: Mapping[str, int]) -> WordList:
     slots = np.zeros(1 << max(4, (4 * len(words)).bit_length()), dtype=np.int64)
     heads = np.zeros(len(words), dtype=np.uint64)
     _fill(data, offsets, slots, heads)
-    return WordList(
-        slots=slots, data=data, offsets=offsets, heads=heads, codes=np.array(list(codes.values()), dtype=np.int64)
-    )
+    return WordList(slots, data, offsets, heads, np.array(list(codes.values()), dtype=np.int64))
 
 
 def codes_of_words(text: Any, words: WordList, other: int, missing: int) -> npt.NDArray[np.int32]:
     """Code of each text of a flat `Text`: that of the word it equals, `missing` if it is not valid, else `other`."""
     out = np.empty(len(text), dtype=np.int32)
-    table = (words.slots, words.data, words.offsets, words.heads, words.codes)
-    word_codes(text.data, text.begins, text.ends, text.valid, *table, other, missing, out)
+    word_codes(text.data, text.begins, text.ends, text.valid, *words, other, missing, out)
     return out
 
 

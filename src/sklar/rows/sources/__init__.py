@@ -12,13 +12,11 @@ from dataclasses import fields
 from typing import Any
 
 from sklar.errors import SourceError
-from sklar.rows.shield import shielded
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
 from sklar.rows.sources.columnar import IpcFile, ParquetFile
-from sklar.rows.sources.files import suffix_of
 from sklar.rows.sources.folder import Folder
 from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame, PolarsFrame
-from sklar.rows.sources.source import Source, SourceOptions, require_columns
+from sklar.rows.sources.source import Source, SourceOptions, require_columns, shielded, suffix_of
 from sklar.rows.sources.sql import SqlQuery
 from sklar.rows.sources.text import TextFile
 from sklar.schema import Schema

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sklar.rows.shield import shielded
+import pyarrow as pa
+
 from sklar.rows.sources.query import require_typed_relation
-from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions, shielded
 
 
 class ArrowTable(Source):
@@ -17,16 +18,8 @@ class ArrowTable(Source):
     what = "the Arrow table"
 
     def __init__(self, table: Any, options: SourceOptions):
-        super().__init__(options.progress)
+        super().__init__(table.schema.names, options.progress, known_rows=table.num_rows)
         self._table = table
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(self._table.schema.names)
-
-    @property
-    def known_rows(self) -> int | None:
-        return self._table.num_rows
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         rows = self._table.num_rows
@@ -45,12 +38,8 @@ class ArrowStream(Source):
     what = "the Arrow stream"
 
     def __init__(self, stream: Any, options: SourceOptions):
-        super().__init__(options.progress)
         self._reader = _reader_of(stream)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(self._reader.schema.names)
+        super().__init__(self._reader.schema.names, options.progress)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         yield from _projected(self._reader, columns)
@@ -62,14 +51,9 @@ class RepeatableStream(Source):
     what = "the relation"
 
     def __init__(self, stream: Any, options: SourceOptions):
-        super().__init__(options.progress)
         require_typed_relation(stream)
+        super().__init__(_reader_of(stream).schema.names, options.progress)
         self._stream = stream
-        self._names = tuple(_reader_of(stream).schema.names)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         yield from _projected(_reader_of(self._stream), columns)
@@ -81,12 +65,8 @@ class ArrowDataset(Source):
     what = "the Arrow dataset"
 
     def __init__(self, dataset: Any, options: SourceOptions):
-        super().__init__(options.progress)
+        super().__init__(dataset.schema.names, options.progress)
         self._dataset = dataset
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(self._dataset.schema.names)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         frugal = {"batch_readahead": 2, "fragment_readahead": 1, "batch_size": BATCH_ROWS}
@@ -100,16 +80,11 @@ def _parquet_scan_options(dataset: Any) -> dict[str, Any]:
 
     if getattr(getattr(dataset, "format", None), "default_extname", "") != "parquet":
         return {}
-    return {
-        "fragment_scan_options": ds.ParquetFragmentScanOptions(
-            use_buffered_stream=True, buffer_size=1 << 16, pre_buffer=False
-        )
-    }
+    frugal = ds.ParquetFragmentScanOptions(use_buffered_stream=True, buffer_size=1 << 16, pre_buffer=False)
+    return {"fragment_scan_options": frugal}
 
 
 def _reader_of(stream: Any) -> Any:
-    import pyarrow as pa
-
     if isinstance(stream, pa.RecordBatchReader):
         return stream
     return shielded("the data offers an Arrow stream that cannot be opened", pa.RecordBatchReader.from_stream, stream)
@@ -124,8 +99,6 @@ def _projected(reader: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 def _one_batch(table: Any) -> Any:
     """A table of a few rows as one record batch."""
-    import pyarrow as pa
-
     if isinstance(table, pa.RecordBatch):
         return table
     columns = [column.combine_chunks() for column in table.columns]

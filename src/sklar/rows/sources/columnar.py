@@ -1,15 +1,17 @@
-"""Parquet files, read a few pages at a time so that even one huge row group is never held whole."""
+"""Parquet and Arrow files, read a few pages or one record batch at a time: no huge row group is ever held whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sklar.rows.shield import shielded
-from sklar.rows.sources.files import FileStamp
-from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
+import pyarrow as pa
+
+from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded
 
 BUFFER_BYTES = 1 << 18
+"""Of a Parquet column at a time: larger buffers read faster from slow disks, and are held once a column."""
+MAGIC = b"ARROW1"
 
 
 class ParquetFile(Source):
@@ -20,17 +22,8 @@ class ParquetFile(Source):
 
     def __init__(self, path: str, options: SourceOptions):
         self._stamp = FileStamp(path)
-        super().__init__(options.progress, [self._stamp])
         with self._open() as file:
-            self._names, self._rows = tuple(file.schema_arrow.names), file.metadata.num_rows
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
-
-    @property
-    def known_rows(self) -> int | None:
-        return self._rows
+            super().__init__(file.schema_arrow.names, options.progress, [self._stamp], file.metadata.num_rows)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         with self._open() as file:
@@ -38,8 +31,8 @@ class ParquetFile(Source):
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns), use_threads=True):
                 yield batch.select(list(columns))
                 done += batch.num_rows
-                if self._progress and self._rows:
-                    self._progress(done / self._rows)
+                if self._progress and self.known_rows:
+                    self._progress(done / self.known_rows)
 
     def _open(self) -> Any:
         import pyarrow.parquet as pq
@@ -47,9 +40,6 @@ class ParquetFile(Source):
         # pre_buffer would fetch whole row groups; a memory map would count the file's pages as ours.
         settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
         return shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(self._stamp.path, **settings))
-
-
-MAGIC = b"ARROW1"
 
 
 class IpcFile(Source):
@@ -60,18 +50,12 @@ class IpcFile(Source):
 
     def __init__(self, path: str, options: SourceOptions):
         self._stamp = FileStamp(path)
-        super().__init__(options.progress, [self._stamp])
         reader = shielded("the file is not a readable Arrow or Feather file", self._open, None)
-        self._names = tuple(reader.schema.names)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
+        super().__init__(reader.schema.names, options.progress, [self._stamp])
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        place = {name: at for at, name in enumerate(self._names)}
-        places = [place[name] for name in columns]
-        reader = self._open(sorted(places))
+        place = {name: at for at, name in enumerate(self.column_names)}
+        reader = self._open(sorted(place[name] for name in columns))
         total = getattr(reader, "num_record_batches", 0)
         for number, batch in enumerate(_each_batch(reader), 1):
             batch.validate(full=True)  # offsets of a damaged file may point anywhere in memory
@@ -81,8 +65,6 @@ class IpcFile(Source):
                 self._progress(number / total)
 
     def _open(self, places: Sequence[int] | None) -> Any:
-        import pyarrow as pa
-
         file = pa.memory_map(self._stamp.path)
         chosen = pa.ipc.IpcReadOptions(included_fields=list(places) if places is not None else None)
         if file.read(len(MAGIC)) == MAGIC:

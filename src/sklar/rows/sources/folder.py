@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sklar.errors import SourceError
-from sklar.rows.sources.files import suffix_of
-from sklar.rows.sources.source import Progress, Source, SourceOptions, require_columns
+from sklar.rows.sources.source import Progress, Source, SourceOptions, require_columns, suffix_of
 
 OpenFile = Callable[[str, SourceOptions], Source]
 
@@ -28,18 +27,11 @@ class Folder(Source):
         self._share = _Share(options.progress)
         inside = replace(options, progress=self._share if options.progress else None)
         self._parts = [_opened(file, path, inside, open_file) for file in self._files]
-        super().__init__(options.progress, [stamp for part in self._parts for stamp in part.stamps])
+        stamps, known = [s for part in self._parts for s in part.stamps], [part.known_rows for part in self._parts]
+        rows = None if None in known else sum(rows for rows in known if rows is not None)
+        super().__init__(self._parts[0].column_names, options.progress, stamps, rows)
         if options.schema is None and len({part.column_names for part in self._parts}) > 1:
             raise SourceError(f"the files in the folder {path} do not all have the same columns")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._parts[0].column_names
-
-    @property
-    def known_rows(self) -> int | None:
-        known = [part.known_rows for part in self._parts]
-        return None if None in known else sum(rows for rows in known if rows is not None)
 
     def require_unchanged(self) -> None:
         """Refuse a folder whose files changed, came or went."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sklar.errors import SourceError
 from sklar.rows.sources.objects import TIMESTAMP_UNITS, object_array
@@ -26,22 +27,11 @@ class PandasFrame(Source):
     what = "the data frame"
 
     def __init__(self, frame: Any, options: SourceOptions):
-        super().__init__(options.progress)
+        super().__init__([str(name) for name in frame.columns], options.progress, known_rows=len(frame))
         self._frame = frame
-        self._names = tuple(str(name) for name in frame.columns)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
-
-    @property
-    def known_rows(self) -> int | None:
-        return len(self._frame)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        place = {name: at for at, name in enumerate(self._names)}
+        place = {name: at for at, name in enumerate(self.column_names)}
         places = [place[name] for name in columns]
         rows = len(self._frame)
         for start in range(0, max(rows, 1), BATCH_ROWS):
@@ -58,23 +48,12 @@ class PolarsFrame(Source):
     what = "the data frame"
 
     def __init__(self, frame: Any, options: SourceOptions):
-        super().__init__(options.progress)
-        self._frame = frame
-        self._lazy = not hasattr(frame, "iter_slices")
+        self._frame, self._lazy = frame, not hasattr(frame, "iter_slices")
+        rows = None if self._lazy else frame.height
+        super().__init__(frame.collect_schema().names(), options.progress, known_rows=rows)
         self.in_memory = not self._lazy
-        self._names = tuple(frame.collect_schema().names())
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
-
-    @property
-    def known_rows(self) -> int | None:
-        return None if self._lazy else self._frame.height
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
         chosen = self._frame.select(list(columns))
         if self._lazy and not hasattr(chosen, "collect_batches"):
             chosen = chosen.collect()  # polars before 1.34 has no way to collect in batches
@@ -95,16 +74,11 @@ class NarwhalsFrame(Source):
     what = "the data frame"
 
     def __init__(self, frame: Any, options: SourceOptions):
-        super().__init__()
         import narwhals as nw
 
         native = nw.from_native(frame, pass_through=isinstance(frame, nw.DataFrame | nw.LazyFrame))
+        super().__init__(native.collect_schema().names())
         self._frame, self._options = native, options
-        self._names = tuple(native.collect_schema().names())
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         import narwhals as nw
@@ -124,18 +98,12 @@ class ColumnMapping(Source):
     what = "the mapping of columns"
 
     def __init__(self, columns: Any, options: SourceOptions):
-        super().__init__()
         self._columns = {str(name): values for name, values in columns.items()}
+        super().__init__(tuple(self._columns))
         if len({len(values) for values in self._columns.values()}) > 1:
             raise SourceError("the columns of the mapping differ in length")
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(self._columns)
-
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
         for start in range(0, max(len(self._columns[columns[0]]), 1), BATCH_ROWS):
             parts = [self._columns[name][start : start + BATCH_ROWS] for name in columns]
             yield pa.RecordBatch.from_arrays([_from_values(part) for part in parts], names=list(columns))
@@ -144,7 +112,6 @@ class ColumnMapping(Source):
 def _from_pandas(series: Any) -> Any:
     """A column of pandas; by its type alone it is known whether its values have one."""
     import pandas as pd
-    import pyarrow as pa
 
     kind = series.dtype
     if isinstance(kind, pd.CategoricalDtype):
@@ -160,7 +127,6 @@ def _from_pandas(series: Any) -> Any:
 def _from_categories(series: Any) -> Any:
     """Categories are converted once; those without one type are read row by row."""
     import pandas as pd
-    import pyarrow as pa
 
     categories = _from_pandas(pd.Series(series.cat.categories))
     if pa.types.is_union(categories.type):
@@ -181,8 +147,6 @@ def _from_polars(series: Any) -> Any:
 
 def _from_values(values: Any) -> Any:
     """A column of a mapping."""
-    import pyarrow as pa
-
     if isinstance(values, np.ndarray):
         return _from_numpy(values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
@@ -196,8 +160,6 @@ def _from_values(values: Any) -> Any:
 
 
 def _one_array(array: Any) -> Any:
-    import pyarrow as pa
-
     if not isinstance(array, pa.ChunkedArray):
         return array
     return pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
@@ -205,8 +167,6 @@ def _one_array(array: Any) -> Any:
 
 def _from_numpy(values: Any) -> Any:
     """Numbers and moments keep their type; everything else is read value by value."""
-    import pyarrow as pa
-
     kind, values = values.dtype.kind, values.astype(values.dtype.newbyteorder("="), copy=False)
     if kind in "biu" or (kind == "f" and values.dtype.itemsize <= 8):
         return pa.array(values, from_pandas=True)

@@ -15,8 +15,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from sklar.rows.encode.spelling import EPOCH, plain_decimal
+from sklar.rows.encode.spelling import plain_decimal
+from sklar.schema.grid import EPOCH
 
 MICROSECOND = datetime.timedelta(microseconds=1)
 NESTED = (list, tuple, dict, set, frozenset, memoryview, np.ndarray)
@@ -31,8 +33,6 @@ Kinded = tuple[str, Any]
 
 def object_array(values: Sequence[Any]) -> Any:
     """A dense union with a child for each Arrow type that occurs."""
-    import pyarrow as pa
-
     if set(map(type, values)) <= {str, type(None)}:  # the usual case, and the same answer without a look at each
         kinds, taken = [TEXT] * len(values), values
     else:
@@ -49,8 +49,6 @@ def object_array(values: Sequence[Any]) -> Any:
 
 
 def _array(kind: str, values: list[Any]) -> Any:
-    import pyarrow as pa
-
     if kind.startswith("timestamp"):
         _, unit, *zone = kind.split()
         return pa.array(values, type=pa.int64()).cast(pa.timestamp(unit, *zone))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from sklar.errors import SourceError
-from sklar.rows.sources.files import suffix_of
+from sklar.rows.sources.source import suffix_of
 
 Node = dict[str, Any]
 ROW_WISE = frozenset(

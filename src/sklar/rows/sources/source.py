@@ -1,21 +1,27 @@
-"""What all kinds of sources share: column names known at once, and any number of passes in batches of bounded size."""
+"""What all kinds of sources share: column names known at once, any number of passes in batches of bounded size, files
+that stay the same between them, and errors without a word of what a library says, which may quote a cell.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from sklar.errors import SourceError
+import pyarrow as pa
+
+from sklar.errors import SklarError, SourceError
 from sklar.rows.encode.text import Text
-from sklar.rows.shield import shielded_iterator
-from sklar.rows.sources.files import FileStamp
 from sklar.schema import Schema
 from sklar.schema.reading import Progress, ReadOptions
 
+T = TypeVar("T")
 BATCH_ROWS = 1 << 17
-"""Rows of a batch where the source lets us choose."""
+"""Rows of a batch where the source lets us choose: more take memory, fewer are slower."""
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +33,28 @@ class SourceOptions(ReadOptions):
     """
 
     schema: Schema | None
+
+
+class FileStamp:
+    """A path with the size and time it had when it was opened; a file that changes between passes is refused."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self._stamp = _stamp(path)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self._stamp[0]
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that is no longer the one that was opened."""
+        try:
+            same = _stamp(self.path) == self._stamp
+        except SourceError:
+            same = False
+        if not same:
+            raise SourceError(f"{self.path} changed while it was being read; run again on a file that stays the same")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,6 +73,7 @@ class Source(ABC):
         in_memory: The rows are in memory anyway, so that a bigger cache of codes is in proportion.
         reads_ahead: It may be read in a thread of its own while earlier rows are worked on.
         stamps: The files behind it, none of which may change between passes or during one.
+        known_rows: Number of rows if the source tells it without a pass; private.
         passes: Number of passes begun.
     """
 
@@ -53,20 +82,16 @@ class Source(ABC):
     reads_ahead: ClassVar[bool] = False
     what: str = "the data"
 
-    def __init__(self, progress: Progress | None = None, stamps: Sequence[FileStamp] = ()) -> None:
-        self.passes = 0
-        self.stamps = tuple(stamps)
+    def __init__(
+        self,
+        column_names: Sequence[str],
+        progress: Progress | None = None,
+        stamps: Sequence[FileStamp] = (),
+        known_rows: int | None = None,
+    ) -> None:
+        self.column_names, self.known_rows = tuple(column_names), known_rows
+        self.passes, self.stamps = 0, tuple(stamps)
         self._progress = progress
-
-    @property
-    @abstractmethod
-    def column_names(self) -> tuple[str, ...]:
-        """Names of all columns the source has."""
-
-    @property
-    def known_rows(self) -> int | None:
-        """Number of rows if the source tells it without a pass; private."""
-        return None
 
     @abstractmethod
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -74,8 +99,6 @@ class Source(ABC):
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """One pass over the given columns as Arrow record batches; columns of Python objects are unions."""
-        import pyarrow as pa
-
         for batch in self.column_batches(columns):
             arrays = [column.to_arrow() if isinstance(column, Text) else column for column in batch.columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
@@ -133,3 +156,43 @@ def listed(names: Sequence[str], shown: int = 5) -> str:
     head = ", ".join(f"'{name}'" for name in names[:shown])
     rest = f" and {len(names) - shown} more" if len(names) > shown else ""
     return f"column{'s' if len(names) > 1 else ''} {head}{rest}"
+
+
+def suffix_of(path: str) -> str:
+    """The file's ending in lower case, without that of a compression."""
+    name = path.lower()
+    for compression in COMPRESSIONS:
+        name = name.removesuffix(compression)
+    return os.path.splitext(name)[1]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise SourceError(f"cannot read {path}: {reason}") from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe could be read once only, and might never end
+        raise SourceError(f"cannot read {path}: it is not a regular file")
+    return status.st_size, status.st_mtime_ns
+
+
+def shielded(message: str, call: Callable[..., T], *arguments: Any) -> T:
+    """Call, and raise SourceError(message) for any failure, without a trace of the original one.
+
+    The error is raised after the handler has ended, so that not even its context holds the library's message.
+    """
+    try:
+        return call(*arguments)
+    except (SklarError, MemoryError):
+        raise
+    except Exception:  # Any library error may quote a cell.
+        pass
+    raise SourceError(message)
+
+
+def shielded_iterator(message: str, items: Iterator[T]) -> Iterator[T]:
+    """The same for each step of an iterator."""
+    end = object()
+    while (item := shielded(message, next, items, end)) is not end:
+        yield item  # type: ignore[misc]

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from sklar.errors import MissingExtraError, SourceError
-from sklar.rows.encode.unions import union_texts
-from sklar.rows.shield import shielded
+from sklar.rows.encode.arrays import union_texts
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
-from sklar.rows.sources.files import FileStamp, suffix_of
 from sklar.rows.sources.query import PARQUET, TEXTS, require_row_wise, require_typed_tables
-from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
+from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
 from sklar.rows.sources.text import TextFile
 
 FAILED = "the SQL query failed"
@@ -35,7 +35,7 @@ class SqlQuery(Source):
     def __init__(self, data: Any, options: SourceOptions, open_other: Opener):
         self._sql, self._options = options.sql or "", replace(options, schema=None, progress=None)
         path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
-        super().__init__(options.progress, [FileStamp(path)] if path is not None else ())
+        stamps = [FileStamp(path)] if path is not None else ()
         self._connection, self._text = _connect(path), None
         _require_select(self._connection, self._sql)
         require_typed_tables(self._connection, self._sql, data is not None and not _is_database(path))
@@ -51,11 +51,7 @@ class SqlQuery(Source):
             self._run,
             f"DESCRIBE {self._sql}",
         )
-        self._names = tuple(row[0] for row in described.fetchall())
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
+        super().__init__([row[0] for row in described.fetchall()], options.progress, stamps)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         faults: list[SourceError] = []
@@ -112,8 +108,6 @@ def _connect(path: str | None) -> Any:
 
 def _typed(data: Any, options: SourceOptions, open_other: Opener) -> Any:
     """Arrow data as they are; other frames as an Arrow table, in which columns of Python objects are text."""
-    import pyarrow as pa
-
     source = open_other(data, options)
     if isinstance(source, ArrowTable | ArrowStream | ArrowDataset | RepeatableStream):
         return data
@@ -127,8 +121,6 @@ def _typed(data: Any, options: SourceOptions, open_other: Opener) -> Any:
 
 def _stream(text: TextFile, faults: list[SourceError]) -> Any:
     """All columns of a text file as one Arrow stream of strings; what is wrong with the file is noted in `faults`."""
-    import pyarrow as pa
-
     names = text.column_names
 
     def batches() -> Iterator[Any]:

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sklar.errors import SourceError
 from sklar.rows.encode.text import Text
-from sklar.rows.shield import shielded
-from sklar.rows.sources.files import FileStamp, suffix_of
-from sklar.rows.sources.source import ColumnBatch, Progress, Source, SourceOptions
+from sklar.rows.sources.source import ColumnBatch, FileStamp, Progress, Source, SourceOptions, shielded, suffix_of
 from sklar.schema import Schema
 
 BLOCK_BYTES = 4 << 20
@@ -35,18 +34,15 @@ class TextFile(Source):
 
     def __init__(self, path: str, options: SourceOptions):
         self._stamp, self._options = FileStamp(path), options
-        super().__init__(options.progress, [self._stamp])
         tabbed = suffix_of(path) in (".tsv", ".tab")
         stated = "\t" if tabbed and options.delimiter is None else options.delimiter
         if stated is not None and (len(stated) != 1 or not stated.isascii() or stated in '"\r\n\0'):
             raise SourceError("delimiter must be one ASCII character other than a quote or a line break")
         with Utf8Bytes(self._stamp, options.encoding, None) as stream:
             line, _ = _first_line(stream)
-            self._header = read_header(_decoded(line, stream.encoding), options.schema, stated)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._header.names
+            header = read_header(_decoded(line, stream.encoding), options.schema, stated)
+        super().__init__(header.names, options.progress, [self._stamp])
+        self._delimiter = ord(header.delimiter)
 
     def scan(self, columns: Sequence[str]) -> Iterator[ColumnBatch]:
         with Utf8Bytes(self._stamp, self._options.encoding, self._options.progress) as stream:
@@ -55,7 +51,8 @@ class TextFile(Source):
 
     def _split(self, stream: Utf8Bytes, rest: bytes, columns: Sequence[str]) -> Iterator[ColumnBatch]:
         """Split block after block; what follows the last whole row of a block waits for the next."""
-        slots = self._slots(columns)
+        wanted = {name: at for at, name in enumerate(columns)}
+        slots = np.array([wanted.get(name, -1) for name in self.column_names], dtype=np.int32)
         # A wide table needs bigger blocks, or each would hold a few rows only.
         size = min(max(BLOCK_BYTES, 4096 * len(slots)), LARGEST_BLOCK // 2)
         final = False
@@ -63,7 +60,7 @@ class TextFile(Source):
             chunk = stream.read(size)
             final = not chunk
             block = rest + chunk
-            batch, used = _split_block(block, final, ord(self._header.delimiter), slots, len(columns))
+            batch, used = _split_block(block, final, self._delimiter, slots, len(columns))
             rest = block[used:]
             if batch.num_rows:
                 yield batch
@@ -71,10 +68,6 @@ class TextFile(Source):
             size = max(size, min(2 * len(rest), LARGEST_BLOCK))
             if len(rest) > LARGEST_BLOCK:
                 raise SourceError("a row of the file is longer than 128 MB, or " + QUOTE_FAULT)
-
-    def _slots(self, columns: Sequence[str]) -> Any:
-        wanted = {name: at for at, name in enumerate(columns)}
-        return np.array([wanted.get(name, -1) for name in self._header.names], dtype=np.int32)
 
 
 def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: int) -> tuple[ColumnBatch, int]:
@@ -215,8 +208,6 @@ def _decompressed(file: Any, path: str) -> Any:
 
         return bz2.BZ2File(file)
     if name.endswith((".zst", ".lz4")):
-        import pyarrow as pa
-
         return pa.CompressedInputStream(file, "zstd" if name.endswith(".zst") else "lz4")
     return file
 

@@ -14,11 +14,9 @@ from itertools import groupby
 from typing import Any
 
 from sklar.errors import SourceError
-from sklar.rows.shield import shielded
 from sklar.rows.sources import FILES, open_source
 from sklar.rows.sources.columnar import ParquetFile
-from sklar.rows.sources.files import FileStamp, suffix_of
-from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
+from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
 
 READERS = 8
 PART_BYTES = 128 << 20

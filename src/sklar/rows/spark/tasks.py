@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sklar.arrays import Ints
 from sklar.rows.codes.batch import CodeBatch, batch_of, blob_of
@@ -32,12 +33,8 @@ class TaskRows(Source):
     what = "a part of the rows"
 
     def __init__(self, batches: Iterator[Any], names: Sequence[str]):
-        super().__init__()
-        self._batches, self._names = batches, tuple(names)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._names
+        super().__init__(names)
+        self._batches = batches
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         return self._batches
@@ -111,8 +108,6 @@ def grouping_task(columns: Sequence[str], schema: Schema, groups: int) -> Task:
     """Codes of the given columns sorted into groups by a hash: equal codes are in equal groups."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         for codes in TaskCodes(batches, schema).code_matrix_batches(columns):
             group = groups_of(codes, groups)
             for part in np.unique(group).tolist():
@@ -148,8 +143,6 @@ def add_chunk(totals: dict[tuple[int, int], Ints], key: tuple[int, int], sums: b
 
 
 def _encoded(batches: Iterator[Any], schema: Schema, null_values: tuple[str, ...]) -> Iterator[Any]:
-    import pyarrow as pa
-
     rows = EncodedRows(TaskRows(batches, schema.modelled), schema, null_values=null_values, threads=1)
     for batch in rows.batches(schema.modelled):
         yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
@@ -172,8 +165,6 @@ def _sent(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
 
 
 def _message(branch: int, chunk: int, sums: Ints) -> Any:
-    import pyarrow as pa
-
     numbers = {"branch": pa.array([branch], pa.int32()), "chunk": pa.array([chunk], pa.int32())}
     return pa.record_batch({**numbers, "sums": pa.array([sums.tobytes()], pa.binary())})
 
