@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import sklar
-from sklar.lab.audit.audit import audit_methods
+from sklar.methods.registry import METHODS
+from sklar.pipeline.fit.request import FitRequest
+from sklar.pipeline.fit.run import fitting
 from sklar.private.noise import SystemNoise
 
 QUICKER: dict[str, dict[str, Any]] = {
@@ -24,13 +26,16 @@ QUICKER: dict[str, dict[str, Any]] = {
 """Options that change what is made of the releases, not the releases."""
 
 
-def halve_noise() -> None:
-    real = SystemNoise.add
+class HalvedNoise(SystemNoise):
+    def add(self, exact_tables: Sequence[Any], noises: Sequence[Any], cells: Any = None) -> Any:
+        return super().add(exact_tables, [replace(noise, scale=noise.scale / 2) for noise in noises], cells)
 
-    def halved(self: Any, tables: Sequence[Any], noises: Sequence[Any], cells: Any = None) -> Any:
-        return real(self, tables, [replace(noise, scale=noise.scale / 2) for noise in noises], cells)
 
-    SystemNoise.add = halved
+def fit_with_halved_noise(data: Any, schema: sklar.Schema, method: str, **settings: Any) -> sklar.Model:
+    known = {name: settings.pop(name) for name in ("epsilon", "delta", "neighbours")}
+    request = FitRequest(data=data, schema=schema, method=method, **known, options=settings)
+    with fitting(request, HalvedNoise()) as model:
+        return model
 
 
 def option(name: str, default: str) -> str:
@@ -38,15 +43,14 @@ def option(name: str, default: str) -> str:
 
 
 def main() -> None:
-    if "--halved" in sys.argv:
-        halve_noise()
+    fit = fit_with_halved_noise if "--halved" in sys.argv else sklar.fit
     runs, pair = int(option("--runs", "2000")), option("--pair", "")
-    chosen = [word for word in sys.argv[1:] if word in audit_methods()] or list(audit_methods())
+    chosen = [word for word in sys.argv[1:] if word in METHODS] or list(METHODS)
     for method in chosen:
         for delta in (1e-9, 0.0) if method == "independent" else (1e-9,):
             started = time.perf_counter(), time.process_time()
             found = sklar.audit(
-                method, 1.0, delta, runs=runs, pairs=[pair] if pair else None, **QUICKER.get(method, {})
+                method, 1.0, delta, runs=runs, pairs=[pair] if pair else None, fit=fit, **QUICKER.get(method, {})
             )
             spent = time.perf_counter() - started[0], time.process_time() - started[1]
             print(f"{method}, delta {delta:g}, {runs} runs: {spent[0]:.0f} s ({spent[1]:.0f} s of processor time)")

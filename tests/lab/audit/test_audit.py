@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sklar
-import sklar.private.door as door_module
 from sklar.accounting.noise import Noise
 from sklar.errors import UsageError
-from sklar.lab.audit.audit import audit_pairs, audit_schema
-from sklar.lab.audit.bounds import claimed_mu, epsilon_low, implied_epsilon, laplace_power
-from sklar.lab.audit.statistic import noise_moments
+from sklar.lab.audit.audit import SCHEMA, neighbour_pairs
+from sklar.lab.audit.statistic import claimed_mu, epsilon_low, implied_epsilon, laplace_power, noise_moments
 from sklar.lab.intervals import hedges_difference
 from sklar.methods.registry import METHODS
-from sklar.private.noise import SystemNoise
+from sklar.pipeline.fit.request import FitRequest
+from sklar.pipeline.fit.run import fitting
+from sklar.private.noise import NoiseSource, SystemNoise
 
 SURE = 1 - 1e-6
 """All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""
 PAIRS = ("lone label", "all null")
+Tables = Sequence[np.ndarray]
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("independent", {"repair": "clip"}),
     ("independent", {"repair": "clip", "delta": 0.0}),
@@ -61,68 +63,107 @@ def test_the_statistic_has_the_stated_spread_and_shift() -> None:
         assert pair.noise.low < 1 < pair.noise.high
 
 
-def halved(self: Any, tables: Sequence[np.ndarray], noises: Sequence[Noise], cells: Any = None) -> Any:
-    return REAL_NOISE(self, tables, [replace(noise, scale=noise.scale / 2) for noise in noises])
+def fit_with(noise: NoiseSource) -> Callable[..., sklar.Model]:
+    """What `sklar.fit` does, behind a Door that draws from this source."""
+
+    def fit(data: Any, schema: sklar.Schema, method: str, **settings: Any) -> sklar.Model:
+        known = {name: settings.pop(name) for name in ("epsilon", "delta", "neighbours")}
+        request = FitRequest(data=data, schema=schema, method=method, **known, options=settings)
+        with fitting(request, noise) as model:
+            return model
+
+    return fit
 
 
-REAL_NOISE = SystemNoise.add
+class HalvedNoise(SystemNoise):
+    def add(self, exact_tables: Tables, noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
+        return super().add(exact_tables, [replace(noise, scale=noise.scale / 2) for noise in noises], cells)
 
 
-def test_halved_noise_is_caught_by_its_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+class RepeatedNoise(SystemNoise):
+    def add(self, exact_tables: Tables, noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
+        rng = np.random.default_rng(0)
+        drawn = zip(exact_tables, noises, strict=True)
+        return [table + np.rint(rng.normal(0, noise.scale, table.shape)).astype(np.int64) for table, noise in drawn]
+
+
+class ForgetfulNoise(SystemNoise):
+    """Leaves the last table as it is."""
+
+    def add(self, exact_tables: Tables, noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
+        return [*super().add(exact_tables[:-1], noises[:-1]), exact_tables[-1]]
+
+
+class GreedyNoise(SystemNoise):
+    """Gives each table of a step the whole budget of the step."""
+
+    @staticmethod
+    def share(noise: Noise, tables: int) -> Noise:
+        return replace(noise, scale=noise.scale / tables**0.5)
+
+    def add(self, exact_tables: Tables, noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
+        return super().add(exact_tables, [self.share(noise, len(noises)) for noise in noises], cells)
+
+
+def test_the_door_that_is_handed_in_is_the_real_one() -> None:
+    """The control of the tests below: without a fault in the noise, nothing is found."""
+    found = audited(SystemNoise(), 1.0, runs=20, pairs=["lone label"], confidence=SURE)
+    assert found.passed, found.verdict
+
+
+def audited(noise: NoiseSource, epsilon: float, **settings: Any) -> sklar.Audit:
+    return sklar.audit("independent", epsilon, repair="clip", fit=fit_with(noise), **settings)
+
+
+def test_halved_noise_is_caught_by_its_spread() -> None:
     """500 residuals with half their spread: their mean square is 30 standard errors off."""
-    monkeypatch.setattr(SystemNoise, "add", halved)
-    found = sklar.audit("independent", 1.0, runs=20, pairs=["lone label"], confidence=SURE, repair="clip")
+    found = audited(HalvedNoise(), 1.0, runs=20, pairs=["lone label"], confidence=SURE)
     assert not found.passed and "times the spread" in found.verdict and "CONTRADICTED" in found.verdict
 
 
-def test_halved_noise_is_caught_by_mu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_halved_noise_is_caught_by_mu() -> None:
     """mu is 2.5, twice the claimed one, with an error of 0.2; below a bound of 1.6 it comes once in 1e10 audits."""
-    monkeypatch.setattr(SystemNoise, "add", halved)
-    found = sklar.audit("independent", 8.0, runs=220, pairs=["lone label"], confidence=0.9, repair="clip")
+    found = audited(HalvedNoise(), 8.0, runs=220, pairs=["lone label"], confidence=0.9)
     assert any("by the estimate of mu" in fault for fault in found.pairs[0].faults)
 
 
-def test_noise_that_repeats_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def seeded(self: Any, tables: Sequence[np.ndarray], noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
-        rng = np.random.default_rng(0)
-        return [t + np.rint(rng.normal(0, n.scale, t.shape)).astype(np.int64) for t, n in zip(tables, noises)]  # noqa: B905
-
-    monkeypatch.setattr(SystemNoise, "add", seeded)
-    found = sklar.audit("independent", 1.0, runs=20, pairs=["all null"], confidence=SURE, repair="clip")
+def test_noise_that_repeats_is_caught() -> None:
+    found = audited(RepeatedNoise(), 1.0, runs=20, pairs=["all null"], confidence=SURE)
     assert any("the noise repeats" in fault for fault in found.pairs[0].faults)
 
 
-def test_a_table_left_without_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lazy(self: Any, tables: Sequence[np.ndarray], noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
-        return [*REAL_NOISE(self, tables[:-1], noises[:-1]), tables[-1]]
-
-    monkeypatch.setattr(SystemNoise, "add", lazy)
-    found = sklar.audit("independent", 1.0, runs=20, pairs=["lone label"], confidence=SURE, repair="clip")
-    assert not found.passed
+def test_a_table_left_without_noise_is_caught() -> None:
+    assert not audited(ForgetfulNoise(), 1.0, runs=20, pairs=["lone label"], confidence=SURE).passed
 
 
-def test_scales_that_do_not_add_up_to_the_claim_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each table gets the whole budget and the ledger is told otherwise; no fit needs to be unlucky."""
-    real_count, real_events = door_module.PrivateDoor._count, door_module.count_events
-    wide: list[Noise] = []
+def test_scales_that_do_not_add_up_to_the_claim_are_caught() -> None:
+    """Each table gets the whole budget, its release says so, and the ledger is told otherwise; no luck is needed."""
+    honest = fit_with(GreedyNoise())
 
-    def greedy(self: Any, specs: Any, noises: Any, label: str, request: Any) -> Any:
-        wide[:] = noises
-        return real_count(self, specs, [replace(n, scale=n.scale / len(noises) ** 0.5) for n in noises], label, request)
+    def greedy(*table: Any, **settings: Any) -> Any:
+        model = honest(*table, **settings)
+        stated = [
+            replace(step, releases=tuple(_stated(release, len(step.releases)) for release in step.releases))
+            for step in model.releases
+        ]
+        return SimpleNamespace(releases=stated, schema=model.schema, fit_facts=model.fit_facts)
 
-    monkeypatch.setattr(door_module.PrivateDoor, "_count", greedy)
-    monkeypatch.setattr(door_module, "count_events", lambda noises, label, unit: real_events(wide, label, unit))
-    found = sklar.audit("independent", 1.0, runs=10, pairs=["lone label"], confidence=SURE, repair="clip")
+    found = sklar.audit("independent", 1.0, runs=10, pairs=["lone label"], confidence=SURE, repair="clip", fit=greedy)
     assert any("too small for the claim" in fault for fault in found.pairs[0].faults)
+    assert not any("times the spread" in fault for fault in found.pairs[0].faults)
+
+
+def _stated(release: Any, tables: int) -> Any:
+    return replace(release, noise=GreedyNoise.share(release.noise, tables))
 
 
 def test_laplace_is_bounded_by_counting() -> None:
     rng = np.random.default_rng(0)
     noise = rng.laplace(size=(4, 4000)) / 3.0  # epsilon 3
     ratio = [3 * (np.abs(x + at) - np.abs(x + at - 1)) for x, at in zip(noise, (0, 1, 0, 1), strict=True)]
-    low, _ = epsilon_low((ratio[0], ratio[1]), (ratio[2], ratio[3]), 0.0, 1e-3)
+    low = epsilon_low((ratio[0], ratio[1]), (ratio[2], ratio[3]), 0.0, 1e-3)
     assert 2.0 < low <= 3.0
-    swapped, _ = epsilon_low((ratio[0], ratio[2]), (ratio[2], ratio[0]), 0.0, 1e-3)
+    swapped = epsilon_low((ratio[0], ratio[2]), (ratio[2], ratio[0]), 0.0, 1e-3)
     assert swapped == 0.0
 
 
@@ -155,9 +196,9 @@ def test_moments_of_noise() -> None:
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_pairs_are_neighbours(relation: Any) -> None:
-    for pair in audit_pairs("vine", relation):
+    for pair in neighbour_pairs("vine", relation):
         one, other = pair.one.to_pylist(), pair.other.to_pylist()
-        assert other[: len(one) - 1] == one[:-1] and set(pair.one.column_names) == set(audit_schema().names)
+        assert other[: len(one) - 1] == one[:-1] and set(pair.one.column_names) == set(SCHEMA.names)
         assert len(other) - len(one) == (1 if relation == "add-remove" else 0) and one[-1] != other[-1]
 
 

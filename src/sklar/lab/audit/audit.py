@@ -9,41 +9,64 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from sklar.accounting.unit import Neighbours
 from sklar.errors import SklarWarning, UsageError
-from sklar.lab.audit.bounds import (
+from sklar.lab.audit.requests import Asked, Codes, Notes
+from sklar.lab.audit.statistic import (
     ALL,
+    Seen,
+    Side,
     claimed_mu,
+    combined,
     epsilon_low,
     implied_epsilon,
     laplace_power,
+    look,
     noise_spreads,
     seen_mu,
 )
-from sklar.lab.audit.requests import Codes, Notes
-from sklar.lab.audit.statistic import Seen, Side, combined, look
 from sklar.lab.intervals import Estimate, hedges_difference
-from sklar.methods.registry import METHODS, find_method
-from sklar.pipeline.fit.run import DEFAULT_DELTA, fit
+from sklar.methods.registry import find_method
+from sklar.pipeline.fit.run import DEFAULT_DELTA
+from sklar.pipeline.fit.run import fit as private_fit
+from sklar.pipeline.model import Model
+from sklar.release.values import Recorded
 from sklar.sample.rng import generator
 from sklar.schema import Category, Integer, Schema
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 LABEL = "a lower bound on the privacy loss: an audit that finds nothing proves nothing"
 LEAST_RUNS = 10
+"""Fewer fits leave no half to learn from."""
 SMOOTH = 1.0
 """From this scale on integer Gaussian noise is told from the continuous one by nobody."""
 ENOUGH_BITS = 80.0
 """Noise of this entropy does not come out the same twice."""
+TOP = 11
+LABELS = ("often", "seldom", "alone")
+SCHEMA = Schema(
+    {
+        "age": Integer(0, TOP, nullable=True),
+        "pay": Integer(0, TOP, nullable=True),
+        "kind": Category(list(LABELS), nullable=True),
+    }
+)
+ROWS = 60
+"""Of the public tables: enough for every label but one to occur, few enough for quick fits. Noise on counts does not
+depend on it."""
+ROWS_OF: Mapping[str, int] = {"dpcopula-mle": 40_000}
+"""Methods that refuse tables of so few rows."""
+PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
+    "lone label": (6, 6, "alone"),
+    "extreme value": (0, TOP, "often"),
+    "all null": (None, None, None),
+}
+"""A person whose label nobody has; one whose numbers contradict all others; one without any value."""
 Progress = Callable[[str, float], None]
 
 
@@ -73,12 +96,9 @@ class PairAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        parts = {"mu": self.mu, "epsilon_of_mu": self.epsilon_of_mu, "noise": self.noise}
-        return {
-            "name": self.name, **{key: None if x is None else x.to_dict() for key, x in parts.items()},
-            "epsilon_low": self.epsilon_low, "stated_mu": self.stated_mu,
-            "visible_epsilon": self.visible if math.isfinite(self.visible) else None, "faults": list(self.faults),
-        }  # fmt: skip
+        facts = {**asdict(self), "visible_epsilon": _finite(self.visible), "faults": list(self.faults)}
+        del facts["visible"]
+        return facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +146,14 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         return {
-            "label": LABEL, "method": self.method, "epsilon": self.epsilon, "delta": self.delta,
-            "neighbours": self.neighbours, "runs": self.runs, "confidence": self.confidence, "passed": self.passed,
-            "verdict": self.verdict, "epsilon_low": self.epsilon_low, "claimed_mu": self.claimed_mu,
-            "visible_epsilon": self.visible if math.isfinite(self.visible) else None,
+            **asdict(self), "label": LABEL, "passed": self.passed, "verdict": self.verdict,
+            "epsilon_low": self.epsilon_low, "visible_epsilon": _finite(self.visible),
             "pairs": [pair.to_dict() for pair in self.pairs],
         }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def audit(
@@ -144,6 +166,7 @@ def audit(
     pairs: Sequence[str] | None = None,
     confidence: float = 0.99,
     progress: Progress | None = None,
+    fit: Callable[..., Model] = private_fit,
     **options: Any,
 ) -> Audit:
     """Audit a DP method.
@@ -157,6 +180,7 @@ def audit(
         pairs: Any of "lone label", "extreme value", "all null"; all of them by default.
         confidence: Of all bounds together: the chance that a true claim is not called contradicted.
         progress: Told what is being done, and the fraction that is done.
+        fit: What fits, in the place of `sklar.fit`: say, one with a planted fault, to see that it is caught.
         options: Options of the method.
     """
     chosen = find_method(method)
@@ -166,54 +190,92 @@ def audit(
         raise UsageError(f"confidence must be at least 0.5 and below 1; found {confidence}.")
     relation = neighbours or chosen.neighbours
     chosen.require_relation(relation)
-    tables = audit_pairs(method, relation, None if pairs is None else tuple(pairs))
+    tables = neighbour_pairs(method, relation, pairs)
     tell = progress or (lambda what, fraction: None)
     settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}
-    found = _audit_pairs(tables, settings, options, runs, 1 - confidence, tell)
+    run = _Run(fit=fit, settings=settings, notes=Notes(method, options), half=runs // 2, tell=tell)
+    found = run.judge(tables, 1 - confidence)
     tell("done", 1.0)
-    mu = claimed_mu(epsilon, delta) if delta > 0 else None
     return Audit(
         method=method, epsilon=epsilon, delta=delta, neighbours=relation, runs=runs, confidence=confidence,
-        claimed_mu=mu, pairs=tuple(found),
+        claimed_mu=claimed_mu(epsilon, delta) if delta > 0 else None, pairs=found,
     )  # fmt: skip
 
 
-def _audit_pairs(
-    tables: Sequence[NeighbourPair], settings: Mapping[str, Any], options: Mapping[str, Any], runs: int, tail: float,
-    tell: Progress,
-) -> list[PairAudit]:  # fmt: skip
-    notes, schema, half = Notes(settings["method"], options), audit_schema(), runs // 2
-    codes = [(_codes(pair.one), _codes(pair.other)) for pair in tables]
-    first: list[list[Seen]] = [[] for _ in tables]
-    steps = (1 + len(tables)) * half
-    for at in range(half):
-        tell("fitting the first table", at / steps)
-        model = _fitted(tables[0].one, settings)
-        asked = notes.requests(model)
-        for seen, (one, other) in zip(first, codes, strict=True):
-            seen.append(look(model.releases, asked, Side(schema=schema, one=one, other=other, is_other=False)))
-    out: list[PairAudit] = []
-    for place, (pair, (one, other)) in enumerate(zip(tables, codes, strict=True)):
-        second: list[Seen] = []
-        for at in range(half):
-            tell(f"fitting its neighbour: {pair.name}", ((1 + place) * half + at) / steps)
-            model = _fitted(pair.other, settings)
-            side = Side(schema=schema, one=one, other=other, is_other=True)
-            second.append(look(model.releases, notes.requests(model), side))
-        out.append(_judge(pair.name, first[place], second, settings, tail / len(tables)))
-    return out
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighbourPair:
+    """Two neighbouring tables, which differ by one row, as Arrow tables and as codes. Nothing comes from real rows."""
+
+    name: str
+    one: Any
+    other: Any
+
+    def side(self, *, is_other: bool) -> Side:
+        """What is known about fits on one of the tables."""
+        return Side(schema=SCHEMA, one=_codes(self.one), other=_codes(self.other), is_other=is_other)
 
 
-def _fitted(table: Any, settings: Mapping[str, Any]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SklarWarning)
-        return fit(table, audit_schema(), **settings)
+def neighbour_pairs(method: str, neighbours: Neighbours, names: Sequence[str] | None = None) -> list[NeighbourPair]:
+    """A public table with each of the people added, or in the place of the last row.
+
+    Its numbers rise together, so that one who contradicts moves all rank correlations as far as can be.
+    """
+    chosen = tuple(PEOPLE) if names is None else names
+    unknown = [name for name in chosen if name not in PEOPLE]
+    if unknown:
+        raise UsageError(f"there is no pair of neighbours '{unknown[0]}'; there are: {', '.join(PEOPLE)}.")
+    rows = ROWS_OF.get(method, ROWS)
+    ages = (np.sort(np.arange(rows) % (TOP - 1)) + 1).tolist()
+    base = list(zip(ages, ages, [LABELS[i % 2] for i in range(rows)], strict=True))
+    kept = base if neighbours == "add-remove" else base[:-1]
+    return [NeighbourPair(name=name, one=_table(base), other=_table([*kept, PEOPLE[name]])) for name in chosen]
+
+
+def _table(rows: Sequence[tuple[Any, ...]]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(dict(zip(SCHEMA.names, zip(*rows, strict=True), strict=True)))
 
 
 def _codes(table: Any) -> Codes:
     from sklar.lab.tables.reading import read_table
 
-    return read_table(table, audit_schema(), generator(0), role="audit").codes
+    return read_table(table, SCHEMA, generator(0), role="audit").codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """The fits of one audit."""
+
+    fit: Callable[..., Model]
+    settings: Mapping[str, Any]
+    notes: Notes
+    half: int
+    tell: Progress
+
+    def judge(self, tables: Sequence[NeighbourPair], tail: float) -> tuple[PairAudit, ...]:
+        """Fit the table that all pairs begin with, then each neighbour, and see what tells them apart."""
+        steps, sides = 1 + len(tables), [pair.side(is_other=False) for pair in tables]
+        fits = self._fits(tables[0].one, "fitting the first table", 0, steps)
+        first = [[look(*fit, side) for side in sides] for fit in fits]
+        out: list[PairAudit] = []
+        for at, pair in enumerate(tables):
+            fits = self._fits(pair.other, f"fitting its neighbour: {pair.name}", at + 1, steps)
+            side = pair.side(is_other=True)
+            second = [look(*fit, side) for fit in fits]
+            out.append(_judge(pair.name, [seen[at] for seen in first], second, self.settings, tail / len(tables)))
+        return tuple(out)
+
+    def _fits(
+        self, table: Any, what: str, step: int, steps: int
+    ) -> Iterator[tuple[Sequence[Recorded], list[tuple[Asked, ...] | None]]]:
+        """The releases of each fit, and the tables they answer."""
+        for at in range(self.half):
+            self.tell(what, (step + at / self.half) / steps)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SklarWarning)
+                model = self.fit(table, SCHEMA, **self.settings)
+            yield model.releases, self.notes.requests(model)
 
 
 def _judge(
@@ -227,7 +289,7 @@ def _judge(
     cut = len(first) // 2
     train, test = ([*labelled[0][s], *labelled[1][s]] for s in (slice(None, cut), slice(cut, None)))
     chosen, tried = combined(train, train), combined(train, test)
-    low, _ = epsilon_low(chosen, tried, delta, tail)
+    low = epsilon_low(chosen, tried, delta, tail)
     # Where nothing had to be learned from the fits, all of them may be used for mu.
     learned = any(s.sums or s.choices for s in seen)
     one, other = tried if learned else combined([], [*labelled[0], *labelled[1]])
@@ -264,79 +326,3 @@ def _faults(
     if len(set(prints)) < len(prints) and min(s.bits for s in seen) >= ENOUGH_BITS:
         faults.append(f"{name}: two fits released exactly the same values; the noise repeats.")
     return faults
-
-
-def audit_methods() -> tuple[str, ...]:
-    """The methods that can be audited: those with a claim."""
-    return tuple(METHODS)
-
-
-def audit_pair_names() -> tuple[str, ...]:
-    """The pairs of neighbours."""
-    return tuple(PEOPLE)
-
-
-# Public tables for audits: a small base, and a person alone in some respect to add, or to put in another's place.
-#
-# Nothing here comes from real rows.
-
-
-TOP = 11
-LABELS = ("often", "seldom", "alone")
-ROWS = 60
-ROWS_OF: Mapping[str, int] = {"dpcopula-mle": 40_000}
-"""Methods that refuse small tables."""
-PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
-    "lone label": (6, 6, "alone"),
-    "extreme value": (0, TOP, "often"),
-    "all null": (None, None, None),
-}
-"""A person whose label nobody has; one whose numbers contradict all others; one without any value."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NeighbourPair:
-    """Two neighbouring tables, which differ by one row."""
-
-    name: str
-    one: Any
-    other: Any
-
-
-def audit_schema() -> Schema:
-    """Two numbers and a label, all of which may be null."""
-    return Schema(
-        {
-            "age": Integer(0, TOP, nullable=True),
-            "pay": Integer(0, TOP, nullable=True),
-            "kind": Category(list(LABELS), nullable=True),
-        }
-    )
-
-
-def audit_pairs(method: str, neighbours: Neighbours, names: tuple[str, ...] | None = None) -> list[NeighbourPair]:
-    """The base table with each of the people added, or in the place of the last row."""
-    chosen = tuple(PEOPLE) if names is None else names
-    unknown = [name for name in chosen if name not in PEOPLE]
-    if unknown:
-        raise UsageError(f"there is no pair of neighbours '{unknown[0]}'; there are: {', '.join(PEOPLE)}.")
-    base = _base(ROWS_OF.get(method, ROWS))
-    kept = base if neighbours == "add-remove" else [column[:-1] for column in base]
-    return [
-        NeighbourPair(
-            name=name, one=_table(base), other=_table([[*c, x] for c, x in zip(kept, PEOPLE[name], strict=True)])
-        )
-        for name in chosen
-    ]
-
-
-def _base(rows: int) -> list[list[Any]]:
-    """Numbers that rise together, so that one who contradicts moves all rank correlations as far as can be."""
-    ages = np.sort(np.arange(rows) % (TOP - 1)) + 1
-    return [ages.tolist(), ages.tolist(), [LABELS[i % 2] for i in range(rows)]]
-
-
-def _table(columns: list[list[Any]]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table(dict(zip(("age", "pay", "kind"), columns, strict=True)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,135 +13,95 @@ import numpy.typing as npt
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.arrays import Ints
+from sklar.arrays import Floats
 from sklar.errors import DoorError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model import Model
 from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature
-from sklar.release.values import (
-    NoisyChoice,
-    NoisyCounts,
-    NoisyLabels,
-    NoisyPairs,
-    NoisySums,
-    Recorded,
-    Release,
-    pair_cells,
-)
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, pair_cells
 from sklar.sample.rng import generator
 from sklar.schema.table import Schema
+
+Codes = Mapping[str, npt.NDArray[Any]]
+Asked = Table | RecodedTable | PairTables
+R = TypeVar("R", NoisyCounts, NoisyPairs, NoisySums, NoisyChoice, NoisyLabels)
 
 
 @dataclass(slots=True, kw_only=True)
 class ReplayDoor:
-    """Hands out recorded releases in order; a method that asks for something else is refused."""
+    """Hands out recorded releases in order, refuses what they do not answer, and notes what tables were asked for.
+
+    Noise on counts other than what was asked for is let through: it is for the audit to find.
+    """
 
     schema: Schema
     allowance: Allowance
     unit: Unit
     recorded: Sequence[Recorded]
     rows: int | None = None
-    _next: int = field(default=0, init=False)
+    asked: list[tuple[Asked, ...] | None] = field(default_factory=list[tuple[Asked, ...] | None], init=False)
+    """For each step so far its tables of counts; None for sums, choices and labels."""
 
     def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
         """The recorded tables of this step."""
-        return self._counts(tables, label)
+        return self._counts(tables, [_sizes(table, self.schema) for table in tables], label)
 
     def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
         """The recorded tables of this step."""
-        return self._counts(tables, label)
+        return self._counts(tables, [table.shape for table in tables], label)
 
     def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
         """The recorded tables of this step."""
-        (release,) = self._take(label, 1)
-        asked = (request.columns, request.sizes, request.noise, int(pair_cells(request.sizes).sum()))
-        if not isinstance(release, NoisyPairs) or asked != (
-            release.columns,
-            release.sizes,
-            release.noise,
-            release.counts.size,
-        ):
-            raise DoorError(f"the recorded step '{label}' does not answer this request")
+        (release,) = self._take(label, NoisyPairs, 1, (request,))
+        cells = int(pair_cells(request.sizes).sum())
+        found = (release.columns, release.sizes, release.counts.size)
+        _require(found == (request.columns, request.sizes, cells), label)
         return release
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         """The recorded sums of this step."""
-        (release,) = self._take(label, 1)
-        if not isinstance(release, NoisySums) or release.values.size != feature.size or release.noise != noise:
-            raise DoorError(f"the recorded step '{label}' does not answer this request")
+        (release,) = self._take(label, NoisySums)
+        _require(release.values.size == feature.size and release.noise == noise, label)
         return release
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
         """The recorded choice of this step."""
-        (release,) = self._take(label, 1)
-        if not isinstance(release, NoisyChoice) or len(release.indices) != picks:
-            raise DoorError(f"the recorded step '{label}' does not answer this request")
+        (release,) = self._take(label, NoisyChoice)
+        _require(len(release.indices) == picks, label)
         return release
 
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         """The recorded labels of this step."""
-        releases = [r for r in self._take(label, len(requests)) if isinstance(r, NoisyLabels)]
-        asked = [(request.column, request.noise, request.threshold) for request in requests]
-        if [(release.column, release.noise, release.threshold) for release in releases] != asked:
-            raise DoorError(f"the recorded step '{label}' does not answer this request")
-        return tuple(releases)
+        releases = self._take(label, NoisyLabels, len(requests))
+        for request, release in zip(requests, releases, strict=True):
+            asked = (request.column, request.noise, request.threshold)
+            _require((release.column, release.noise, release.threshold) == asked, label)
+        return releases
 
-    def _counts(self, tables: Sequence[Table] | Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
-        releases = self._take(label, len(tables))
-        for table, release in zip(tables, releases, strict=True):
-            if not isinstance(release, NoisyCounts) or not self._answers(table, release):
-                raise DoorError(f"the recorded step '{label}' does not answer this request")
-        return tuple(release for release in releases if isinstance(release, NoisyCounts))
+    def _counts(
+        self, tables: Sequence[Table | RecodedTable], shapes: Sequence[tuple[int, ...]], label: str
+    ) -> tuple[NoisyCounts, ...]:
+        releases = self._take(label, NoisyCounts, len(tables), tuple(tables))
+        for table, shape, release in zip(tables, shapes, releases, strict=True):
+            _require((release.columns, release.counts.shape) == (table.columns, shape), label)
+        return releases
 
-    def _answers(self, table: Table | RecodedTable, release: NoisyCounts) -> bool:
-        sizes = tuple(self.schema.size(name) for name in table.columns)
-        shape = table.shape if isinstance(table, RecodedTable) else sizes
-        return (release.columns, release.counts.shape, release.noise) == (table.columns, shape, table.noise)
-
-    def _take(self, label: str, count: int) -> tuple[Release, ...]:
-        if self._next >= len(self.recorded):
+    def _take(self, label: str, kind: type[R], count: int = 1, asked: tuple[Asked, ...] | None = None) -> tuple[R, ...]:
+        if len(self.asked) >= len(self.recorded):
             raise DoorError(f"the record ends before the step '{label}'")
-        step = self.recorded[self._next]
+        step = self.recorded[len(self.asked)]
         if step.label != label or len(step.releases) != count:
             raise DoorError(f"the record has the step '{step.label}' where the method asks for '{label}'")
-        self._next += 1
-        return step.releases
+        self.asked.append(asked)
+        releases = tuple(release for release in step.releases if isinstance(release, kind))
+        _require(len(releases) == count, label)
+        return releases
 
 
-Codes = Mapping[str, npt.NDArray[Any]]
-Asked = Table | RecodedTable | PairTables
-
-
-@dataclass(slots=True, kw_only=True)
-class NotingDoor(ReplayDoor):
-    """Hands out recorded releases and keeps the requests for tables of counts, step by step."""
-
-    asked: list[tuple[Asked, ...] | None] = field(default_factory=list[tuple[Asked, ...] | None])
-
-    def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
-        """The recorded tables of this step."""
-        self._note(tuple(tables))
-        return ReplayDoor.count(self, tables, label)
-
-    def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
-        """The recorded tables of this step."""
-        self._note(tuple(tables))
-        return ReplayDoor.count_recoded(self, tables, label)
-
-    def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
-        """The recorded tables of this step."""
-        self._note((request,))
-        return ReplayDoor.count_pairs(self, request, label)
-
-    def _answers(self, table: Table | RecodedTable, release: NoisyCounts) -> bool:
-        """Noise other than what was asked for is for the audit to find, so it is let through."""
-        return ReplayDoor._answers(self, table, replace(release, noise=table.noise))
-
-    def _note(self, requests: tuple[Asked, ...]) -> None:
-        while len(self.asked) < self._next:  # steps of other kinds in between
-            self.asked.append(None)
-        self.asked.append(requests)
+def _require(answered: bool, label: str) -> None:
+    if not answered:
+        raise DoorError(f"the recorded step '{label}' does not answer this request")
 
 
 class Notes:
@@ -152,34 +113,33 @@ class Notes:
         self._known: dict[str, tuple[Asked, ...] | None] = {}
 
     def requests(self, model: Model) -> list[tuple[Asked, ...] | None]:
-        """For each step of a fit, its tables; None for sums and choices."""
+        """For each step of a fit, its tables; None for sums, choices and labels."""
         if any(step.request not in self._known for step in model.releases):
-            for step, asked in zip(model.releases, self._replayed(model), strict=True):
-                self._known[step.request] = asked
+            facts = model.fit_facts
+            door = ReplayDoor(
+                schema=model.schema, allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]),
+                recorded=model.releases, rows=facts["rows"],
+            )  # fmt: skip
+            self._method.fit(door, self._options, generator(facts["seed"]))
+            self._known |= {step.request: asked for step, asked in zip(model.releases, door.asked, strict=True)}
         return [self._known[step.request] for step in model.releases]
 
-    def _replayed(self, model: Model) -> list[tuple[Asked, ...] | None]:
-        facts = model.fit_facts
-        door = NotingDoor(
-            schema=model.schema, allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]),
-            recorded=model.releases, rows=facts["rows"],
-        )  # fmt: skip
-        self._method.fit(door, self._options, generator(facts["seed"]))
-        missing = len(model.releases) - len(door.asked)
-        return [*door.asked, *([None] * missing)]
 
-
-def exact_cells(asked: Asked, codes: Codes, schema: Schema) -> list[Ints]:
-    """For each table of a request, the flat cell of each row."""
-    if isinstance(asked, PairTables):
-        groups = [lookup[codes[name]] for name, lookup in zip(asked.columns, asked.lookups, strict=True)]
-        sizes = asked.sizes
-        pairs = [(i, j) for i in range(len(sizes)) for j in range(i + 1, len(sizes))]
-        return [np.asarray(groups[i], dtype=np.int64) * sizes[j] + groups[j] for i, j in pairs]
-    if isinstance(asked, RecodedTable):
-        groups = [lookup[codes[name]] for name, lookup in zip(asked.columns, asked.lookups, strict=True)]
-        shape = asked.shape
+def exact_counts(asked: Asked, codes: Codes, schema: Schema) -> Floats:
+    """The exact counts that a request is about, its tables one after the other."""
+    if isinstance(asked, Table):
+        groups, sizes = [codes[name] for name in asked.columns], _sizes(asked, schema)
     else:
-        groups = [codes[name] for name in asked.columns]
-        shape = tuple(schema.size(name) for name in asked.columns)
-    return [np.ravel_multi_index(tuple(np.asarray(g, dtype=np.int64) for g in groups), shape)]
+        groups = [lookup[codes[name]] for name, lookup in zip(asked.columns, asked.lookups, strict=True)]
+        sizes = asked.sizes if isinstance(asked, PairTables) else asked.shape
+    tables = combinations(range(len(sizes)), 2) if isinstance(asked, PairTables) else [range(len(sizes))]
+    return np.concatenate([_counts([groups[i] for i in axes], [sizes[i] for i in axes]) for axes in tables])
+
+
+def _counts(groups: Sequence[npt.NDArray[Any]], shape: Sequence[int]) -> Floats:
+    cells = np.ravel_multi_index(tuple(group.astype(np.int64) for group in groups), tuple(shape))
+    return np.bincount(cells, minlength=int(np.prod(shape))).astype(np.float64)
+
+
+def _sizes(table: Table, schema: Schema) -> tuple[int, ...]:
+    return tuple(schema.size(name) for name in table.columns)

@@ -1,9 +1,16 @@
-"""What one fit says about which of two neighbouring tables it saw: a log-likelihood ratio over all its releases.
+"""What the releases of fits on two neighbouring tables say about the privacy that was lost.
 
-Tables of counts: the tables are public, so the exact counts x of the first and the change D towards the second are
-known for every cell asked for. With noisy values y, a Gaussian cell adds D (y - x) / sigma^2 (up to a constant), a
-Laplace cell (|y - x| - |y - x - D|) / scale, each with the scale that its release states: methods may choose scales as
-they go. Sums and choices have no public exact value; how they change is learned from one half of the fits.
+**One fit: a log-likelihood ratio over all its releases.** Tables of counts: the tables are public, so the exact counts
+x of the first and the change D towards the second are known for every cell asked for. With noisy values y, a Gaussian
+cell adds D (y - x) / sigma^2 (up to a constant), a Laplace cell (|y - x| - |y - x - D|) / scale, each with the scale
+that its release states: methods may choose scales as they go. Sums and choices have no public exact value; how they
+change is learned from one half of the fits.
+
+**Many fits: bounds.** Gaussian noise: telling the tables apart is telling N(0, 1) from N(mu, 1) (Dong, Roth, Su 2022).
+mu is estimated as the difference of the means over the common spread, and the bound on mu becomes an epsilon at the
+claim's delta: epsilon at delta 1e-9 itself would take billions of fits to see. Laplace noise: for an event E,
+P'(E) <= e^epsilon P(E) + delta, so that exact bounds on two shares (Clopper and Pearson 1934) bound epsilon from below.
+The event, a threshold, is chosen on other fits than those it is tried on.
 """
 
 from __future__ import annotations
@@ -15,11 +22,22 @@ from functools import lru_cache
 
 import numpy as np
 
+from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon, analytic_gaussian_sigma
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
-from sklar.lab.audit.requests import Asked, Codes, exact_cells
+from sklar.lab.audit.requests import Asked, Codes, exact_counts
+from sklar.lab.intervals import Estimate, clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums, Recorded
 from sklar.schema.table import Schema
+
+POWER = 0.9
+"""The chance of catching a violation by which `visible` is defined: a convention of reporting, it moves no verdict."""
+STANDING_OUT, MANY = 2.5, 8
+"""Of sums with more than MANY coordinates, only shifts of so many standard errors are used: fewer add their noise to
+the statistic, more lose the shifts of a few fits."""
+PRIOR = 5.0
+"""Made-up counts of each choice on either table, which pull the log-odds of rare choices to 0."""
+ALL = "all tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,7 +115,8 @@ def _counts(
     release: NoisyCounts | NoisyPairs, asked: Asked, side: Side
 ) -> tuple[float, float, tuple[float, float, int], int]:
     """Log-likelihood ratio, information, residuals, and cells that differ between the tables."""
-    exact, change = _exact(asked, side, release.counts.size)
+    exact, second = (exact_counts(asked, codes, side.schema) for codes in (side.one, side.other))
+    change = second - exact
     noisy, scale = release.counts.ravel().astype(np.float64), release.noise.scale
     away = noisy - exact
     moved = np.flatnonzero(change)
@@ -111,29 +130,6 @@ def _counts(
     variance, fourth = noise_moments(release.noise)
     spread = len(residual) * (fourth / variance**2 - 1)
     return ratio, information, (float((residual**2).sum()) / variance, spread, len(residual)), len(moved)
-
-
-def _exact(asked: Asked, side: Side, size: int) -> tuple[Floats, Floats]:
-    """Exact counts of the first table, and what the second one adds; the tables of a request one after the other."""
-    exact, change, start = np.zeros(size), np.zeros(size), 0
-    tables = [exact_cells(asked, codes, side.schema) for codes in (side.one, side.other)]
-    lengths = _lengths(asked, side.schema)
-    for one, other, length in zip(*tables, lengths, strict=True):
-        counts = np.bincount(one, minlength=length)
-        exact[start : start + length] = counts
-        change[start : start + length] = np.bincount(other, minlength=length) - counts
-        start += length
-    return exact, change
-
-
-def _lengths(asked: Asked, schema: Schema) -> list[int]:
-    from sklar.release.door import PairTables, RecodedTable
-
-    if isinstance(asked, PairTables):
-        sizes = asked.sizes
-        return [sizes[i] * sizes[j] for i in range(len(sizes)) for j in range(i + 1, len(sizes))]
-    shape = asked.shape if isinstance(asked, RecodedTable) else tuple(schema.size(name) for name in asked.columns)
-    return [int(np.prod(shape))]
 
 
 @lru_cache(maxsize=4096)
@@ -176,7 +172,9 @@ def _directions(training: Sequence[tuple[Seen, bool]]) -> dict[str, Floats]:
         one, two = (np.array(group) for group in groups)
         direction = two.mean(axis=0) - one.mean(axis=0)
         error = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
-        out[label] = np.where(np.abs(direction) > 2.5 * error, direction, 0.0) if len(direction) > 8 else direction
+        out[label] = (
+            np.where(np.abs(direction) > STANDING_OUT * error, direction, 0.0) if len(direction) > MANY else direction
+        )
     return out
 
 
@@ -185,5 +183,101 @@ def _odds(training: Sequence[tuple[Seen, bool]]) -> dict[tuple[str, tuple[int, .
     counts: dict[tuple[str, tuple[int, ...]], list[float]] = {}
     for seen, other in training:
         for item in seen.choices.items():
-            counts.setdefault(item, [5.0, 5.0])[other] += 1.0
+            counts.setdefault(item, [PRIOR, PRIOR])[other] += 1.0
     return {item: float(np.log(two / one)) for item, (one, two) in counts.items()}
+
+
+def claimed_mu(epsilon: float, delta: float) -> float:
+    """mu of the Gaussian mechanism that has exactly this epsilon and delta."""
+    return 1.0 / analytic_gaussian_sigma(epsilon, delta)
+
+
+def implied_epsilon(mu: float, delta: float) -> float:
+    """The epsilon of a Gaussian trade-off at this delta."""
+    if mu == math.inf:
+        return math.inf
+    return 0.0 if mu <= 0 else analytic_gaussian_epsilon(1 / mu, delta)
+
+
+def seen_mu(mu: float, n: int, m: int, tail: float) -> float:
+    """The least mu that would have been told from this one with a chance of 90%."""
+    return mu + (student_quantile(n + m - 2, 1 - tail) + normal_quantile(POWER)) * math.sqrt(1 / n + 1 / m)
+
+
+def epsilon_low(train: tuple[Floats, Floats], test: tuple[Floats, Floats], delta: float, tail: float) -> float:
+    """A lower bound on epsilon from the event that shows most on the training fits."""
+    thresholds = np.unique(np.quantile(np.concatenate(train), np.linspace(0.005, 0.995, 100)))
+    events = [(float(threshold), above) for threshold in thresholds for above in (True, False)]
+    best = max(events, key=lambda event: _event_epsilon(train, *event, delta, tail))
+    return max(0.0, _event_epsilon(test, *best, delta, tail))
+
+
+def _event_epsilon(groups: tuple[Floats, Floats], threshold: float, above: bool, delta: float, tail: float) -> float:
+    """For the event "statistic above (or not above) the threshold", which is likelier on the second (first) table."""
+    shares = [(int(((group > threshold) == above).sum()), len(group)) for group in groups]
+    rare, likely = shares if above else shares[::-1]
+    return _counted_epsilon(likely, rare, delta, tail)
+
+
+def _counted_epsilon(likely: tuple[int, int], rare: tuple[int, int], delta: float, tail: float) -> float:
+    """The least epsilon at which an event is so much likelier on one table: (hits, trials) on either."""
+    low, high = clopper_pearson_low(*likely, tail / 2), clopper_pearson_high(*rare, tail / 2)
+    return math.log((low - delta) / high) if low > delta and high > 0 else -math.inf
+
+
+def laplace_power(epsilon: float, draws: int, n: int, tail: float, delta: float, rng: np.random.Generator) -> float:
+    """The least epsilon that would have been told from the claimed one, for a loss made of so many equal draws.
+
+    Fits with smaller and smaller noise are made up (from the continuous law), and their expected counts are judged.
+    """
+    factor = 1.0
+    while factor < 16:
+        factor *= 1.1
+        each = factor * epsilon / draws
+        noise = rng.laplace(size=(20_000, draws)) / each
+        one = (np.abs(noise) - np.abs(noise - 1)).sum(axis=1) * epsilon / draws
+        other = (np.abs(noise + 1) - np.abs(noise)).sum(axis=1) * epsilon / draws
+        for threshold in np.unique(np.quantile(one, np.linspace(0.02, 0.98, 49))):
+            likely, rare = (round(float((loss > threshold).mean()) * n) for loss in (other, one))
+            if _counted_epsilon((likely, n), (rare, n), delta, tail) > epsilon:
+                return factor * epsilon
+    return math.inf
+
+
+def noise_spreads(groups: Sequence[Sequence[Seen]], tail: float) -> dict[str, Estimate]:
+    """Spread found over spread stated, by release and for all tables of counts together; `tail` is shared by all.
+
+    Counts: the exact ones are public here, so residuals are known. Sums: spread around their mean over the fits on one
+    table, which is no less than that of the noise even if the question asked changes from fit to fit.
+    """
+    parts: dict[str, list[tuple[float, float, float]]] = {}
+    for seen in (s for group in groups for s in group):
+        for label, found in seen.residuals.items():
+            for name in (ALL, label):
+                parts.setdefault(name, []).append(found)
+    for label, found in _sums(groups):
+        parts.setdefault(label, []).append(found)
+    cut = normal_quantile(1 - tail / max(1, len(parts)))
+    return {label: _spread(found, cut) for label, found in parts.items()}
+
+
+def _spread(found: Sequence[tuple[float, float, float]], cut: float) -> Estimate:
+    squares, variance, cells = (math.fsum(part[at] for part in found) for at in range(3))
+    share, half = squares / cells, cut * math.sqrt(variance) / cells
+    return Estimate(value=math.sqrt(share), low=math.sqrt(max(0.0, share - half)), high=math.sqrt(share + half))
+
+
+def _sums(groups: Sequence[Sequence[Seen]]) -> list[tuple[str, tuple[float, float, float]]]:
+    out: list[tuple[str, tuple[float, float, float]]] = []
+    for group in groups:
+        for label in {label for seen in group for label in seen.sums}:
+            values = [seen.sums[label] for seen in group if label in seen.sums]
+            if len(values) < 3 or len({len(v) for v in values}) != 1:
+                continue
+            matrix = np.array(values)
+            degrees = (len(matrix) - 1) * matrix.shape[1]
+            # In units of the scale: 1 and kurtosis 3 for Gaussian noise, 2 and kurtosis 6 for Laplace noise.
+            variance, kurtosis = (2.0, 6.0) if any(seen.laplace for seen in group) else (1.0, 3.0)
+            squares = float(((matrix - matrix.mean(axis=0)) ** 2).sum()) / variance
+            out.append((label, (squares, degrees * (kurtosis - 1), float(degrees))))
+    return out
