@@ -23,7 +23,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
-from sklar.lab.metrics.queries import random_ranges, range_counts, relative_errors
+from sklar.lab.metrics.queries import RangeQueries, random_ranges, range_counts, relative_errors
 from sklar.methods.dpcopula.kendall import KendallOptions, plan
 from sklar.methods.dpcopula.stages import vector_noise
 from sklar.release.copula_features import TauVector
@@ -49,6 +49,19 @@ def generated(rows: int, columns: int, seed: int, shape: str = "gaussian") -> np
     return np.searchsorted(np.cumsum(weight[:-1]) / weight.sum(), ndtr(z), side="right")
 
 
+def ranges_of_size(sides: np.ndarray, cells: float, queries: int, rng: np.random.Generator) -> RangeQueries:
+    """Random ranges with about so many cells in each box: the logarithms of the widths sum to that of `cells`."""
+    most = np.log(sides)
+    logs = rng.dirichlet(np.ones(len(sides)), queries) * min(np.log(max(cells, 1.0)), most.sum())
+    for _ in range(8):  # what a column cannot take goes to the others, by their room
+        over, logs = np.maximum(logs - most, 0.0).sum(axis=1, keepdims=True), np.minimum(logs, most)
+        room = most - logs
+        logs += over * room / np.maximum(room.sum(axis=1, keepdims=True), 1e-12)
+    width = np.clip(np.round(np.exp(logs)), 1, sides).astype(np.int64)
+    low = np.floor(rng.random(width.shape) * (sides - width + 1)).astype(np.int64)
+    return RangeQueries(low=low, high=low + width - 1)
+
+
 def run(
     rows: int, columns: int, runs: int, *, method: str = "dpcopula-kendall", cells: float | None = None,
     shape: str = "gaussian", **options: Any,
@@ -63,7 +76,9 @@ def run(
         fitted = sklar.fit(pd.DataFrame(codes, columns=names), schema, method=method, **({"epsilon": 1.0} | options))
         made = fitted._stored.model.simulate(rows, np.random.default_rng(seed))
         seconds.append(time.perf_counter() - start)
-        queries = random_ranges([DOMAIN] * columns, 1_000, np.random.default_rng(100 + seed), cells=cells)
+        rng = np.random.default_rng(100 + seed)
+        sides = np.full(columns, DOMAIN)
+        queries = random_ranges(sides, 1_000, rng) if cells is None else ranges_of_size(sides, cells, 1_000, rng)
         real, synthetic = range_counts(codes, queries), range_counts(made, queries)
         relative.append(relative_errors(real, synthetic).mean())
         absolute.append(np.abs(real - synthetic).mean())

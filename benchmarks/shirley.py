@@ -26,7 +26,7 @@ import sklar
 from benchmarks.yardstick import harness, to_schema
 from sklar.lab.learning.features import examples
 from sklar.lab.learning.learners import learn
-from sklar.lab.learning.transfer import measured
+from sklar.lab.learning.transfer import score_predictions
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
 
@@ -61,9 +61,9 @@ def score(real: ExactTable, synthetic: ExactTable, targets: dict[str, str]) -> d
     out = {"ks": _ks(real, synthetic), "rho": _rho(real, synthetic)}
     rng = np.random.default_rng(0)
     for what, target in targets.items():
-        learner, task = ("linear", "regression") if what == "rmse" else ("boosting", "classification")
+        learner = "linear" if what == "rmse" else "boosting"
         train, test = examples(synthetic, target), examples(real, target)
-        out[what] = measured(test.truth, learn(learner, train, test, rng), task)[what.rstrip("2n")]
+        out[what] = score_predictions(test.truth, learn(learner, train, test, rng))[what.rstrip("2n")]
     return out
 
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sklar.lab.drafting.draft import draft
-from sklar.lab.drafting.kinds import guess_stated
+from sklar.lab.drafting.draft import draft_schema, guess_stated
 from sklar.lab.drafting.profile import profile_of
 from sklar.schema.sdv import StatedKind
 from sklar.schema.table import schema_from_toml
@@ -50,7 +49,7 @@ def columns(draw: st.DrawFn) -> pa.Array:
 def test_any_table(first: pa.Array, second: pa.Array) -> None:
     sure = pa.array([i % 2 == 0 for i in range(40)])
     table = pa.table({"a": _filled(first), "age \n": _filled(second), "sure": sure})
-    made = draft(table, rows=1000)
+    made = draft_schema(table, rows=1000)
     assert schema_from_toml(made.toml()) == made
     assert made.todo.count("\n") >= len(made)
 
@@ -64,7 +63,7 @@ def test_any_column_of_any_stated_kind(column: pa.Array, kind: str) -> None:
 
 def test_nothing_is_read_as_a_date_by_accident() -> None:
     for values in (["12", "13"], ["1.2", "3.4"], ["1-2", "3-4"], ["20201301", "20200101"], [dt.time(1, 2)] * 2):
-        assert draft(pa.table({"x": values * 20, "sure": [True, False] * 20}), rows=99)["x"].kind != "datetime"
+        assert draft_schema(pa.table({"x": values * 20, "sure": [True, False] * 20}), rows=99)["x"].kind != "datetime"
 
 
 def _filled(array: pa.Array) -> pa.Array:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sklar.lab.drafting.draft import Draft, draft
-from sklar.lab.tables.checks import ColumnAudit, audit_rules
+from sklar.lab.drafting.draft import Draft, draft_schema
+from sklar.lab.tables.checks import ColumnAudit, audit_schema
 from sklar.schema import Boolean, Category, Datetime, Id, Integer, Labels, Ordinal, Real, Schema
 from tests.lab.tables import odd_columns, odd_table
 
@@ -24,17 +24,19 @@ SCALES = {"integer rating", "integer count", "integer junk", "integer signed"}
 
 @pytest.fixture(scope="module")
 def odd() -> Draft:
-    return draft(odd_table(), rows=10**6)
+    return draft_schema(odd_table(), rows=10**6)
 
 
 @pytest.fixture(scope="module")
 def audits(odd: Draft) -> dict[str, ColumnAudit]:
-    return {found.column: found for found in audit_rules(odd_table(), odd).columns}
+    return {found.column: found for found in audit_schema(odd_table(), odd).columns}
 
 
 def one(values: Any, name: str = "x", **more: Any) -> Any:
     """The draft of a single column, next to one that is surely modelled."""
-    return draft(pa.table({name: values, "sure": [i % 2 == 0 for i in range(len(values))]}), rows=10**6, **more)[name]
+    return draft_schema(pa.table({name: values, "sure": [i % 2 == 0 for i in range(len(values))]}), rows=10**6, **more)[
+        name
+    ]
 
 
 @pytest.mark.parametrize("name", list(odd_columns()))
@@ -119,7 +121,7 @@ def test_skewed_numbers_get_finer_cells_near_the_bulk(odd: Draft, name: str) -> 
 
 def test_rare_labels_are_never_written(odd: Draft) -> None:
     values = ["common"] * 500 + ["frequent"] * 480 + [f"SECRET{i}" for i in range(20)]
-    made = draft(pa.table({"x": values}), rows=10**6)
+    made = draft_schema(pa.table({"x": values}), rows=10**6)
     assert isinstance(made["x"], Labels) and made["x"].values == ("common", "frequent")
     assert "SECRET" not in made.toml() + made.todo
     assert "left out" in made.todo
@@ -129,11 +131,13 @@ def test_notes_say_what_to_do(odd: Draft) -> None:
     todo = odd.todo
     assert "rows_per_person" in " ".join(odd.notes["id patient_id"])
     assert "code for missing" in " ".join(odd.notes["real weight"])
-    assert "day and month" in " ".join(draft(pa.table({"t": ["01/02/2020", "03/04/2020"] * 20}), rows=99).notes["t"])
+    assert "day and month" in " ".join(
+        draft_schema(pa.table({"t": ["01/02/2020", "03/04/2020"] * 20}), rows=99).notes["t"]
+    )
     assert all(f"* {name} (" in todo for name in odd.names)
     assert '"pay"' in todo and '"assumed"' in todo
-    assert "first 50 rows" in draft(odd_table(), rows=50).todo
-    assert "first" not in draft(pa.table({"x": [1, 2, 3]}), rows=3).todo
+    assert "first 50 rows" in draft_schema(odd_table(), rows=50).todo
+    assert "first" not in draft_schema(pa.table({"x": [1, 2, 3]}), rows=3).todo
 
 
 @pytest.mark.parametrize("word", ["NA", "?", "n/a", "-"])
@@ -162,14 +166,14 @@ def test_two_values_are_enough_for_valid_bounds(x: float) -> None:
 def test_extreme_numbers_do_not_break_the_draft() -> None:
     for values in ([1.7e308, -1.7e308], [5e-324, 1e-323], [math.inf, 1.5], [2**63 - 1, -(2**63)], [1e18, 1e19]):
         table = pa.table({"x": values * 30, "sure": [True, False] * 30})
-        schema = draft(table, rows=99)
+        schema = draft_schema(table, rows=99)
         assert Schema(dict(schema)).names == ("x", "sure")
 
 
 def test_few_rows() -> None:
-    made = draft({"x": ["a"], "y": [1], "z": [2.5], "id": [7]}, rows=9)
+    made = draft_schema({"x": ["a"], "y": [1], "z": [2.5], "id": [7]}, rows=9)
     assert len(made) == 4
-    assert isinstance(draft({"id": list(range(30)), "y": [1, 2] * 15}, rows=99)["id"], Id)
+    assert isinstance(draft_schema({"id": list(range(30)), "y": [1, 2] * 15}, rows=99)["id"], Id)
 
 
 def test_booleans_only_as_clear_pairs() -> None:

@@ -18,8 +18,7 @@ from sklar.lab.compare.systems import Cell, System
 from sklar.lab.compare.systems import CompareSettings as Plan
 from sklar.lab.learning import transfer
 from sklar.lab.metrics.bench import Settings, make_bench
-from sklar.lab.metrics.measure import measure
-from sklar.lab.metrics.registry import METRICS
+from sklar.lab.metrics.registry import METRICS, measure
 from sklar.lab.metrics.score import About
 from sklar.sample.rng import named_streams
 from tests.lab.pairs import mixed, read

@@ -7,14 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks.dpc_errors import correlated, independent_answers, noisy_answers
+from benchmarks.dpcopula import ranges_of_size
 from sklar.errors import UsageError
 from sklar.lab.metrics.queries import (
     BinaryTable,
     binary_table,
-    correlated,
     error_lines,
-    independent_answers,
-    noisy_answers,
     one_way,
     pair_matrix,
     random_ranges,
@@ -84,7 +83,7 @@ def test_range_counts_and_relative_errors():
 
 
 def test_ranges_of_a_fixed_size():
-    queries = random_ranges((1_000, 1_000), 300, np.random.default_rng(5), cells=10_000)
+    queries = ranges_of_size(np.array([1_000, 1_000]), 10_000, 300, np.random.default_rng(5))
     volume = (queries.high - queries.low + 1).prod(axis=1)
     assert (queries.high < 1_000).all() and 9_000 < np.median(volume) < 11_000
-    assert (random_ranges((5, 5), 10, np.random.default_rng(6), cells=1).low >= 0).all()
+    assert (ranges_of_size(np.array([5, 5]), 1, 10, np.random.default_rng(6)).low >= 0).all()

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sklar.lab.tables.checks import ColumnAudit, audit_rules
+from sklar.lab.tables.checks import ColumnAudit, audit_schema
 from sklar.rows import open_rows
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 
 
 def audit(column: object, values: object, **reader: object) -> ColumnAudit:
-    found = audit_rules(pa.table({"x": values}), Schema({"x": column}), reader)  # type: ignore[dict-item]
+    found = audit_schema(pa.table({"x": values}), Schema({"x": column}), reader)  # type: ignore[dict-item]
     assert found.rows == len(values)  # type: ignore[arg-type]
     counts = found.columns[0]
     parts = (counts.inside, counts.below, counts.above, counts.other, counts.unreadable, counts.missing)
@@ -64,7 +64,7 @@ def test_agrees_with_the_codes_of_a_fit() -> None:
     schema = Schema({"n": Integer(0, 9, nullable=True), "c": Category(["1", "5"], nullable=True)})
     table = pa.table({"n": values, "c": values})
     codes = np.concatenate(list(open_rows(table, schema).code_matrix_batches(schema.modelled)))
-    number, label = audit_rules(table, schema).columns
+    number, label = audit_schema(table, schema).columns
     assert number.unreadable + number.missing == (codes[:, 0] == schema["n"].null_code).sum()
     assert label.other == (codes[:, 1] == schema["c"].other_code).sum()
     assert label.missing == (codes[:, 1] == schema["c"].null_code).sum()

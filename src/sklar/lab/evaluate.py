@@ -130,7 +130,7 @@ def evaluate(
     """
     from sklar.lab.attacks.release import attack_tables, require_attacks, rows_by_role
     from sklar.lab.metrics.bench import make_bench
-    from sklar.lab.metrics.measure import measure
+    from sklar.lab.metrics.registry import measure
     from sklar.lab.overview import overview
     from sklar.lab.tables.reading import read_table
 

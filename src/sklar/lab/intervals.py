@@ -120,8 +120,8 @@ def hedges_difference(one: Floats, other: Floats, tail: float) -> Estimate:
 
 def delong_auc(positives: Floats, negatives: Floats, level: float = LEVEL) -> Estimate:
     """Chance that a positive exceeds a negative, ties counting half, with the interval of DeLong et al. (1988)."""
-    above = _mid_shares(positives, negatives)
-    below = 1.0 - _mid_shares(negatives, positives)
+    above = mid_shares(positives, negatives)
+    below = 1.0 - mid_shares(negatives, positives)
     value = float(above.mean())
     parts = [float(x.var(ddof=1)) / len(x) for x in (above, below) if len(x) > 1]
     # With all positives above all negatives the formula says 0; so sure one is never of a finite sample.
@@ -129,7 +129,7 @@ def delong_auc(positives: Floats, negatives: Floats, level: float = LEVEL) -> Es
     return normal_interval(value, math.sqrt(max(sum(parts), least)), level).clip(0.0, 1.0)
 
 
-def _mid_shares(values: Floats, others: Floats) -> Floats:
+def mid_shares(values: Floats, others: Floats) -> Floats:
     """For each value, the share of the others below it, ties counting half."""
     ordered = np.sort(others)
     left, right = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")

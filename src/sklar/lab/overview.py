@@ -11,7 +11,6 @@ from sklar.lab.metrics.bench import Bench, Scores
 from sklar.lab.metrics.correlation import Correlations
 from sklar.lab.metrics.queries import ROWS, ErrorCurves, error_curves
 from sklar.lab.metrics.score import Part
-from sklar.lab.metrics.tvd import counts_of
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes
 from sklar.schema import Column
 
@@ -132,9 +131,10 @@ def bounds(column: Column) -> tuple[str, str]:
 
 
 def _pair(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, pair: tuple[str, str]) -> PairPicture:
-    sizes = [grid.sizes[name] for name in pair]
-    pictures = []
+    high, wide = (grid.sizes[name] for name in pair)
+    shares: list[Floats] = []
     for table in (real, synthetic):
-        counts = counts_of(coarse_codes(table, grid, pair), sizes, [(0, 1)])[0]
-        pictures.append(counts[: grid.value_cells[pair[0]], : grid.value_cells[pair[1]]] / table.rows)
-    return PairPicture(columns=pair, real=pictures[0], synthetic=pictures[1])
+        first, second = coarse_codes(table, grid, pair).astype(np.int64)
+        counts = np.bincount(first * wide + second, minlength=high * wide).reshape(high, wide)
+        shares.append(counts[: grid.value_cells[pair[0]], : grid.value_cells[pair[1]]] / table.rows)
+    return PairPicture(columns=pair, real=shares[0], synthetic=shares[1])

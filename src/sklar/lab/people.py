@@ -148,14 +148,7 @@ def _hours(occupation: Ints, female: Mask, rng: np.random.Generator) -> Ints:
     return np.clip(np.select([occupation == 6, occupation >= 7], [jobs, 0], hours), 0, 80).astype(np.int64)
 
 
-def _income(
-    age: Ints,
-    female: Mask,
-    education: Ints,
-    occupation: Ints,
-    hours: Ints,
-    rng: np.random.Generator,
-) -> Ints:
+def _income(age: Ints, female: Mask, education: Ints, occupation: Ints, hours: Ints, rng: np.random.Generator) -> Ints:
     """Skewed; nothing for some; many people tell a round number."""
     by_job = np.array([10.15, 10.0, 10.3, 10.5, 10.7, 10.95, 8.6, 9.85, 9.0])[occupation]
     logarithm = by_job + 0.09 * education - 0.1 * female + 0.006 * (np.minimum(age, 60) - 40)
@@ -168,24 +161,12 @@ def _income(
     return np.clip(np.where(nothing, 0, told), 0, 400_000).astype(np.int64)
 
 
-def _bmi(
-    age: Ints,
-    female: Mask,
-    smoker: Mask,
-    education: Ints,
-    rng: np.random.Generator,
-) -> Floats:
+def _bmi(age: Ints, female: Mask, smoker: Mask, education: Ints, rng: np.random.Generator) -> Floats:
     middle = 25.2 + 0.06 * (np.minimum(age, 65) - 45) - 0.5 * education - 0.7 * female - 0.9 * smoker
     return np.clip(middle * np.exp(rng.normal(0, 0.15, len(age)) + 0.02 * rng.exponential(1, len(age))), 12, 60)
 
 
-def _diagnosis(
-    age: Ints,
-    female: Mask,
-    smoker: Mask,
-    bmi: Floats,
-    rng: np.random.Generator,
-) -> Ints:
+def _diagnosis(age: Ints, female: Mask, smoker: Mask, bmi: Floats, rng: np.random.Generator) -> Ints:
     start, slope = (np.array([facts[i] for facts in DIAGNOSES.values()]) for i in (0, 1))
     odds = start + slope * age[:, None]
     odds[:, 1] += 0.7 * smoker + 0.07 * (bmi - 26) - 0.4 * female

@@ -150,7 +150,7 @@ def _doubts(synthetic: ExactTable, real: ExactTable) -> list[str]:
 def _scored(bank: Bank, cell: Cell, made: Made, train: ExactTable, holdout: ExactTable) -> Result:
     from sklar.lab.metrics.bench import Settings as Wanted
     from sklar.lab.metrics.bench import make_bench
-    from sklar.lab.metrics.measure import measure
+    from sklar.lab.metrics.registry import measure
 
     settings, clock = bank.settings, time.monotonic()
     # The same streams for all systems of a fold, so that they are compared on the same subsamples.

@@ -1,19 +1,37 @@
-"""Guess: codes that look like numbers (zip codes, 1 = yes / 2 = no / 9 = unknown) and so must not be averaged."""
+"""Guess: what is not the number it looks like: codes (zip codes, 1 = yes / 2 = no / 9 = unknown), which must not be
+averaged; two values that stand for true and false; and amounts with signs, units or separators."""
 
 from __future__ import annotations
 
 import re
 
-from sklar.lab.drafting.guess import Guess, hints_code
+from sklar.lab.drafting.guess import CODE_WORDS, Guess, hints, leave_out
 from sklar.lab.drafting.labels import MOST_LABELS, category, label_text
 from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_missing_word, numbers_of
-from sklar.schema.columns import Boolean, Ignore
+from sklar.schema.columns import Boolean
 
 LAST_DIGITS = frozenset({7, 8, 9})
+"""Besides SENTINELS, digits that questionnaires use for unknown and refused."""
 GAP = 2
 """Numbers left out between the last value and the first code for unknown; counts may skip one by chance."""
 MOST_CODES = 12
+"""Different numbers of a scale with a code for unknown: more are counts or measures."""
 MOST_NAMED_CODES = 60
+"""Different numbers of a column that is a code by its name: more would be too many labels."""
+PAIRS = tuple(frozenset(pair.split()) for pair in ("true false", "t f", "yes no", "y n", "1 0"))
+MOST_SPELLINGS = 20
+"""The two words in several spellings, and some words for missing."""
+SIGNED = r"(?:[$€£¥₹]|usd|eur|gbp|chf|kr|rs\.?)"
+AMOUNT = re.compile(
+    rf"[-+(]?\s*{SIGNED}?\s*[-+]?\d[\d.,' \u00a0\u202f]*(?:e[-+]?\d+)?\s*(?:%|{SIGNED}|k|m|bn)?\s*\)?", re.IGNORECASE
+)
+UNIT = re.compile(r"[^\W\d_]{1,3}(/[^\W\d_]{1,3})?")
+FEWEST = 12
+"""With fewer different texts a category will do."""
+ENOUGH = 0.95
+"""Share of the texts that must look like amounts; fewer are words."""
+FIRST = 5000
+"""Texts that are looked at."""
 
 
 def guess_code(profile: Profile) -> Guess | None:
@@ -30,7 +48,7 @@ def guess_code(profile: Profile) -> Guess | None:
             "Few whole numbers with a gap, so these look like codes: check what each stands for, and whether the last "
             "means missing."
         )
-    if hints_code(profile.name) and len(numbers.values) <= MOST_NAMED_CODES:
+    if hints(profile.name, CODE_WORDS) and len(numbers.values) <= MOST_NAMED_CODES:
         return category(profile).with_notes(
             "By its name a code rather than a number; if it counts, make it an integer."
         )
@@ -42,7 +60,7 @@ def _padded(profile: Profile, numbers: Numbers) -> bool:
     if profile.form != "text" or not numbers.padded:
         return False
     lengths = {len(v.strip()) for v in profile.values if NUMERAL.fullmatch(v) and not is_missing_word(v)}
-    return hints_code(profile.name) or len(lengths) == 1
+    return hints(profile.name, CODE_WORDS) or len(lengths) == 1
 
 
 def _scale_with_unknown(numbers: Numbers) -> bool:
@@ -55,20 +73,9 @@ def _scale_with_unknown(numbers: Numbers) -> bool:
     return bool(unknown) and gapless and all(v < run[0] - 1 or v > run[-1] + GAP for v in unknown)
 
 
-PAIRS: tuple[frozenset[str], ...] = tuple(
-    frozenset(pair.split()) for pair in ("true false", "t f", "yes no", "y n", "1 0")
-)
-
-
-MOST_SPELLINGS = 20
-"""The two words in several spellings, and some words for missing."""
-
-
 def guess_boolean(profile: Profile) -> Guess | None:
     """Boolean, if both words of one pair occur and no other."""
-    if profile.form not in ("boolean", "text", "integer", "real"):
-        return None
-    if profile.distinct > MOST_SPELLINGS:
+    if profile.form not in ("boolean", "text", "integer", "real") or profile.distinct > MOST_SPELLINGS:
         return None
     words = frozenset(label_text(v).strip().lower() for v in profile.values if not is_missing_word(v))
     if profile.form != "boolean" and words not in PAIRS:
@@ -83,19 +90,7 @@ def guess_boolean(profile: Profile) -> Guess | None:
 def boolean(profile: Profile) -> Guess:
     """The drafted column; its two values follow from the kind."""
     missing = profile.missing > 0 or any(is_missing_word(v) for v in profile.values)
-    column = Boolean(nullable=missing)
-    return Guess(column=column, notes=(f"true or false{', or missing' if missing else ''}.",))
-
-
-SIGNED = r"(?:[$€£¥₹]|usd|eur|gbp|chf|kr|rs\.?)"
-AMOUNT = re.compile(
-    rf"[-+(]?\s*{SIGNED}?\s*[-+]?\d[\d.,' \u00a0\u202f]*(?:e[-+]?\d+)?\s*(?:%|{SIGNED}|k|m|bn)?\s*\)?", re.IGNORECASE
-)
-UNIT = re.compile(r"[^\W\d_]{1,3}(/[^\W\d_]{1,3})?")
-FEWEST = 12
-"""With fewer different texts a category will do."""
-ENOUGH = 0.95
-FIRST = 5000
+    return Guess(column=Boolean(nullable=missing), notes=(f"true or false{', or missing' if missing else ''}.",))
 
 
 def guess_amount(profile: Profile) -> Guess | None:
@@ -110,8 +105,7 @@ def guess_amount(profile: Profile) -> Guess | None:
     few = profile.distinct <= MOST_LABELS and profile.distinct < 0.05 * profile.present
     if amounts < ENOUGH * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
-    note = (
-        "left out: amounts written with signs, units or separators are not read as numbers. Remove these in the file "
-        "(1234.50 instead of $1,234.50, 12.5 instead of 12.5% or 12.5 km), then make it `real` with lower and upper."
+    return leave_out(
+        "amounts written with signs, units or separators are not read as numbers. Remove these in the file (1234.50 "
+        "instead of $1,234.50, 12.5 instead of 12.5% or 12.5 km), then make it `real` with lower and upper."
     )
-    return Guess(column=Ignore(), notes=(note,))

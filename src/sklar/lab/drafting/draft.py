@@ -1,22 +1,47 @@
-"""Draft a schema from real rows (disclosed), on its own or along SDV metadata."""
+"""Draft a schema from real rows, without noise, on their own or along SDV metadata.
+
+All guesses are listed in the order they are tried; the kind of a column may also be stated beforehand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from sklar.errors import SourceError, UsageError
-from sklar.lab.drafting.guess import Guess
-from sklar.lab.drafting.kinds import guess_column, guess_stated
-from sklar.lab.drafting.profile import profile_of
+from sklar.lab.drafting.codes import boolean, guess_amount, guess_boolean, guess_code
+from sklar.lab.drafting.guess import Guess, leave_out
+from sklar.lab.drafting.keys import guess_empty, guess_key, guess_personal, key, sharing_notes
+from sklar.lab.drafting.labels import category, guess_category
+from sklar.lab.drafting.moments import guess_moment, moment
+from sklar.lab.drafting.ordered_words import guess_ordered_words
+from sklar.lab.drafting.profile import Profile, numbers_of, profile_of
+from sklar.lab.drafting.quantities import guess_quantity, quantity
 from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
+from sklar.schema.columns import Ordinal
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema, schema_to_toml, write_schema
 
 DRAFT_ROWS = 100_000
+"""Rows looked at: more show rarer values and wider extremes, and take longer."""
+FEWEST_ROWS = 2
+"""A single row does not tell that a column is constant."""
+INTRODUCTION = (
+    "This draft was read off the rows themselves, so it is private until you have gone through it: do not publish it.",
+    "Every fact is marked from-rows, and a private fit refuses such marks. For each one decide: is it known without "
+    'these rows (a code book, a law, a form)? Then correct it and set its source to "assumed" (or "public"). Else set '
+    'its source to "pay": bounds and lists of values are then measured, and paid from the privacy budget.',
+    "The kind of a column is such a fact, too, also where a column is a key or left out, and so are format, "
+    "resolution, other, missing_value and whether labels are integers (integer_labels): one odd row can change them. "
+    "They cannot be measured, only confirmed.",
+    'To confirm a whole column write source = "assumed". To confirm its kind and pay for its bounds write '
+    'source = { lower = "pay", upper = "pay" }, and for a list of values source = { values = "pay" }: what is not '
+    "named there is assumed, and the claim lists it.",
+    "Whether a column can be missing is such a fact, too. When in doubt, nullable = true is always safe.",
+)
 
 
 def draft_schema(
@@ -41,39 +66,16 @@ def draft_schema(
         A Schema with `todo`, the list of what to check; writing it puts the notes beside the columns.
     """
 
-    stated = None
-    if sdv is not None:
-        stated = kinds_from_sdv(sdv) if isinstance(sdv, Mapping) else read_sdv(sdv)
-    return draft(data, stated=stated, rows=rows, read=read)
-
-
-def draft(
-    data: Any,
-    *,
-    stated: Mapping[str, StatedKind] | None = None,
-    rows: int,
-    read: ReadOptions | None = None,
-) -> Draft:
-    """Guess a schema from the first rows of a table.
-
-    Args:
-        data: The table, as for a fit.
-        stated: Kinds to keep to, as from SDV metadata. They are marked like the rest: SDV, too, detects them in rows.
-        rows: Look at this many rows from the beginning.
-        read: How to read the table, as for a fit.
-    """
+    kinds = {} if sdv is None else kinds_from_sdv(sdv) if isinstance(sdv, Mapping) else read_sdv(sdv)
     table, more = first_rows(data, rows, read_options(read))
-    kinds = stated or {}
-    guesses = {name: _guess(name, table.column(i), kinds) for i, name in enumerate(table.column_names)}
+    profiles = [profile_of(name, table.column(i)) for i, name in enumerate(table.column_names)]
+    guesses = {
+        one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).marked()
+        for one in profiles
+    }
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)))
-
-
-def _guess(name: str, column: Any, stated: Mapping[str, StatedKind]) -> Guess:
-    profile = profile_of(name, column)
-    guess = guess_stated(profile, stated[name]) if name in stated else guess_column(profile)
-    return guess.marked()
 
 
 def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:
@@ -86,21 +88,6 @@ def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:
         shown = ", ".join(f"'{name}'" for name in sorted(absent))
         remarks.append(f"The metadata also name {shown}, which the table does not have.")
     return tuple(remarks)
-
-
-INTRODUCTION = (
-    "This draft was read off the rows themselves, so it is private until you have gone through it: do not publish it.",
-    "Every fact is marked from-rows, and a private fit refuses such marks. For each one decide: is it known without "
-    'these rows (a code book, a law, a form)? Then correct it and set its source to "assumed" (or "public"). Else set '
-    'its source to "pay": bounds and lists of values are then measured, and paid from the privacy budget.',
-    "The kind of a column is such a fact, too, also where a column is a key or left out, and so are format, "
-    "resolution, other, missing_value and whether labels are integers (integer_labels): one odd row can change them. "
-    "They cannot be measured, only confirmed.",
-    'To confirm a whole column write source = "assumed". To confirm its kind and pay for its bounds write '
-    'source = { lower = "pay", upper = "pay" }, and for a list of values source = { values = "pay" }: what is not '
-    "named there is assumed, and the claim lists it.",
-    "Whether a column can be missing is such a fact, too. When in doubt, nullable = true is always safe.",
-)
 
 
 class Draft(Schema):
@@ -141,6 +128,65 @@ class Draft(Schema):
 
 def _sentence(note: str) -> str:
     return note if note[:1].isupper() or note[:1] in "`'" else note[:1].upper() + note[1:]
+
+
+def guess_constant(profile: Profile) -> Guess | None:
+    """Category of one value; times are left to the guess about times."""
+    if profile.distinct != 1 or profile.present < FEWEST_ROWS or profile.form in ("moment", "other", "boolean"):
+        return None
+    return category(profile).with_notes("One single value was seen: if it tells nothing, make it `ignore`.")
+
+
+GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
+    guess_empty,
+    guess_constant,
+    guess_boolean,
+    guess_key,
+    guess_moment,
+    guess_code,
+    guess_quantity,
+    guess_personal,
+    guess_amount,
+    guess_ordered_words,
+    guess_category,
+)
+"""The first guess that fits is taken."""
+
+
+def guess_column(profile: Profile) -> Guess:
+    """What a column is, from its rows alone."""
+    unfit = leave_out("too many different texts for a list. Use `category` with a public list if it has one.")
+    return next((guess for attempt in GUESSES if (guess := attempt(profile)) is not None), unfit)
+
+
+def guess_stated(profile: Profile, stated: StatedKind) -> Guess:
+    """A column of a stated kind, with only its domain taken from the rows; a plain guess if the rows do not fit it."""
+    guess = _stated(profile, stated)
+    if guess is None:
+        return guess_column(profile).with_notes(f"The metadata say {stated.sdtype}, which does not fit the rows.")
+    # Metadata may call a key a number or leave it out; that rows share it matters all the same.
+    shared = sharing_notes(profile) if stated.kind != "id" and guess_key(profile) is not None else ()
+    return guess.with_notes(*stated.notes, *shared)
+
+
+def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
+    if stated.kind == "id":
+        return key(profile)
+    if stated.kind == "ignore":
+        return leave_out(f"{stated.sdtype} data are not modelled.")
+    if stated.kind == "ordinal":
+        column = Ordinal(stated.values, nullable=profile.missing > 0)
+        return Guess(column=column, notes=("ordered values, as the metadata list them.",))
+    if not profile.present:
+        return guess_empty(profile)
+    if stated.kind == "boolean":
+        return boolean(profile)
+    if stated.kind == "category":
+        return category(profile)
+    if stated.kind == "datetime":
+        return moment(profile, None if profile.form == "moment" else stated.format)
+    numbers = numbers_of(profile)
+    return None if numbers is None else quantity(profile, numbers, real=stated.kind == "real")
 
 
 def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool]:

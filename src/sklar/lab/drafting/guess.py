@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from sklar.schema.columns import Column
+from sklar.schema.columns import Column, Ignore
 
 MARK = "from-rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """A drafted column.
-
-    Attributes:
-        column: Its kind and facts.
-        notes: What to check, in plain sentences; the first says what was guessed.
-    """
+    """A drafted column, and what to check about it, in plain sentences; the first says what was guessed."""
 
     column: Column
     notes: tuple[str, ...]
@@ -33,6 +28,11 @@ class Guess:
         rows as well, and one row can change it. Types of a file are no better known: a tool wrote them after the rows.
         """
         return Guess(column=replace(self.column, source=MARK), notes=self.notes)  # type: ignore[call-arg]
+
+
+def leave_out(why: str) -> Guess:
+    """A column that is not modelled."""
+    return Guess(column=Ignore(), notes=(f"left out: {why}",))
 
 
 def rough_share(part: int, whole: int) -> str:
@@ -57,7 +57,7 @@ CODE_WORDS = _words(
     "ethnicity status marital ward dept department icd fips naics sic"
 )
 DATE_WORDS = _words("date day dt dob born birth admission discharge on at time timestamp")
-RANGES: dict[str, tuple[int, int]] = {
+RANGES = {
     "age": (0, 120),
     "percent": (0, 100),
     "percentage": (0, 100),
@@ -76,6 +76,11 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in re.findall(r"[^\W_]+", spaced))
 
 
+def hints(name: str, words: frozenset[str]) -> bool:
+    """Whether one of these words occurs in the name."""
+    return bool(words.intersection(words_of(name)))
+
+
 def hints_key(name: str) -> bool:
     """Whether the name ends or begins like that of a key."""
     words = words_of(name)
@@ -86,21 +91,6 @@ def hints_strong_key(name: str) -> bool:
     """Whether the name says key and hardly anything else."""
     words = words_of(name)
     return bool(words) and words[-1] in STRONG_KEY_WORDS
-
-
-def hints_personal(name: str) -> bool:
-    """Whether the name is that of data that point at a person."""
-    return bool(PERSONAL_WORDS.intersection(words_of(name)))
-
-
-def hints_code(name: str) -> bool:
-    """Whether the name is that of a code rather than a quantity."""
-    return bool(CODE_WORDS.intersection(words_of(name)))
-
-
-def hints_date(name: str) -> bool:
-    """Whether the name is that of a date."""
-    return bool(DATE_WORDS.intersection(words_of(name)))
 
 
 def known_range(name: str) -> tuple[int, int] | None:

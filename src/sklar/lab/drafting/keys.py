@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 
-from sklar.lab.drafting.guess import Guess, hints_key, hints_personal, hints_strong_key
+from sklar.lab.drafting.guess import PERSONAL_WORDS, Guess, hints, hints_key, hints_strong_key, leave_out
 from sklar.lab.drafting.profile import Profile, numbers_of
-from sklar.schema.columns import Id, Ignore
+from sklar.schema.columns import Id
 
 FEWEST_ROWS = 20
 """Fewer rows than this say little about whether a value can occur twice."""
 LONG_TEXT = 40
-MANY = 0.5
+"""Letters: texts that are longer on average are prose rather than names or codes."""
+MANY, SEVERAL = 0.5, 0.1
+"""Distinct values, as a share of the rows: beyond MANY long texts are free text, and beyond SEVERAL the texts of a column
+that is personal by its name are names. Fewer repeat like the words of a list."""
 UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
@@ -33,37 +36,26 @@ def guess_personal(profile: Profile) -> Guess | None:
     """Ignore, for names, addresses and the like, and for long free text."""
     if profile.form != "text" or profile.present < FEWEST_ROWS:
         return None
-    many = profile.distinct > MANY * profile.present
     emails = all(EMAIL.fullmatch(v.strip()) for v in profile.values[:1000])
-    if emails or (hints_personal(profile.name) and profile.distinct > 0.1 * profile.present):
-        note = "left out: it seems to hold data that point at persons (names, addresses, phone numbers)."
-        return Guess(column=Ignore(), notes=(note,))
-    if many and _mean_length(profile) > LONG_TEXT:
-        return Guess(column=Ignore(), notes=("left out: free text, which is not modelled.",))
+    if emails or (hints(profile.name, PERSONAL_WORDS) and profile.distinct > SEVERAL * profile.present):
+        return leave_out("it seems to hold data that point at persons (names, addresses, phone numbers).")
+    if profile.distinct > MANY * profile.present and _mean_length(profile) > LONG_TEXT:
+        return leave_out("free text, which is not modelled.")
     return None
 
 
 def guess_empty(profile: Profile) -> Guess | None:
     """Ignore, for columns without any value, and for values that are not single numbers or words."""
     if profile.form == "other" and profile.rows and not profile.values:
-        note = "left out: it is empty, or its values are not single numbers, words or times."
-        return Guess(column=Ignore(), notes=(note,))
+        return leave_out("it is empty, or its values are not single numbers, words or times.")
     if not profile.present:
-        note = "left out: no value was seen. If it can have values, give its kind and domain."
-        return Guess(column=Ignore(), notes=(note,))
+        return leave_out("no value was seen. If it can have values, give its kind and domain.")
     return None
-
-
-def leave_out(profile: Profile) -> Guess:
-    """Ignore, when no guess fits."""
-    note = "left out: too many different texts for a list. Use `category` with a public list if it has one."
-    return Guess(column=Ignore(), notes=(note,))
 
 
 def key(profile: Profile) -> Guess:
     """The drafted key."""
-    guess = Guess(column=Id(), notes=("a key: never read; the output gets fresh numbers.",))
-    return guess.with_notes(*sharing_notes(profile))
+    return Guess(column=Id(), notes=("a key: never read; the output gets fresh numbers.", *sharing_notes(profile)))
 
 
 def sharing_notes(profile: Profile) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sklar.lab.drafting.guess import Guess, rough_share
+from sklar.lab.drafting.guess import Guess, leave_out, rough_share
 from sklar.lab.drafting.profile import Profile, is_missing_word
-from sklar.schema.columns import INT64_MAX, INT64_MIN, Category, Ignore
+from sklar.schema.columns import INT64_MAX, INT64_MIN, Category
 
 MOST_LABELS = 200
+"""Values that are listed at most: a custodian has to go through them one by one."""
 RARE_ROWS = 10
 RARE_SHARE = 0.01
 """A label needs RARE_ROWS rows, or this share of a small table, to be listed."""
@@ -29,15 +30,12 @@ def guess_category(profile: Profile) -> Guess | None:
 
 def category(profile: Profile) -> Guess:
     """Category of the frequent values, ascending; Ignore if there are none."""
-    labels = sorted(frequent(profile))
-    if not labels:
-        note = "left out: its values are too many, or too rare, to list. Use `category` with a public list of values."
-        return Guess(column=Ignore(), notes=(note,))
-    values = tuple(labels)
-    column = Category(values, nullable=nullable(profile))
+    values = tuple(sorted(frequent(profile)))
+    if not values:
+        return leave_out("its values are too many, or too rare, to list. Use `category` with a public list of values.")
     listed = f"one of {len(values)} values" if len(values) > 1 else "one value"
     notes = (f"{listed}. Is the list known without the rows, and complete?", *label_notes(profile))
-    return Guess(column=column, notes=notes)
+    return Guess(column=Category(values, nullable=profile.missing > 0), notes=notes)
 
 
 def frequent(profile: Profile) -> list[Any]:
@@ -60,11 +58,6 @@ def label_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def nullable(profile: Profile) -> bool:
-    """Whether a value was missing."""
-    return profile.missing > 0
 
 
 def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklar.lab.drafting.guess import Guess
-from sklar.lab.drafting.labels import MOST_LABELS, frequent, label_notes, nullable
+from sklar.lab.drafting.labels import MOST_LABELS, frequent, label_notes
 from sklar.lab.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import Ordinal
 
@@ -31,16 +31,14 @@ def _ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:
     values = tuple(word for word in sorted(places, key=lambda w: places[w]) if word in kept)
     if len(values) < 2 or len(values) < len(kept) - sum(is_missing_word(v) for v in kept):
         return None
-    column = Ordinal(values, nullable=nullable(profile))
     shown = ", ".join(values[:8]) + (" and so on" if len(values) > 8 else "")
-    return Guess(
-        column=column,
-        notes=(f"ordered words: {shown}. Is the order right, and the list complete?", *label_notes(profile, values)),
-    )
+    notes = (f"ordered words: {shown}. Is the order right, and the list complete?", *label_notes(profile, values))
+    return Guess(column=Ordinal(values, nullable=profile.missing > 0), notes=notes)
 
 
 def _scale_order(scale: str) -> Callable[[str], int | None]:
-    places = places_on(scale)
+    steps = enumerate(scale.split("|"))
+    places = {word.strip(): place for place, words in steps for word in words.split(",")}
     return lambda word: places.get(word, places.get(STEP.sub("", word, count=1)))
 
 
@@ -90,12 +88,6 @@ SCALES: tuple[str, ...] = (
     "| master, masters, graduate, postgraduate | prof school, professional | doctorate, phd, doctoral",
 )
 """Words between commas stand at the same place. Only small letters, and single spaces between words."""
-
-
-def places_on(scale: str) -> dict[str, int]:
-    """The place of each word on a scale."""
-    steps = enumerate(scale.split("|"))
-    return {word.strip(): place for place, words in steps for word in words.split(",")}
 
 
 BAND = re.compile(

@@ -16,8 +16,6 @@ MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
 )
 """Texts (in small letters) that usually stand for a missing value."""
-
-
 EXCUSES = frozenset(
     {
         "unknown",
@@ -73,13 +71,6 @@ class Profile:
     def unique(self) -> bool:
         """Whether no value occurs twice."""
         return self.distinct == self.present
-
-    def kept(self, keep: list[bool]) -> Profile:
-        """The profile of the rows whose value is kept; the others count as missing."""
-        values = tuple(v for v, k in zip(self.values, keep, strict=True) if k)
-        return Profile(
-            name=self.name, form=self.form, rows=self.rows, values=values, counts=self.counts[np.array(keep, bool)]
-        )
 
 
 def is_missing_word(value: Any) -> bool:

@@ -15,6 +15,9 @@ from sklar.schema import Schema
 LABELS = 50
 """Labels that get an indicator: the most frequent of the training rows. Others, seen or not, have none set."""
 CLASSES = 200
+"""A target with more classes is not learned: boosting grows a tree for each of them in every round."""
+FARTHEST = 20.0
+"""Standard deviations at which a number is clipped: a few far values must not rule a linear learner."""
 Task = Literal["classification", "regression"]
 
 
@@ -31,10 +34,19 @@ class Examples:
         """The columns that predict."""
         return tuple(name for name in self.table.names if name != self.target)
 
+    def take(self, rows: Ints) -> Examples:
+        """Some of the rows."""
+        return Examples(table=self.table.take(rows), target=self.target, truth=self.truth[rows])
+
 
 def task_of(schema: Schema, target: str) -> Task:
     """Numbers and moments are regressed on; labels and booleans are classified."""
     return "regression" if schema[target].numeric and schema[target].value_cells > 2 else "classification"
+
+
+def has_too_many_classes(schema: Schema, target: str) -> bool:
+    """Whether the target is one of labels, and of more than CLASSES."""
+    return task_of(schema, target) == "classification" and class_count(schema, target) > CLASSES
 
 
 def class_count(schema: Schema, target: str) -> int:
@@ -45,23 +57,23 @@ def class_count(schema: Schema, target: str) -> int:
 
 def examples(table: ExactTable, target: str) -> Examples:
     """The rows in which the target is known."""
-    column = table.schema[target]
-    codes = table.codes[target].astype(np.int64)
-    known = np.flatnonzero(codes != column.null_code) if column.null_code is not None else np.arange(table.rows)
+    null = table.schema[target].null_code
+    known = np.flatnonzero(table.codes[target] != null) if null is not None else np.arange(table.rows)
     kept = table if len(known) == table.rows else table.take(known)
-    if task_of(table.schema, target) == "regression":
-        return Examples(table=kept, target=target, truth=kept.numbers[target])
-    return Examples(table=kept, target=target, truth=kept.codes[target].astype(np.int64))
+    regression = task_of(table.schema, target) == "regression"
+    return Examples(
+        table=kept, target=target, truth=kept.numbers[target] if regression else kept.codes[target].astype(np.int64)
+    )
 
 
-def tree_features(data: Examples) -> tuple[Floats, list[bool]]:
+def tree_features(table: ExactTable, names: tuple[str, ...]) -> tuple[Floats, list[bool]]:
     """One feature a column: ordered ones as numbers with NaN for null, others as codes; and which are nominal."""
-    schema = data.table.schema
+    ordered = [table.schema[name].ordered for name in names]
     columns = [
-        ordered_values(data.table, name) if schema[name].ordered else data.table.codes[name].astype(float)
-        for name in data.inputs
+        ordered_values(table, name) if flag else table.codes[name].astype(float)
+        for name, flag in zip(names, ordered, strict=True)
     ]
-    nominal = [not schema[name].ordered and schema[name].size <= 255 for name in data.inputs]
+    nominal = [not flag and table.schema[name].size <= 255 for name, flag in zip(names, ordered, strict=True)]
     return np.stack(columns, axis=1), nominal
 
 
@@ -71,35 +83,26 @@ def without_empty(train: Floats, test: Floats) -> tuple[Floats, Floats]:
     return (np.where(empty, 0.0, train), np.where(empty, 0.0, test)) if empty.any() else (train, test)
 
 
-def flat_features(train: Examples, *others: Examples) -> list[Floats]:
+def flat_features(train: Examples, test: Examples) -> tuple[Floats, Floats]:
     """Indicators of labels and standardized numbers, all settings taken from the training rows."""
-    blocks: list[list[Floats]] = [[] for _ in range(1 + len(others))]
-    for name in train.inputs:
-        settings = _settings(train.table, name)
-        for made, data in zip(blocks, (train, *others), strict=True):
-            made.append(_flat(data.table, name, settings))
-    return [np.concatenate(made, axis=1) for made in blocks]
+    columns = [[_flat(train.table, data.table, name) for name in train.inputs] for data in (train, test)]
+    return np.concatenate(columns[0], axis=1), np.concatenate(columns[1], axis=1)
 
 
-def _settings(table: ExactTable, name: str) -> tuple[float, float] | Ints:
-    if not table.schema[name].ordered:
-        counts = np.bincount(table.codes[name], minlength=table.schema[name].size)
-        shown = np.argsort(-counts, kind="stable")[:LABELS]
-        place = np.full(len(counts), -1)
-        place[shown[counts[shown] > 0]] = np.arange((counts[shown] > 0).sum())
-        return place
-    known = ordered_values(table, name)
-    known = known[~np.isnan(known)]
-    return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
-
-
-def _flat(table: ExactTable, name: str, settings: tuple[float, float] | Ints) -> Floats:
-    if isinstance(settings, tuple):
-        center, spread = settings
-        values = ordered_values(table, name)
-        null = np.isnan(values)
-        scaled = np.clip((np.where(null, center, values) - center) / spread, -20.0, 20.0)
-        return np.stack([scaled, null.astype(float)], axis=1)
-    width = int(settings.max()) + 1
+def _flat(train: ExactTable, table: ExactTable, name: str) -> Floats:
+    if train.schema[name].ordered:
+        return standardize(ordered_values(train, name), ordered_values(table, name), FARTHEST)
+    counts = np.bincount(train.codes[name], minlength=train.schema[name].size)
+    shown = np.argsort(-counts, kind="stable")[:LABELS]
+    shown = shown[counts[shown] > 0]
     # A label without an indicator, one never seen in training for instance, sets none: the intercept speaks for it.
-    return np.concatenate([np.eye(width), np.zeros((1, width))])[settings[table.codes[name]]]
+    return (table.codes[name][:, None] == shown).astype(float)
+
+
+def standardize(reference: Floats, values: Floats, farthest: float) -> Floats:
+    """Centred by the mean and divided by the standard deviation of the reference; null is the mean, with a mark."""
+    known = reference[~np.isnan(reference)]
+    centre, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
+    null = np.isnan(values)
+    scaled = np.clip((np.where(null, centre, values) - centre) / (spread or 1.0), -farthest, farthest)
+    return np.stack([scaled, null.astype(float)], axis=1)

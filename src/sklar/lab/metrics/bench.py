@@ -46,11 +46,8 @@ class Bench:
 
     Attributes:
         real: Rows the synthesizer learned from.
-        synthetic: The table under test.
         holdout: Rows it did not see, if there are any.
         fresh: Two disjoint samples of real rows, on which the floors are measured.
-        grid: The coarse public grid.
-        settings: What to compute.
         phik_columns: Columns whose phi_k is taken.
         targets: Columns that G_eps+ predicts.
         floors: Whether to measure what a fresh real sample would score, too.
@@ -85,11 +82,9 @@ def make_bench(
     """The bench of a synthetic table."""
     enough = holdout is not None and holdout.rows >= ENOUGH
     fresh = (real, holdout) if enough and holdout is not None else real.halves(stream("fresh"))
-    names = real.names
     return Bench(
         real=real, synthetic=synthetic, holdout=holdout, fresh=fresh if min(f.rows for f in fresh) else (real, real),
-        grid=coarse_grid(real.schema), settings=settings,
-        phik_columns=phik_names(names, stream("phik_columns"), settings.target),
-        targets=settings.targets or chosen_targets(names, settings.target, stream("targets")), floors=floors,
-        stream=stream,
+        grid=coarse_grid(real.schema), settings=settings, floors=floors, stream=stream,
+        phik_columns=phik_names(real.names, stream("phik_columns"), settings.target),
+        targets=settings.targets or chosen_targets(real.names, settings.target, stream("targets")),
     )  # fmt: skip

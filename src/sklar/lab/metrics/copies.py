@@ -47,21 +47,13 @@ class Copies:
 
 
 def copies(real: ExactTable, synthetic: ExactTable, fresh: tuple[ExactTable, ExactTable]) -> Copies:
-    """Look for copies.
-
-    Args:
-        real: The real table.
-        synthetic: The table under test.
-        fresh: Two disjoint samples of real rows.
-    """
+    """Look for copies; `fresh` are two disjoint samples of real rows."""
     hits, lone, expected = _hits(real, synthetic)
     _, lone_expected, _ = _hits(*fresh)
-    score = Score(about=ABOUT, value=hits, floor=expected, rows=min(real.rows, synthetic.rows))
-    count = min(real.rows, synthetic.rows)
-    return Copies(
-        score=score, lone=lone, lone_expected=lone_expected,
-        warning=_warning(hits, expected, lone, lone_expected, count),
-    )  # fmt: skip
+    rows = min(real.rows, synthetic.rows)
+    warning = _warning(hits, expected, lone, lone_expected, rows)
+    score = Score(about=ABOUT, value=hits, floor=expected, rows=rows)
+    return Copies(score=score, lone=lone, lone_expected=lone_expected, warning=warning)
 
 
 def _warning(hits: float, expected: float, lone: float, lone_expected: float, rows: int) -> str | None:

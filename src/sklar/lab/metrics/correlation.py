@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.score import Part
+from sklar.lab.metrics.score import About, Part, Score, mean_score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -21,32 +21,32 @@ class Correlations:
     real: Floats
     synthetic: Floats
 
-    def differences(self) -> list[Part]:
-        """|real - synthetic| for each pair of columns."""
-        return differences(self.columns, self.real, self.synthetic)
 
-
-def differences(names: Sequence[str], real: Floats, synthetic: Floats) -> list[Part]:
-    """|real - synthetic| for each pair of columns.
+def correlation_score(
+    about: About, found: Correlations, rows: int, *, ordered: bool = True, reason: str | None = None
+) -> Score:
+    """Mean of |real - synthetic| over the pairs of columns, with the matrices behind it.
 
     A correlation is undefined (NaN) where a column is constant. Where it is so in one table only it counts as 0 there;
     where it is so in both, the pair is left out.
     """
-    parts: list[Part] = []
-    for i, j in combinations(range(len(names)), 2):
-        one, two = real[i, j], synthetic[i, j]
-        if np.isnan(one) and np.isnan(two):
-            continue
-        parts.append(Part(columns=(names[i], names[j]), value=float(abs(np.nan_to_num(one) - np.nan_to_num(two)))))
-    return parts
+    gaps = np.abs(np.nan_to_num(found.real) - np.nan_to_num(found.synthetic))
+    undefined = np.isnan(found.real) & np.isnan(found.synthetic)
+    parts = [
+        Part(columns=(found.columns[i], found.columns[j]), value=float(gaps[i, j]))
+        for i, j in combinations(range(len(found.columns)), 2)
+        if not undefined[i, j]
+    ]
+    why = f"there are no two {'ordered ' if ordered else ''}columns that vary."
+    return replace(mean_score(about, parts, rows=rows, reason=reason, why_none=why), behind=found)
 
 
-def pairwise_matrix(columns: Sequence[Floats], measure: object) -> Floats:
+def pairwise_matrix(columns: Sequence[Floats], measure: Callable[[Floats, Floats], float]) -> Floats:
     """`measure(x, y)` for all pairs, over the rows where both have a value; NaN where it is undefined."""
     out = np.eye(len(columns))
     for i, j in combinations(range(len(columns)), 2):
         both = ~(np.isnan(columns[i]) | np.isnan(columns[j]))
-        out[i, j] = out[j, i] = measure(columns[i][both], columns[j][both])  # type: ignore[operator]
+        out[i, j] = out[j, i] = measure(columns[i][both], columns[j][both])
     return out
 
 

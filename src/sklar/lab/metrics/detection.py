@@ -8,24 +8,30 @@ columns and needs no extra, and gradient boosting, which sees how columns go tog
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
-from sklar.lab.learning.features import without_empty
+from sklar.lab.learning.features import tree_features, without_empty
 from sklar.lab.learning.learners import one_thread
 from sklar.lab.learning.transfer import auc
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.metrics.support import embed
-from sklar.lab.tables.table import ExactTable, ordered_values
+from sklar.lab.tables.table import ExactTable
 
 ROWS = 10_000
 """Rows of each table that are used."""
 FOLDS = 3
+"""Every row is scored by a classifier of the other folds: more folds train on more rows, and cost a training each."""
 FEW = 20
+"""Rows of each table that are needed: with fewer, a fold has too few to tell anything."""
 RIDGE = 1.0
+"""Pull of the coefficients to 0; it keeps them finite where a column tells the tables apart without fail."""
+ROUNDS = 60
+"""Rounds of boosting."""
 REFERENCE = "Lopez-Paz and Oquab 2017; Snoke et al. 2018"
 LINEAR = About(
     name="detection_linear",
@@ -39,21 +45,20 @@ BOOSTING = About(
     says="How often gradient boosting ranks a synthetic row as more synthetic than a real one.",
     reference=REFERENCE, lower=0.5, upper=1.0, better="lower", good=0.65, fair=0.85,
 )  # fmt: skip
+Predict = Callable[[Floats, np.ndarray, Floats], Floats]
+"""From training rows, their labels and test rows: how synthetic each of these looks."""
 
 
 def detect_linear(real: ExactTable, synthetic: ExactTable, rng: np.random.Generator) -> Score:
     """Held-out AUC of a logistic regression on the rows as points."""
+
+    def predict(train: Floats, labels: np.ndarray, test: Floats) -> Floats:
+        return test @ _logistic(train, labels)
+
     if min(real.rows, synthetic.rows) < FEW:
         return not_applicable(LINEAR, f"it needs at least {FEW} rows of each table.")
-    points = np.concatenate(embed(real, real, synthetic))
-    points = np.clip(points, -10.0, 10.0)
-    points = np.concatenate([points, np.ones((len(points), 1))], axis=1)
-    labels, folds = _labels_and_folds(real, synthetic, rng)
-    scores = np.empty(len(labels))
-    for fold in range(FOLDS):
-        train = folds != fold
-        scores[~train] = points[~train] @ _logistic(points[train], labels[train])
-    return _score(LINEAR, labels, scores, folds, min(real.rows, synthetic.rows))
+    one, two = (np.insert(np.clip(p, -10.0, 10.0), p.shape[1], 1.0, axis=1) for p in embed(real, real, synthetic))
+    return _held_out(LINEAR, one, two, predict, rng)
 
 
 def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Generator) -> Score:
@@ -65,43 +70,25 @@ def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Gene
     except ImportError:
         raise MissingExtraError("gradient boosting needs scikit-learn: pip install 'sklar[eval]'.") from None
     boosting: Any = HistGradientBoostingClassifier
-    matrix = np.concatenate([_raw(real), _raw(synthetic)])
-    labels, folds = _labels_and_folds(real, synthetic, rng)
-    nominal = [not real.schema[n].ordered and real.schema[n].size <= 255 for n in real.names]
-    scores = np.empty(len(labels))
-    for fold in range(FOLDS):
-        train = folds != fold
-        model = boosting(max_iter=60, early_stopping=False, random_state=0, categorical_features=nominal)
+    (one, nominal), (two, _) = (tree_features(table, real.names) for table in (real, synthetic))
+
+    def predict(train: Floats, labels: np.ndarray, test: Floats) -> Floats:
+        model = boosting(max_iter=ROUNDS, early_stopping=False, random_state=0, categorical_features=nominal)
+        train, test = without_empty(train, test)
         with one_thread():
-            known, tested = without_empty(matrix[train], matrix[~train])
-            model.fit(known, labels[train])
-            scores[~train] = model.predict_proba(tested)[:, 1]
-    return _score(BOOSTING, labels, scores, folds, min(real.rows, synthetic.rows))
+            return model.fit(train, labels).predict_proba(test)[:, 1]
+
+    return _held_out(BOOSTING, one, two, predict, rng)
 
 
-def _score(about: About, labels: np.ndarray, scores: np.ndarray, folds: np.ndarray, rows: int) -> Score:
-    found = [auc(labels[folds == f], scores[folds == f]) for f in range(FOLDS)]
-    return Score(about=about, value=max(0.5, float(np.mean(found))), rows=rows)
-
-
-def _labels_and_folds(
-    real: ExactTable, synthetic: ExactTable, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """0 for real and 1 for synthetic; folds of equal size within each table."""
-    labels = np.repeat([0, 1], [real.rows, synthetic.rows])
-    folds = np.concatenate([rng.permutation(np.arange(table.rows) % FOLDS) for table in (real, synthetic)])
-    return labels, folds
-
-
-def _raw(table: ExactTable) -> Floats:
-    """Ordered columns as numbers, the others as codes."""
-    names = table.names
-    ordered = [table.schema[name].ordered for name in names]
-    columns = [
-        ordered_values(table, name) if flag else table.codes[name].astype(float)
-        for name, flag in zip(names, ordered, strict=True)
-    ]
-    return np.stack(columns, axis=1)
+def _held_out(about: About, real: Floats, synthetic: Floats, predict: Predict, rng: np.random.Generator) -> Score:
+    """The mean AUC over folds of equal size within each table; real rows are labelled 0, synthetic ones 1."""
+    rows, labels = np.concatenate([real, synthetic]), np.repeat([0, 1], [len(real), len(synthetic)])
+    folds = np.concatenate([rng.permutation(np.arange(len(table)) % FOLDS) for table in (real, synthetic)])
+    found: list[float] = []
+    for test in (folds == fold for fold in range(FOLDS)):
+        found.append(auc(labels[test], predict(rows[~test], labels[~test], rows[test])))
+    return Score(about=about, value=max(0.5, float(np.mean(found))), rows=min(len(real), len(synthetic)))
 
 
 def _logistic(points: Floats, labels: np.ndarray, rounds: int = 25) -> Floats:

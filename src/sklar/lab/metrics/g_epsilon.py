@@ -15,15 +15,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.lab.learning.features import CLASSES, Examples, class_count, examples, task_of
+from sklar.lab.learning.features import examples, has_too_many_classes, task_of
 from sklar.lab.learning.learners import learn
-from sklar.lab.learning.transfer import measured
+from sklar.lab.learning.transfer import score_predictions
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
@@ -32,12 +33,17 @@ LEARNERS = ("svc", "linear", "tree")
 MEASURES = {"classification": ("accuracy", "f1", "auc"), "regression": ("r2",)}
 """L of the paper: bounded measures."""
 TRAIN_SHARE = 0.7
+"""Of each table; the other rows test."""
 ROWS = 5_000
 """Rows of each table that the learners use at most."""
 FEW = 20
+"""Rows of each table that are needed: fewer leave nothing to train and test on."""
+LEAST = 11
+"""Real rows in which a target must be known to be predicted."""
 TARGETS = 12
 """With more columns and no target named, this many are drawn at random."""
 WEIGHTS = (1.0, 1.0, 1.0)
+"""alpha, beta and gamma: all parts weigh the same."""
 PLUS = About(
     name="g_epsilon_plus",
     title="One number: G_eps+",
@@ -54,11 +60,6 @@ class GEpsilon:
     Attributes:
         mu: Difference of the phi_k matrices, by the paper's norm.
         mu_mean: Mean absolute difference of phi_k, which does not shrink with the number of columns.
-        delta: Mean absolute difference of the accuracies.
-        nu: Mean total variation distance of single columns.
-        weights: alpha, beta and gamma.
-        targets: Columns that were predicted.
-        learners: The K learners.
         g_epsilon: alpha mu + beta delta.
         score: G_eps+ = g_epsilon + gamma nu.
     """
@@ -89,18 +90,7 @@ def g_epsilon(
     learners: Sequence[str] = LEARNERS,
     weights: Sequence[float] = WEIGHTS,
 ) -> GEpsilon:
-    """Put the parts together.
-
-    Args:
-        matrices: phi_k of the real and of the synthetic table.
-        nu: Mean total variation distance of single columns.
-        real: The real table.
-        synthetic: The synthetic table.
-        targets: Columns to predict, one or all.
-        rng: Splits the tables.
-        learners: The K learners.
-        weights: alpha, beta and gamma.
-    """
+    """Put the parts together; `matrices` are phi_k of the real and of the synthetic table, `targets` are predicted."""
     alpha, beta, gamma = checked_weights(weights)
     mu, mu_mean = correlation_part(*matrices)
     usable = usable_targets(real, targets)
@@ -132,13 +122,12 @@ def correlation_part(real: Floats, synthetic: Floats) -> tuple[float, float]:
 
 def usable_targets(real: ExactTable, targets: Sequence[str]) -> list[str]:
     """Targets that vary in the real table and have not too many classes."""
-    out: list[str] = []
-    for target in targets:
-        data = examples(real, target)
-        wide = task_of(real.schema, target) == "classification" and class_count(real.schema, target) > CLASSES
-        if not wide and len(data.truth) > 10 and len(np.unique(data.truth)) > 1:
-            out.append(target)
-    return out
+    truths = {target: examples(real, target).truth for target in targets}
+    return [
+        target
+        for target, truth in truths.items()
+        if len(truth) >= LEAST and len(np.unique(truth)) > 1 and not has_too_many_classes(real.schema, target)
+    ]
 
 
 def chosen_targets(names: Sequence[str], target: str | None, rng: np.random.Generator) -> tuple[str, ...]:
@@ -157,11 +146,9 @@ def learning_part(
     """delta: how differently learners score within each table. The split is the same by place in both tables."""
     keys = rng.random(max(real.rows, synthetic.rows))
     gaps: list[float] = []
-    for target in targets:
-        for learner in learners:
-            one = _own_accuracy(real, target, learner, keys, rng)
-            two = _own_accuracy(synthetic, target, learner, keys, rng)
-            gaps += [abs(one[measure] - two[measure]) for measure in one]
+    for target, learner in product(targets, learners):
+        one, two = (_own_accuracy(table, target, learner, keys, rng) for table in (real, synthetic))
+        gaps += [abs(one[measure] - two[measure]) for measure in one]
     return float(np.mean(gaps)) if gaps else 0.0
 
 
@@ -169,15 +156,13 @@ def _own_accuracy(
     table: ExactTable, target: str, learner: str, keys: np.ndarray, rng: np.random.Generator
 ) -> dict[str, float]:
     """Bounded accuracies of a learner trained and tested on one table; 0 where there is nothing to learn from."""
-    task = task_of(table.schema, target)
-    data, order = examples(table, target), keys
+    measures = MEASURES[task_of(table.schema, target)]
+    data, order = examples(table, target), keys[: table.rows]
     if len(data.truth) != table.rows:
-        null = table.schema[target].null_code
-        order = keys[: table.rows][table.codes[target] != null]
-    train = order[: len(data.truth)] < np.quantile(order[: len(data.truth)], TRAIN_SHARE) if len(data.truth) else None
-    if train is None or train.all() or not train.any():
-        return dict.fromkeys(MEASURES[task], 0.0)
-    parts = [np.flatnonzero(train), np.flatnonzero(~train)]
-    one, two = (Examples(table=data.table.take(p), target=target, truth=data.truth[p]) for p in parts)
-    found = measured(two.truth, learn(learner, one, two, rng), task)
-    return {measure: min(1.0, max(0.0, found[measure])) for measure in MEASURES[task]}
+        order = order[table.codes[target] != table.schema[target].null_code]
+    train = order < np.quantile(order, TRAIN_SHARE) if len(order) else order > 0
+    if train.all() or not train.any():
+        return dict.fromkeys(measures, 0.0)
+    one, two = data.take(np.flatnonzero(train)), data.take(np.flatnonzero(~train))
+    found = score_predictions(two.truth, learn(learner, one, two, rng))
+    return {measure: min(1.0, max(0.0, found[measure])) for measure in measures}

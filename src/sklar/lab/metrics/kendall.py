@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.correlation import differences, pairwise_matrix, varies
-from sklar.lab.metrics.score import About, Score, mean_score
+from sklar.lab.metrics.correlation import Correlations, correlation_score, pairwise_matrix, varies
+from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
 WORK = 4_000_000
 """Rows times pairs that are worked through; the rows used are this over the number of pairs, within ROWS."""
 ROWS = (1_000, 50_000)
+"""The fewest and the most rows used, however many pairs there are: tau of fewer is mostly noise."""
 ABOUT = About(
     name="kendall",
     title="Rank correlations: Kendall difference",
@@ -54,6 +55,6 @@ def kendall_tau(left: Floats, right: Floats) -> float:
 
 def kendall(real: ExactTable, synthetic: ExactTable) -> Score:
     """Mean absolute difference over the pairs of ordered columns."""
-    parts = differences(ordered_names(real.schema), kendall_matrix(real), kendall_matrix(synthetic))
-    why = "there are no two ordered columns that vary."
-    return mean_score(ABOUT, parts, rows=min(real.rows, synthetic.rows), why_none=why)
+    one, two = kendall_matrix(real), kendall_matrix(synthetic)
+    found = Correlations(measure="Kendall", columns=ordered_names(real.schema), real=one, synthetic=two)
+    return correlation_score(ABOUT, found, min(real.rows, synthetic.rows))

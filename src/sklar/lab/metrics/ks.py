@@ -23,10 +23,10 @@ ABOUT = About(
 
 
 def ks_distance(left: Floats, right: Floats) -> float | None:
-    """The distance between two samples; None if one has no value."""
+    """The distance between two samples; 1 if only one of them has values, None if neither has."""
     left, right = np.sort(left[~np.isnan(left)]), np.sort(right[~np.isnan(right)])
     if not len(left) or not len(right):
-        return None
+        return None if len(left) == len(right) else 1.0
     points = np.concatenate([left, right])
     below_left = np.searchsorted(left, points, side="right") / len(left)
     below_right = np.searchsorted(right, points, side="right") / len(right)
@@ -35,14 +35,10 @@ def ks_distance(left: Floats, right: Floats) -> float | None:
 
 def ks(real: ExactTable, synthetic: ExactTable) -> Score:
     """Mean over the columns of numbers. A column that is null throughout in one table only counts as 1."""
-    parts: list[Part] = []
-    empty: list[str] = []
-    for name in numeric_names(real.schema):
-        value = ks_distance(real.numbers[name], synthetic.numbers[name])
-        if value is None and np.isnan(real.numbers[name]).all() and np.isnan(synthetic.numbers[name]).all():
-            empty.append(name)
-        else:
-            parts.append(Part(columns=(name,), value=1.0 if value is None else value))
+    names = numeric_names(real.schema)
+    found = {name: ks_distance(real.numbers[name], synthetic.numbers[name]) for name in names}
+    parts = [Part(columns=(name,), value=value) for name, value in found.items() if value is not None]
+    empty = [name for name, value in found.items() if value is None]
     note = f"left out, null throughout: {', '.join(empty)}." if empty else None
     why = "all columns of numbers are null throughout." if empty else "no column holds numbers."
     return mean_score(ABOUT, parts, rows=min(real.rows, synthetic.rows), reason=note, why_none=why)

@@ -10,18 +10,17 @@ Reference: Baak et al. (2020).
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
-from sklar.arrays import Floats, Ints
+from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
-from sklar.lab.metrics.correlation import Correlations
-from sklar.lab.metrics.score import About, Score, mean_score
+from sklar.lab.metrics.correlation import Correlations, correlation_score, pairwise_matrix
+from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
 BINS = 10
+"""Cells of a column of numbers, as in the phik package; the value of phi_k depends on it."""
 ROWS = 100_000
 """Larger tables are subsampled to this many rows."""
 COLUMNS = 40
@@ -35,25 +34,19 @@ ABOUT = About(
 )  # fmt: skip
 
 
-def phik_matrix(table: ExactTable, names: tuple[str, ...] | None = None, bins: int = BINS) -> Floats:
+def phik_matrix(table: ExactTable, names: tuple[str, ...] | None = None) -> Floats:
     """phi_k of all pairs of the named columns; NaN where a column has fewer than two different values."""
-    chosen = table.names if names is None else names
-    columns = [_cells(table, name, bins) for name in chosen]
-    out = np.eye(len(columns))
-    for i, j in combinations(range(len(columns)), 2):
-        out[i, j] = out[j, i] = phik_of_cells(columns[i], columns[j])
-    return out
+    return pairwise_matrix([_cells(table, name) for name in (table.names if names is None else names)], phik_of_cells)
 
 
-def phik_of_cells(left: Ints, right: Ints) -> float:
-    """phi_k of two columns of cells, -1 being null; NaN if one of them has fewer than two cells that occur."""
+def phik_of_cells(left: Floats, right: Floats) -> float:
+    """phi_k of two columns of cells; NaN if one of them has fewer than two cells that occur."""
     try:
         from phik.phik import phik_from_hist2d
     except ImportError:
         raise MissingExtraError("phi_k needs the package phik: pip install 'sklar[eval]'.") from None
-    both = (left >= 0) & (right >= 0)
-    rows, row = np.unique(left[both], return_inverse=True)
-    columns, column = np.unique(right[both], return_inverse=True)
+    rows, row = np.unique(left, return_inverse=True)
+    columns, column = np.unique(right, return_inverse=True)
     if len(rows) < 2 or len(columns) < 2:
         return float("nan")
     counts = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
@@ -63,13 +56,10 @@ def phik_of_cells(left: Ints, right: Ints) -> float:
 def phik(real: ExactTable, synthetic: ExactTable, names: tuple[str, ...] | None = None) -> Score:
     """Mean absolute difference over all pairs of columns."""
     chosen = real.names if names is None else names
-    found = Correlations(
-        measure="phi_k", columns=chosen, real=phik_matrix(real, chosen), synthetic=phik_matrix(synthetic, chosen)
-    )
+    one, two = phik_matrix(real, chosen), phik_matrix(synthetic, chosen)
+    found = Correlations(measure="phi_k", columns=chosen, real=one, synthetic=two)
     note = None if len(chosen) == len(real.names) else f"{len(chosen)} columns chosen at random."
-    why = "there are no two columns that vary."
-    rows = min(real.rows, synthetic.rows)
-    return replace(mean_score(ABOUT, found.differences(), rows=rows, reason=note, why_none=why), behind=found)
+    return correlation_score(ABOUT, found, min(real.rows, synthetic.rows), ordered=False, reason=note)
 
 
 def phik_names(names: tuple[str, ...], rng: np.random.Generator, first: str | None = None) -> tuple[str, ...]:
@@ -80,20 +70,20 @@ def phik_names(names: tuple[str, ...], rng: np.random.Generator, first: str | No
     return tuple(name for at, name in enumerate(names) if at in chosen or name == first)
 
 
-def _cells(table: ExactTable, name: str, bins: int) -> Ints:
-    column = table.schema[name]
+def _cells(table: ExactTable, name: str) -> Floats:
+    """The cell of each row; NaN for null."""
     if name in table.numbers:
-        return _equal_cells(table.numbers[name], bins)
-    codes = table.codes[name].astype(np.int64)
-    return codes if column.null_code is None else np.where(codes == column.null_code, -1, codes)
+        return _equal_cells(table.numbers[name])
+    null, codes = table.schema[name].null_code, table.codes[name].astype(float)
+    return codes if null is None else np.where(codes == null, np.nan, codes)
 
 
-def _equal_cells(values: Floats, bins: int) -> Ints:
+def _equal_cells(values: Floats) -> Floats:
     """Cells closed on the right between the least and the greatest value, as the phik package makes them."""
     known = ~np.isnan(values)
     if not known.any():
-        return np.full(len(values), -1)
+        return values
     low, high = float(values[known].min()), float(values[known].max())
-    edges = np.linspace(low - max(1e-14 * abs(low), sys.float_info.min), high, bins + 1)
+    edges = np.linspace(low - max(1e-14 * abs(low), sys.float_info.min), high, BINS + 1)
     cells = np.searchsorted(edges, np.where(known, values, high), side="left") - 1
-    return np.where(known, np.clip(cells, 0, bins - 1), -1).astype(np.int64)
+    return np.where(known, np.clip(cells, 0, BINS - 1), np.nan)

@@ -1,22 +1,23 @@
-"""All metrics by name: what each says and needs, how it is computed, and where its floor comes from.
+"""All metrics by name: what each says and needs, how it is computed, where its floor comes from; and measuring them.
 
 A new metric is one file with its formula and its `About`, and one line here; `evaluate` and `compare` both read this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from sklar.errors import MissingExtraError
 from sklar.lab.learning import transfer as learning
-from sklar.lab.metrics import copies, detection, g_epsilon, kendall, ks, phik, spearman, support, tvd
-from sklar.lab.metrics import queries as workload
-from sklar.lab.metrics import support as authenticity
+from sklar.lab.learning.learners import one_thread
+from sklar.lab.metrics import copies, detection, g_epsilon, kendall, ks, phik, queries, spearman, support, tvd
 from sklar.lab.metrics.bench import Bench, Pair, Scores
-from sklar.lab.metrics.score import About, Score, not_applicable
+from sklar.lab.metrics.score import About, Score, not_applicable, with_floor
 from sklar.lab.tables.table import ExactTable, ordered_names
 
 Need = Literal["target", "numbers", "order", "eval"]
@@ -48,9 +49,50 @@ class Metric:
     rows: int | Callable[[Bench], int] | None = None
     after: tuple[str, ...] = ()
 
-    def limit(self, bench: Bench) -> int | None:
-        """Rows of each table that are used on this bench."""
-        return self.rows(bench) if callable(self.rows) else self.rows
+
+def measure(
+    bench: Bench,
+    names: Iterable[str] | None = None,
+    *,
+    done: Callable[[str, float], None] | None = None,
+) -> dict[str, Score]:
+    """The named metrics (all by default), each with its floor if wanted, or the reason why it does not apply.
+
+    A number depends on the tables, the settings and the streams of the bench alone: not on the metrics measured
+    besides, nor on whether floors are. Metrics that a named one builds on are measured, too. `done` is told what is
+    being computed, and the fraction that is done.
+    """
+    wanted = tuple(METRICS if names is None else names)
+    needed = {name for one in wanted for name in (one, *METRICS[one].after)}
+    order = [name for name in METRICS if name in needed]
+    found: dict[str, Score] = {}
+    fresh: dict[str, Score] = {}
+    with one_thread():
+        for at, name in enumerate(order):
+            if done is not None:
+                done(METRICS[name].about.title, at / len(order))
+            found[name], fresh[name] = _measure_one(bench, METRICS[name], found, fresh)
+    return {name: found[name] for name in wanted}
+
+
+def _measure_one(bench: Bench, metric: Metric, found: Scores, fresh: Scores) -> tuple[Score, Score]:
+    """The score, and that of two fresh real samples."""
+    try:
+        score, _ = _find(bench, metric, (bench.real, bench.synthetic), metric.about.name, found)
+        if not bench.floors or metric.floor == "own":
+            return score, score if score.floor is None else replace(score, value=score.floor)
+        floor, rows = _find(bench, metric, bench.fresh, f"{metric.about.name} floor", fresh)
+    except MissingExtraError as error:
+        missing = not_applicable(metric.about, str(error))
+        return missing, missing
+    return with_floor(score, floor, math.sqrt(rows / (score.rows or 1)) if metric.floor == "root" else 1.0), floor
+
+
+def _find(bench: Bench, metric: Metric, tables: Pair, stream: str, before: Scores) -> tuple[Score, float]:
+    """What a metric finds on two tables, and the common size of equal tables that would be as noisy."""
+    rng = bench.stream(stream)
+    pair = bench.sample(tables, metric.rows(bench) if callable(metric.rows) else metric.rows, rng)
+    return metric.find(bench, pair, rng, before), tvd.harmonic(*(table.rows for table in pair))
 
 
 def _of_tables(compute: Callable[[ExactTable, ExactTable], Score]) -> Find:
@@ -69,14 +111,6 @@ def _margins(ways: int) -> Find:
     return find
 
 
-def _phik(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
-    return phik.phik(*pair, bench.phik_columns)
-
-
-def _ranges(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
-    return workload.range_score(*pair, bench.grid, rng)
-
-
 def _support_rows(bench: Bench) -> int:
     """The scores depend on the number of rows, so real, synthetic and fresh tables all give the same."""
     return min(support.ROWS, bench.real.rows, bench.synthetic.rows, *(f.rows for f in bench.fresh if f.rows))
@@ -87,23 +121,17 @@ def _precision(bench: Bench, pair: Pair, rng: np.random.Generator, before: Score
     return replace(found.precision, behind=found)
 
 
-def _recall(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
-    return before["alpha_precision"].behind.recall
-
-
 def _copies(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     found = copies.copies(*pair, bench.fresh)
     return replace(found.score, behind=found)
 
 
 def _learning(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
-    settings = bench.settings
-    if settings.target is None:
+    wanted = bench.settings
+    if wanted.target is None:
         return not_applicable(learning.ABOUT, "no target was named.")
     held = None if bench.holdout is None else bench.holdout.sample(learning.ROWS, rng)
-    found = learning.transfer(
-        *pair, settings.target, settings.learners, rng, holdout=held, folds=settings.folds
-    )  # fmt: skip
+    found = learning.transfer(*pair, wanted.target, wanted.learners, rng, holdout=held, folds=wanted.folds)
     return replace(found.score, behind=found)
 
 
@@ -112,9 +140,7 @@ def _g_epsilon(bench: Bench, pair: Pair, rng: np.random.Generator, before: Score
     if correlations is None or single is None:
         return not_applicable(g_epsilon.PLUS, "it needs phi_k: pip install 'sklar[eval]'.")
     if min(table.rows for table in pair) < g_epsilon.FEW or len(pair[0].names) < 2:
-        return not_applicable(
-            g_epsilon.PLUS, f"it needs two columns and at least {g_epsilon.FEW} rows of each table."
-        )  # fmt: skip
+        return not_applicable(g_epsilon.PLUS, f"it needs two columns and at least {g_epsilon.FEW} rows of each table.")
     matrices = correlations.real, correlations.synthetic
     found = g_epsilon.g_epsilon(matrices, single, *pair, bench.targets, rng, weights=bench.settings.weights)
     return replace(found.score, behind=found)
@@ -132,13 +158,20 @@ METRICS: dict[str, Metric] = {
         about=kendall.ABOUT, find=_of_tables(kendall.kendall), floor="root", needs=("order",),
         rows=lambda bench: kendall.kendall_rows(len(ordered_names(bench.real.schema))),
     ),
-    "phik": Metric(about=phik.ABOUT, find=_phik, floor="root", needs=("eval",), rows=phik.ROWS),
-    "range_queries": Metric(about=workload.ABOUT, find=_ranges, floor="root", needs=("order",), rows=workload.ROWS),
+    "phik": Metric(
+        about=phik.ABOUT, find=lambda bench, pair, rng, before: phik.phik(*pair, bench.phik_columns), floor="root",
+        needs=("eval",), rows=phik.ROWS,
+    ),
+    "range_queries": Metric(
+        about=queries.ABOUT, find=lambda bench, pair, rng, before: queries.range_score(*pair, bench.grid, rng),
+        floor="root", needs=("order",), rows=queries.ROWS,
+    ),
     "alpha_precision": Metric(about=support.PRECISION, find=_precision, floor="same", rows=_support_rows),
     "beta_recall": Metric(
-        about=support.RECALL, find=_recall, floor="same", rows=_support_rows, after=("alpha_precision",)
+        about=support.RECALL, find=lambda bench, pair, rng, before: before["alpha_precision"].behind.recall,
+        floor="same", rows=_support_rows, after=("alpha_precision",),
     ),
-    "authenticity": Metric(about=authenticity.ABOUT, find=_drawn(authenticity.authenticity), floor="same"),
+    "authenticity": Metric(about=support.AUTHENTICITY, find=_drawn(support.authenticity), floor="same"),
     "detection_linear": Metric(
         about=detection.LINEAR, find=_drawn(detection.detect_linear), floor="same", rows=detection.ROWS
     ),

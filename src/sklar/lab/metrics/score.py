@@ -23,11 +23,9 @@ class About:
         title: Plain name, as in reports.
         says: What it measures, in one sentence.
         reference: Where the definition comes from.
-        lower: Least possible value.
-        upper: Greatest possible value.
+        lower, upper: Least and greatest possible value.
         better: Which way is better.
-        good: Up to (or from) here a table is called good, whatever the floor.
-        fair: Up to (or from) here it is called fair; beyond it, poor.
+        good, fair: Up to (or from) here a table is called good, or fair, whatever the floor; beyond it, poor.
     """
 
     name: str
@@ -55,7 +53,6 @@ class Score:
     """What a metric found.
 
     Attributes:
-        about: The metric.
         value: The number; None if the metric does not apply.
         floor: What a fresh sample of real rows of the same size would score.
         parts: Values by column or set of columns, where the metric is a mean over them.
@@ -99,8 +96,7 @@ class Score:
         }  # fmt: skip
 
     def _loss(self, value: float) -> float:
-        best = self.about.lower if self.about.better == "lower" else self.about.upper
-        return abs(value - best)
+        return abs(value - (self.about.lower if self.about.better == "lower" else self.about.upper))
 
 
 def not_applicable(about: About, reason: str) -> Score:

@@ -7,13 +7,11 @@ lower is better. Reference: Spearman (1904); as a measure of synthetic tables Ga
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.correlation import Correlations, pairwise_matrix, varies
-from sklar.lab.metrics.score import About, Score, mean_score
+from sklar.lab.metrics.correlation import Correlations, correlation_score, pairwise_matrix, varies
+from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
 ROWS = 200_000
@@ -29,40 +27,28 @@ ABOUT = About(
 
 def spearman_matrix(table: ExactTable) -> Floats:
     """Correlations of the ordered columns; NaN where a column is constant."""
+    from scipy.stats import rankdata
+
     columns = [ordered_values(table, name) for name in ordered_names(table.schema)]
-    if not columns or any(np.isnan(column).any() for column in columns):
+    if len(columns) < 2 or table.rows < 2 or any(np.isnan(column).any() for column in columns):
         return pairwise_matrix(columns, spearman_correlation)
-    ranks = np.stack([_ranks(column) for column in columns])
-    fixed = np.array([not varies(column) for column in columns])
-    if fixed.all() or table.rows < 2:
-        return np.where(np.eye(len(columns)) > 0, 1.0, np.nan)
-    ranks[fixed] = np.arange(table.rows)
-    out = np.atleast_2d(np.corrcoef(ranks))
-    out[fixed, :] = out[:, fixed] = np.nan
+    with np.errstate(invalid="ignore"):  # 0 / 0 for constant columns
+        out = np.corrcoef(rankdata(columns, axis=1))
     np.fill_diagonal(out, 1.0)
     return out
 
 
 def spearman_correlation(left: Floats, right: Floats) -> float:
     """Pearson's correlation of mid-ranks; NaN if a column is constant."""
+    from scipy.stats import rankdata
+
     if not varies(left) or not varies(right):
         return float("nan")
-    return float(np.corrcoef(_ranks(left), _ranks(right))[0, 1])
+    return float(np.corrcoef(rankdata(left), rankdata(right))[0, 1])
 
 
 def spearman(real: ExactTable, synthetic: ExactTable) -> Score:
     """Mean absolute difference over the pairs of ordered columns."""
-    found = Correlations(
-        measure="Spearman", columns=ordered_names(real.schema), real=spearman_matrix(real),
-        synthetic=spearman_matrix(synthetic),
-    )  # fmt: skip
-    why = "there are no two ordered columns that vary."
-    score = mean_score(ABOUT, found.differences(), rows=min(real.rows, synthetic.rows), why_none=why)
-    return replace(score, behind=found)
-
-
-def _ranks(values: Floats) -> Floats:
-    """Mid-ranks: equal values share the mean of their places."""
-    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2.0)[where]
+    one, two = spearman_matrix(real), spearman_matrix(synthetic)
+    found = Correlations(measure="Spearman", columns=ordered_names(real.schema), real=one, synthetic=two)
+    return correlation_score(ABOUT, found, min(real.rows, synthetic.rows))

@@ -1,12 +1,14 @@
-"""Alpha-precision and beta-recall: are synthetic rows plausible, and are real rows covered.
+"""Rows as points: are synthetic rows plausible, are real rows covered, and are synthetic rows new.
 
-With points centered on the real table, let R(a) be the radius that holds the share a of the real points, and S(b) the
-same for synthetic points around their own center.
+With points centred on the real table, let R(a) be the radius that holds the share a of the real points, and S(b) the
+same for synthetic points around their own centre.
   P(a) = share of synthetic points within R(a);  alpha-precision = 1 - 2 * integral of |P(a) - a|.
   C(b) = share of real points with a synthetic point nearer than their nearest real one, which itself lies within S(b);
          beta-recall = 1 - 2 * integral of |C(b) - b|.
-Both between 0 and 1, higher is better. Reference: Alaa et al. (2022), here without their learned embedding: rows are
-points as in `embedding`.
+A synthetic point whose nearest real point is r is authentic if it is farther from r than r is from its own nearest real
+point; a tie, as among rows that repeat, counts half. Authenticity is the share of authentic points: near 1/2 for a
+fresh real sample, 0 for a copy. All three lie between 0 and 1, higher is better. Reference: Alaa et al. (2022), here
+without their learned embedding: rows are points as `embed` makes them.
 """
 
 from __future__ import annotations
@@ -17,15 +19,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats, Ints
+from sklar.lab.learning.features import standardize
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 4_000
 """Rows of each table that are used: the distances of all pairs are needed."""
-LEVELS = np.linspace(0.0, 1.0, 31)
+AUTHENTIC_ROWS = 1_000
+"""Synthetic rows whose authenticity is looked at."""
+REAL_ROWS = 40_000
+"""Real rows they are looked for among: as many as possible, since a copy of a row left out would not be seen."""
 FEW = 10
+"""Rows of each table that are needed: fewer tell nothing about levels."""
+LEVELS = np.linspace(0.0, 1.0, 31)
+"""Shares a and b at which the curves are taken: more make the integrals finer, at hardly any cost."""
+LABELS = 64
+"""Labels beyond the most frequent ones of the real table share a corner: each takes a dimension of its own."""
+FARTHEST = 1e6
+"""Standard deviations at which a number is clipped, so that squares stay finite."""
+BLOCK = 1 << 22
+"""Distances that are held at once: 32 MB."""
+WHY_FEW = f"it needs at least {FEW} rows of each table."
 REFERENCE = "Alaa et al. 2022"
-
 PRECISION = About(
     name="alpha_precision",
     title="Plausible rows: integrated alpha-precision",
@@ -37,6 +52,12 @@ RECALL = About(
     title="Covered rows: integrated beta-recall",
     says="Whether real rows, at every level from typical to extreme, have synthetic rows near them.",
     reference=REFERENCE, lower=0.0, upper=1.0, better="higher", good=0.45, fair=0.30,
+)  # fmt: skip
+AUTHENTICITY = About(
+    name="authenticity",
+    title="New rows: authenticity",
+    says="Share of synthetic rows that are not closer to a real row than real rows are to each other.",
+    reference=REFERENCE, lower=0.0, upper=1.0, better="higher", good=0.45, fair=0.25,
 )  # fmt: skip
 
 
@@ -52,16 +73,12 @@ class Support:
 
 
 def support(real: ExactTable, synthetic: ExactTable) -> Support:
-    """Compare two tables of moderate size; sample larger ones first."""
-    if min(real.rows, synthetic.rows) < FEW:
-        why = f"it needs at least {FEW} rows of each table."
-        return Support(
-            precision=not_applicable(PRECISION, why),
-            recall=not_applicable(RECALL, why),
-        )
-    real_points, points = embed(real, real, synthetic)
-    precision, recall = _precision(real_points, points), _recall(real_points, points)
+    """Alpha-precision and beta-recall of tables of moderate size; sample larger ones first."""
     rows = min(real.rows, synthetic.rows)
+    if rows < FEW:
+        return Support(precision=not_applicable(PRECISION, WHY_FEW), recall=not_applicable(RECALL, WHY_FEW))
+    points = embed(real, real, synthetic)
+    precision, recall = _precision(*points), _recall(*points)
     return Support(
         precision=Score(about=PRECISION, value=_integrated(precision), rows=rows),
         recall=Score(about=RECALL, value=_integrated(recall), rows=rows),
@@ -72,18 +89,17 @@ def support(real: ExactTable, synthetic: ExactTable) -> Support:
 
 
 def _precision(real: Floats, points: Floats) -> Floats:
-    center = real.mean(axis=0)
-    radii = np.quantile(np.linalg.norm(real - center, axis=1), LEVELS)
-    return _shares_within(np.linalg.norm(points - center, axis=1), radii)
+    centre = real.mean(axis=0)
+    radii = np.quantile(np.linalg.norm(real - centre, axis=1), LEVELS)
+    return _shares_within(np.linalg.norm(points - centre, axis=1), radii)
 
 
 def _recall(real: Floats, points: Floats) -> Floats:
-    from_center = np.linalg.norm(points - points.mean(axis=0), axis=1)
-    radii = np.quantile(from_center, LEVELS)
+    from_centre = np.linalg.norm(points - points.mean(axis=0), axis=1)
     to_real, _ = nearest(real, real, own=np.arange(len(real)))
     to_synthetic, place = nearest(real, points)
-    covered = to_synthetic <= to_real
-    return _shares_within(np.where(covered, from_center[place], np.inf), radii)
+    covered = np.where(to_synthetic <= to_real, from_centre[place], np.inf)
+    return _shares_within(covered, np.quantile(from_centre, LEVELS))
 
 
 def _shares_within(distances: Floats, radii: Floats) -> Floats:
@@ -97,73 +113,37 @@ def _integrated(curve: Floats) -> float:
     return min(1.0, max(0.0, 1.0 - 2.0 * area))
 
 
-# Authenticity: is a synthetic row closer to a real row than real rows are to each other?
-#
-# For a synthetic point, let r be its nearest real point. It is authentic if it is farther from r than r is from its own
-# nearest real point; a tie, as among rows that repeat, counts half. The score is the share of authentic points: near
-# 1/2 for a fresh real sample, 0 for a copy; higher is better, and up to 1. Reference: Alaa et al. (2022), without their
-# learned embedding.
-
-
-AUTHENTIC_ROWS = 1_000
-"""Synthetic rows that are looked at."""
-REAL_ROWS = 40_000
-"""Real rows they are looked for among: as many as possible, since a copy of a row left out would not be seen."""
-ABOUT = About(
-    name="authenticity",
-    title="New rows: authenticity",
-    says="Share of synthetic rows that are not closer to a real row than real rows are to each other.",
-    reference="Alaa et al. 2022", lower=0.0, upper=1.0, better="higher", good=0.45, fair=0.25,
-)  # fmt: skip
-
-
 def authenticity(real: ExactTable, synthetic: ExactTable, rng: np.random.Generator) -> Score:
     """Compare a sample of the synthetic rows with the real ones."""
     if min(real.rows, synthetic.rows) < FEW:
-        return not_applicable(ABOUT, f"it needs at least {FEW} rows of each table.")
+        return not_applicable(AUTHENTICITY, WHY_FEW)
     real, some = real.sample(REAL_ROWS, rng), synthetic.sample(AUTHENTIC_ROWS, rng)
     among, points = embed(real, real, some)
     distance, place = nearest(points, among)
     own, where = np.unique(place, return_inverse=True)
     apart = nearest(among[own], among, own=own)[0][where]
     value = float((distance > apart).mean() + 0.5 * (distance == apart).mean())
-    return Score(about=ABOUT, value=value, rows=some.rows)
-
-
-LABELS = 64
-"""Labels beyond the most frequent ones of the real table share a corner."""
-BLOCK = 1 << 22
+    return Score(about=AUTHENTICITY, value=value, rows=some.rows)
 
 
 def embed(real: ExactTable, *tables: ExactTable) -> list[Floats]:
-    """Floats of each of the tables, in the units of the real one.
+    """Points of each of the tables, in the units of the real one.
 
-    A number or ordered value is centered by the real mean and divided by the real standard deviation, null being the
+    A number or ordered value is centred by the real mean and divided by the real standard deviation, null being the
     mean and a mark of its own; a label is a corner, so that two different labels are at distance 1.
     """
-    blocks: list[list[Floats]] = [[] for _ in tables]
-    for name in real.names:
-        for made, points in zip(blocks, _column(real, tables, name), strict=True):
-            made.append(points)
-    return [np.concatenate(made, axis=1) for made in blocks]
+    columns = [_column(real, tables, name) for name in real.names]
+    return [np.concatenate(parts, axis=1) for parts in zip(*columns, strict=True)]
 
 
 def _column(real: ExactTable, tables: tuple[ExactTable, ...], name: str) -> list[Floats]:
     if real.schema[name].ordered:
-        return [_scaled(ordered_values(real, name), ordered_values(table, name)) for table in tables]
+        return [standardize(ordered_values(real, name), ordered_values(table, name), FARTHEST) for table in tables]
     counts = np.bincount(real.codes[name], minlength=real.schema[name].size)
     place = np.full(len(counts), min(LABELS, len(counts)) - 1)
     place[np.argsort(-counts, kind="stable")[:LABELS]] = np.arange(min(LABELS, len(counts)))
     corners = np.eye(int(place.max()) + 1) * math.sqrt(0.5)
     return [corners[place[table.codes[name]]] for table in tables]
-
-
-def _scaled(real: Floats, values: Floats) -> Floats:
-    known = real[~np.isnan(real)]
-    center, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
-    null = np.isnan(values)
-    scaled = np.clip((np.where(null, center, values) - center) / (spread or 1.0), -1e6, 1e6)
-    return np.stack([scaled, null.astype(float)], axis=1)
 
 
 def nearest(points: Floats, others: Floats, *, own: Ints | None = None) -> tuple[Floats, Ints]:

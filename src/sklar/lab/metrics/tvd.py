@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,19 @@ from sklar.lab.metrics.score import About, Part, Score, mean_score
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes
 
 TRIPLES = 100
+"""Random triples: more make the mean over triples steadier, and each counts all rows once."""
 PAIR_LIMIT = 20_000
 """More pairs than this (200 columns) are sampled at random."""
+DENSE_CELLS = 1 << 20
+"""Margins with more cells than this are compared by sorting the cells that occur."""
+BLOCK_CELLS = 1 << 22
+"""Cells of the margins that are counted in one go, at most: 32 MB of counts."""
 REFERENCE = "Tsybakov 2008; Zhang et al. 2017 (PrivBayes)"
 TITLES = {1: "Single columns", 2: "Pairs of columns", 3: "Triples of columns"}
 LIMITS = {1: (0.03, 0.10), 2: (0.07, 0.20), 3: (0.12, 0.30)}
+"""Good and fair."""
+Stack = npt.NDArray[Any]
+Sets = Sequence[tuple[int, ...]]
 
 
 def about(ways: int) -> About:
@@ -109,13 +117,6 @@ def _half(stack: Stack, rng: np.random.Generator) -> Stack:
     return stack[:, np.sort(rng.choice(stack.shape[1], rows, replace=False))]
 
 
-DENSE_CELLS = 1 << 20
-"""Margins with more cells than this are compared by sorting the cells that occur."""
-BLOCK_CELLS = 1 << 22
-Stack = npt.NDArray[Any]
-Sets = Sequence[tuple[int, ...]]
-
-
 def distances(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets) -> Floats:
     """Total variation distance of the margins over each set of columns.
 
@@ -126,36 +127,26 @@ def distances(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets) -> Fl
         sets: Columns of each margin, by place.
     """
     out = np.zeros(len(sets))
-    dense = [at for at, columns in enumerate(sets) if math.prod(sizes[c] for c in columns) <= DENSE_CELLS]
+    dense = [at for at, columns in enumerate(sets) if _cells(sizes, columns) <= DENSE_CELLS]
     for at in set(range(len(sets))) - set(dense):
         out[at] = _sparse_distance(left, right, sizes, sets[at])
+    blocks = list(_blocks(dense, sets, sizes))
     with ThreadPoolExecutor(usable_cores()) as pool:
-        blocks = list(_blocks(dense, sets, sizes))
         for block, found in zip(blocks, pool.map(lambda b: _block(left, right, sizes, sets, b), blocks), strict=True):
             out[block] = found
     return out
 
 
-def counts_of(stack: Stack, sizes: Sequence[int], sets: Sets) -> list[Ints]:
-    """Exact counts of dense margins, each in the shape of its columns."""
-    flat, starts = _count(stack, sizes, sets)
-    shapes = [tuple(sizes[c] for c in columns) for columns in sets]
-    return [flat[low:high].reshape(shape) for (low, high), shape in zip(pairwise(starts), shapes, strict=True)]
-
-
 def _blocks(dense: Sequence[int], sets: Sets, sizes: Sequence[int]) -> Iterator[list[int]]:
     """Runs of margins that are counted together; several, so that threads can share them."""
-    total = sum(math.prod(sizes[c] for c in sets[at]) for at in dense)
-    room = min(BLOCK_CELLS, max(1, total // (2 * usable_cores())))
-    block, used = list[int](), 0
-    for at in dense:
-        block.append(at)
-        used += math.prod(sizes[c] for c in sets[at])
-        if used >= room:
-            yield block
-            block, used = list[int](), 0
-    if block:
-        yield block
+    ends = np.cumsum([_cells(sizes, sets[at]) for at in dense])
+    room = min(BLOCK_CELLS, max(1, int(ends[-1]) // (2 * usable_cores()))) if dense else 1
+    for _, block in groupby(zip(dense, ends.tolist(), strict=True), lambda one: (one[1] - 1) // room):
+        yield [at for at, _ in block]
+
+
+def _cells(sizes: Sequence[int], columns: tuple[int, ...]) -> int:
+    return math.prod(sizes[c] for c in columns)
 
 
 def _block(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets, block: Sequence[int]) -> Any:
@@ -170,7 +161,7 @@ def _count(stack: Stack, sizes: Sequence[int], sets: Sets) -> tuple[Ints, Ints]:
 
     axes = np.array([c for columns in sets for c in columns], dtype=np.int64)
     axis_starts = np.cumsum([0, *(len(columns) for columns in sets)]).astype(np.int64)
-    starts = np.cumsum([0, *(math.prod(sizes[c] for c in columns) for columns in sets)]).astype(np.int64)
+    starts = np.cumsum([0, *(_cells(sizes, columns) for columns in sets)]).astype(np.int64)
     out = np.zeros(starts[-1], dtype=np.int64)
     shape = np.array(sizes, dtype=np.int64)[axes]
     tally(stack, axes, axis_starts, shape, out, starts, np.arange(len(sets)))

@@ -1,4 +1,9 @@
-"""Check a schema, and that a file has its columns. FileStructure only: no value is looked at, so nothing is spent."""
+"""A schema against a table: has a file its columns (no value is looked at), and how often does each value rule fire.
+
+For the audit of the rules each column is read by the same encoder as in a fit, but onto a probe: a column of the same
+kind whose only cells are "below the lower bound", "inside" and "above the upper bound", and which may be null. So the
+audit cannot differ from the fit. Its counts are exact, for the custodian's eyes only.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ class SchemaCheck:
         rules: Number of public rules.
         unconfirmed: Facts marked from-rows, as "column.fact"; a private fit refuses them.
         file_columns: Number of columns of the file, if one was checked.
-        file_ignored: How many of them a fit would not read.
+        file_ignored: How many of them a fit would not read; not named, since without a header names would be cells.
     """
 
     columns: Mapping[str, int]
@@ -48,49 +53,20 @@ class SchemaCheck:
 def check_schema(
     schema: Schema, data: str | PathLike[str] | None = None, read: ReadOptions | None = None
 ) -> SchemaCheck:
-    """What the schema says and, if a file is given, whether the file has its columns."""
-    found = None
-    if data is not None:
-        found = file_structure(data, schema, read)
+    """What the schema says; a file that cannot be read, or lacks one of its columns, is refused."""
+    names = None if data is None else open_source(data, schema=schema, read=read).column_names
     return SchemaCheck(
         columns=dict(Counter(column.kind for column in schema.values())),
         codes={name: schema.size(name) for name in schema.modelled},
         rules=len(schema.rules),
         unconfirmed=tuple(f"{name}.{fact}" for name, fact in schema.facts_by_provenance("from-rows")),
-        file_columns=None if found is None else found.columns,
-        file_ignored=None if found is None else found.ignored,
+        file_columns=None if names is None else len(names),
+        file_ignored=None if names is None else len(names) - len(schema.modelled),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStructure:
-    """What a check of a file found.
-
-    Attributes:
-        columns: Number of columns of the file.
-        used: Columns of the schema that a fit would read.
-        ignored: Number of further columns, which no fit reads; not named, since without a header names would be cells.
-    """
-
-    columns: int
-    used: tuple[str, ...]
-    ignored: int
-
-
-def file_structure(data: Any, schema: Schema, read: ReadOptions | None = None) -> FileStructure:
-    """Open a source and compare its columns with the schema; SourceError if it cannot be read or lacks one."""
-    names = open_source(data, schema=schema, read=read).column_names
-    return FileStructure(columns=len(names), used=schema.modelled, ignored=len(names) - len(schema.modelled))
-
-
-# The disclosed audit: how often each value rule fires on real rows. Exact counts, for the custodian's eyes only.
-#
-# Each column is read by the same encoder as in a fit, but onto a probe: a column of the same kind whose only cells are
-# "below the lower bound", "inside" and "above the upper bound", and which may be null. So the audit cannot differ from
-# the fit.
-
-
 NOTICE = "Exact counts of private rows, for the custodian's eyes only: not part of any privacy guarantee."
+OUTCOMES = ("inside", "below", "above", "other", "unreadable", "missing")
 INSIDE, BELOW, ABOVE, OTHER, UNREADABLE, MISSING = range(6)
 
 
@@ -99,11 +75,8 @@ class ColumnAudit:
     """How often each rule fired in one column; exact.
 
     Attributes:
-        column: Its name.
-        kind: Its kind.
         inside: Rows whose value the schema lists or whose number lies within the bounds.
-        below: Rows clipped to the lower bound.
-        above: Rows clipped to the upper bound.
+        below, above: Rows clipped to the lower or the upper bound.
         other: Rows whose value is not listed and becomes `other`.
         unreadable: Rows whose text is not a value of this kind and becomes null or the `missing_value`.
         missing: Rows without a value.
@@ -121,7 +94,7 @@ class ColumnAudit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleAudit:
-    """How often the value rules fire on a table; disclosed."""
+    """How often the value rules fire on a table; exact."""
 
     rows: int
     columns: tuple[ColumnAudit, ...]
@@ -132,34 +105,28 @@ class RuleAudit:
         return asdict(self)
 
 
-def audit_rules(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
-    """Count in one pass how often each value rule fires.
+def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
+    """Exact counts, by column, of rows that are clipped, become `other`, cannot be read, or are missing.
 
     Args:
-        data: The table, as for a fit.
+        data: The table, as for `fit`.
         schema: The public facts to audit.
-        read: How to read the table, as for a fit.
+        read: How to read the table, as for `fit`.
     """
     read = read_options(read)
-    nulls = tuple(read.null_values)
     source = open_source(data, schema=schema, read=read)
-    probes = [_Probe(schema[name], nulls) for name in schema.modelled]
-    counts = np.zeros((len(probes), 6), dtype=np.int64)
+    probes = [_Probe(schema[name], tuple(read.null_values)) for name in schema.modelled]
+    counts = np.zeros((len(probes), len(OUTCOMES)), dtype=np.int64)
     rows = 0
     for batch in source.batches(schema.modelled):
         rows += batch.num_rows
         for i, probe in enumerate(probes):
-            counts[i] += np.bincount(probe.outcomes(batch.column(i)), minlength=6)
-    listed = zip(schema.modelled, counts.tolist(), strict=True)
-    return RuleAudit(rows=rows, columns=tuple(_column_audit(name, schema[name].kind, found) for name, found in listed))
-
-
-def _column_audit(name: str, kind: str, counts: list[int]) -> ColumnAudit:
-    inside, below, above, other, unreadable, missing = counts
-    return ColumnAudit(
-        column=name, kind=kind, inside=inside, below=below, above=above, other=other, unreadable=unreadable,
-        missing=missing,
-    )  # fmt: skip
+            counts[i] += np.bincount(probe.outcomes(batch.column(i)), minlength=len(OUTCOMES))
+    columns = tuple(
+        ColumnAudit(column=name, kind=schema[name].kind, **dict(zip(OUTCOMES, found, strict=True)))
+        for name, found in zip(schema.modelled, counts.tolist(), strict=True)
+    )
+    return RuleAudit(rows=rows, columns=columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,15 +183,3 @@ def _three_cells(column: Integer | Real | Datetime) -> tuple[Grid, list[int]]:
     starts = np.array([start for start, _ in pairs], dtype=whole.starts.dtype)
     atoms = np.zeros(len(starts), dtype=bool)
     return Grid(starts=starts, stop=whole.stop, is_atom=atoms, integer=whole.integer), [m for _, m in pairs]
-
-
-def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
-    """Exact counts, by column, of rows that are clipped, become `other`, cannot be read, or are missing.
-
-    Args:
-        data: The table, as for `fit`.
-        schema: The public facts to audit.
-        read: How to read the table, as for `fit`.
-    """
-
-    return audit_rules(data, schema, read)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask, usable_cores
 from sklar.errors import SourceError
-from sklar.lab.tables.table import Codes, ExactTable, cell_starts
+from sklar.lab.tables.table import Codes, ExactTable
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import floats_of, integers_of, one_type
 from sklar.rows.encode.numbers import unit_range
@@ -21,6 +21,8 @@ from sklar.schema.reading import ReadOptions, read_options
 
 ROWS_KEPT = 2_000_000
 """Larger tables are thinned to this many rows, drawn at random in one pass."""
+CodedColumn = tuple[Codes, Floats | None]
+"""The codes of a column, and its numbers if it has any."""
 
 
 def read_table(
@@ -37,7 +39,7 @@ def read_table(
     Args:
         data: What `fit` takes.
         schema: The public facts; columns it does not have are ignored.
-        rng: Picks the rows that are kept when there are too many.
+        rng: Picks the rows that are kept when there are more than `rows_kept`.
         role: How messages call the table: real, synthetic or hold-out.
         read: How to read it: delimiter, encoding, null_values, sql, progress.
         rows_kept: The most rows to keep.
@@ -45,23 +47,16 @@ def read_table(
     try:
         read = read_options(read)
         source = open_source(data, schema=schema, read=read)
-        nulls = tuple(read.null_values)
-        return _read(source, schema, [_Reader(schema[name], nulls) for name in schema.modelled], rng, rows_kept, role)
+        readers = [_Reader(schema[name], tuple(read.null_values)) for name in schema.modelled]
+        kept = _Kept(rows_kept, rng)
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            for batch in source.batches(schema.modelled):
+                kept.add(batch.num_rows, list(pool.map(lambda reader, array: reader(array), readers, batch.columns)))
+        if not kept.total:
+            raise SourceError("it has no rows; give one that has some.")
     except SourceError as error:
         raise SourceError(f"the {role} table: {error}") from None
-
-
-def _read(
-    source: Any, schema: Schema, readers: list[_Reader], rng: np.random.Generator, rows_kept: int, role: str
-) -> ExactTable:
-    kept = _Kept(rows_kept, rng)
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        for batch in source.batches(schema.modelled):
-            kept.add(batch.num_rows, list(pool.map(lambda pair: pair[0](pair[1]), zip(readers, batch.columns))))  # noqa: B905
-    if not kept.total:
-        raise SourceError("it has no rows; give one that has some.")
-    columns = kept.columns()
-    named = dict(zip(schema.modelled, columns, strict=True))
+    named = dict(zip(schema.modelled, kept.columns(), strict=True))
     return ExactTable(
         schema=schema,
         codes={name: codes for name, (codes, _) in named.items()},
@@ -76,22 +71,22 @@ class _Kept:
     def __init__(self, limit: int, rng: np.random.Generator):
         self._limit, self._rng, self._threshold = limit, rng, 1.0
         self._keys: list[Floats] = []
-        self._batches: list[list[tuple[Codes, Floats | None]]] = []
+        self._batches: list[list[CodedColumn]] = []
         self.total = 0
 
-    def add(self, rows: int, columns: list[tuple[Codes, Floats | None]]) -> None:
+    def add(self, rows: int, columns: list[CodedColumn]) -> None:
         """Take in a batch; when twice too many rows are held, let go of those with the largest keys."""
         self.total += rows
         keys = self._rng.random(rows)
         if self._threshold < 1.0:
             chosen = np.flatnonzero(keys < self._threshold)
-            keys, columns = keys[chosen], [_chosen(column, chosen) for column in columns]
+            keys, columns = keys[chosen], [_take(column, chosen) for column in columns]
         self._keys.append(keys)
         self._batches.append(columns)
         if sum(len(k) for k in self._keys) > 2 * self._limit:
             self._thin()
 
-    def columns(self) -> list[tuple[Codes, Floats | None]]:
+    def columns(self) -> list[CodedColumn]:
         """The rows held, column by column."""
         if sum(len(k) for k in self._keys) > self._limit:
             self._thin()
@@ -105,19 +100,19 @@ class _Kept:
         self._threshold = float(np.partition(keys, self._limit)[self._limit])
         chosen = np.flatnonzero(keys < self._threshold)
         self._keys = [keys[chosen]]
-        self._batches = [[_chosen(column, chosen) for column in self._batches[0]]]
+        self._batches = [[_take(column, chosen) for column in self._batches[0]]]
 
     def _merge(self) -> None:
-        merged = [_joined(list(parts)) for parts in zip(*self._batches, strict=True)]
+        merged = [_join(parts) for parts in zip(*self._batches, strict=True)]
         self._keys, self._batches = [np.concatenate(self._keys)], [merged]
 
 
-def _chosen(column: tuple[Codes, Floats | None], rows: Ints) -> tuple[Codes, Floats | None]:
+def _take(column: CodedColumn, rows: Ints) -> CodedColumn:
     codes, numbers = column
     return codes[rows], None if numbers is None else numbers[rows]
 
 
-def _joined(parts: list[tuple[Codes, Floats | None]]) -> tuple[Codes, Floats | None]:
+def _join(parts: tuple[CodedColumn, ...]) -> CodedColumn:
     codes = np.concatenate([codes for codes, _ in parts])
     numbers = [numbers for _, numbers in parts if numbers is not None]
     return codes, np.concatenate(numbers) if numbers else None
@@ -129,17 +124,18 @@ class _Reader:
     def __init__(self, column: Column, null_values: tuple[str, ...]):
         self._column = column
         self._encode: Callable[[Any], Codes] = encoder_of(column, null_values)
-        self._raw = column.numeric and column.kind != "datetime" and not _is_unit(column)
+        unit = column.kind == "integer" and unit_range(column.grid)[0]  # type: ignore[attr-defined]
+        self._raw = column.numeric and column.kind != "datetime" and not unit
         # On the nullable twin, what is missing or unreadable shows even if the column itself replaces it by a value.
         twin = replace(column, nullable=True) if self._raw else column  # type: ignore[call-arg]
         self._twin_null = twin.null_code
         self._encode_twin: Callable[[Any], Codes] = encoder_of(twin, null_values) if self._raw else self._encode
 
-    def __call__(self, array: Any) -> tuple[Codes, Floats | None]:
+    def __call__(self, array: Any) -> CodedColumn:
         codes = self._encode(array)
         if not self._column.numeric:
             return codes, None
-        starts = cell_starts(self._column).astype(np.float64)
+        starts = self._column.grid.starts.astype(np.float64)  # type: ignore[attr-defined]
         numbers = np.append(starts, np.nan)[np.minimum(codes, len(starts))]
         if self._raw:
             readable = self._encode_twin(array) != self._twin_null
@@ -149,10 +145,6 @@ class _Reader:
         if self._column.kind == "integer":
             numbers = np.rint(numbers)
         return codes, numbers
-
-
-def _is_unit(column: Column) -> bool:
-    return column.kind != "real" and unit_range(column.grid)[0]  # type: ignore[attr-defined]
 
 
 def _float_values(array: Any, readable: Mask) -> Floats:
@@ -170,14 +162,11 @@ def _float_values(array: Any, readable: Mask) -> Floats:
         return plain[0].astype(np.float64)
     try:
         array = pc.call_function("if_else", [pa.array(readable), array, pa.scalar(None, array.type)])
-        if (
-            pa.types.is_string(array.type)
-            or pa.types.is_large_string(array.type)
-            or pa.types.is_string_view(array.type)
+        if any(
+            is_text(array.type) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
         ):
             array = pc.call_function("utf8_trim_whitespace", [array.cast(pa.large_string())])
-        cast = pc.cast(array, pa.float64(), safe=False)
-        return cast.to_numpy(zero_copy_only=False).astype(np.float64)
+        return pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return np.array([_number(x) for x in array.to_pylist()], dtype=np.float64)
 
