@@ -14,7 +14,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
-from sklar.lab.baselines.method import DisclosedMethod
+from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.methods.dpc.fit import Projection
 from sklar.methods.dpc.tables import Counted, estimates, first_codes, fit_counted, score_probabilities, value_margins
@@ -110,21 +110,21 @@ def _exact_pair(left: Ints, right: Ints, cells: int) -> Ints:
 
 
 REAPPEAR = "Its margins and pairs are the observed ones, so rare values of real people reappear."
-COP = DisclosedMethod(
+COP = BaselineMethod(
     name="cop",
     summary="dpc without noise: a Gaussian copula over the values of columns, from exact tables of all pairs",
     options=CopOptions,
     fit=fit_cop,
     caveats=(REAPPEAR,),
 )
-COP_IDENTITY = DisclosedMethod(
+COP_IDENTITY = BaselineMethod(
     name="cop-id",
     summary="cop with the identity as its correlation matrix: exact margins, no dependence",
     options=CopOptions,
     fit=fit_identity,
     caveats=(REAPPEAR,),
 )
-COP_ONES = DisclosedMethod(
+COP_ONES = BaselineMethod(
     name="cop-1",
     summary="cop with ones as its correlations: exact margins, all values drawn by one score",
     options=CopOptions,

@@ -9,8 +9,8 @@ from typing import Any
 import sklar
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
-from sklar.lab.baselines.method import DisclosedMethod
-from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.baselines.method import BaselineMethod
+from sklar.lab.baselines.registry import BASELINES
 from sklar.lab.tables.reading import read_table
 from sklar.pipeline.fit.claim import describe_rule
 from sklar.pipeline.fit.request import FitRequest
@@ -28,7 +28,7 @@ def fit_baseline(request: FitRequest) -> Model:
     budget to spend, so a rho, a ledger or a neighbour relation is refused; an epsilon is for methods that have one of
     their own, which is no guarantee. The seed is that of the fit, for methods with random steps.
     """
-    method, schema = DISCLOSED[request.method or ""], request.schema
+    method, schema = BASELINES[request.method or ""], request.schema
     _require_said(method, request.no_guarantee)
     given = {"rho": request.rho, "ledger": request.ledger, "new_ledger": request.new_ledger or None}
     _refuse_budget(method, **given, neighbours=request.neighbours)
@@ -47,7 +47,7 @@ def fit_baseline(request: FitRequest) -> Model:
     )
 
 
-def _require_said(method: DisclosedMethod, no_guarantee: bool) -> None:
+def _require_said(method: BaselineMethod, no_guarantee: bool) -> None:
     if no_guarantee is not True:  # "no" or 0.1 is not somebody who said so
         raise UsageError(
             f"method '{method.name}' has no DP guarantee: it learns from the rows without enough noise. If that is "
@@ -55,13 +55,13 @@ def _require_said(method: DisclosedMethod, no_guarantee: bool) -> None:
         )
 
 
-def _refuse_budget(method: DisclosedMethod, **given: object) -> None:
+def _refuse_budget(method: BaselineMethod, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(f"method '{method.name}' has no DP guarantee, so it takes no {name}; leave it out")
 
 
-def _refuse_scale(method: DisclosedMethod, read: ReadOptions) -> None:
+def _refuse_scale(method: BaselineMethod, read: ReadOptions) -> None:
     """Ways of reading that are for counts alone; these methods need rows in memory."""
     for name in ("cache", "cache_bytes", "threads", "spark"):
         if name in read.said:
@@ -70,7 +70,7 @@ def _refuse_scale(method: DisclosedMethod, read: ReadOptions) -> None:
             )
 
 
-def _own_options(method: DisclosedMethod, epsilon: float | None, target: str | None) -> dict[str, Any]:
+def _own_options(method: BaselineMethod, epsilon: float | None, target: str | None) -> dict[str, Any]:
     if epsilon is not None and not method.takes_epsilon:
         raise UsageError(f"method '{method.name}' has no DP guarantee and takes no epsilon; leave it out")
     if target is not None and not method.takes_target:
@@ -79,7 +79,7 @@ def _own_options(method: DisclosedMethod, epsilon: float | None, target: str | N
     return {name: value for name, value in own.items() if value is not None}
 
 
-def _claim(schema: Schema, method: DisclosedMethod, settings: Any) -> Claim:
+def _claim(schema: Schema, method: BaselineMethod, settings: Any) -> Claim:
     return Claim(
         method=method.name,
         guarantee=False,
@@ -101,6 +101,6 @@ def _claim(schema: Schema, method: DisclosedMethod, settings: Any) -> Claim:
     )
 
 
-def _facts(method: DisclosedMethod, settings: Any) -> dict[str, Any]:
+def _facts(method: BaselineMethod, settings: Any) -> dict[str, Any]:
     options = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
     return {"method": method.name, "guarantee": False, "options": options, "warning": method.learned(settings)}

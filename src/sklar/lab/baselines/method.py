@@ -19,7 +19,7 @@ NOT_PRIVATE = "All its parameters and its number of rows were learned without no
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DisclosedMethod:
+class BaselineMethod:
     """One system that learns from real rows and promises nothing.
 
     Attributes:

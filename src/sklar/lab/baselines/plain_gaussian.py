@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats
-from sklar.lab.baselines.method import DisclosedMethod
+from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.model.correlation.nearest import nearest_correlation
 from sklar.model.gaussian.model import GaussianModel
@@ -45,7 +45,7 @@ def _correlations(scores: Floats) -> Floats:
     return nearest_correlation(corr)
 
 
-PLAIN_GAUSSIAN = DisclosedMethod(
+PLAIN_GAUSSIAN = BaselineMethod(
     name="plain-gaussian",
     summary="A Gaussian copula over empirical margins, without noise",
     options=PlainGaussianOptions,

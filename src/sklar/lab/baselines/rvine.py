@@ -8,7 +8,7 @@ import numpy as np
 
 from sklar.lab.baselines.columns import vine_columns
 from sklar.lab.baselines.method import (
-    DisclosedMethod,
+    BaselineMethod,
     require_affordable,
     require_column,
     require_level,
@@ -109,14 +109,14 @@ def _fit(table: ExactTable, options: RvineOptions, target: str | None) -> VineTa
 
 
 _NO_PROTECTION = "It protects no column in particular."
-PLAIN_VINE = DisclosedMethod(
+PLAIN_VINE = BaselineMethod(
     name="plain-vine",
     summary="A regular vine over smoothed margins, without noise",
     options=RvineOptions,
     fit=fit,
     check=check,
 )
-RVINE = DisclosedMethod(
+RVINE = BaselineMethod(
     name="rvine",
     summary="TVineSynth's R-vine: Dissmann's trees, truncated at a level",
     options=RvineOptions,
@@ -124,7 +124,7 @@ RVINE = DisclosedMethod(
     check=check,
     caveats=(_NO_PROTECTION,),
 )
-RVINE_STAR1 = DisclosedMethod(
+RVINE_STAR1 = BaselineMethod(
     name="rvine-star1",
     summary="TVineSynth's R-vine star1: a first tree around the response, then Dissmann's, truncated at a level",
     options=StarOptions,

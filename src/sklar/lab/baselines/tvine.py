@@ -13,7 +13,7 @@ from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.columns import smoothed_margin, vine_columns
 from sklar.lab.baselines.method import (
-    DisclosedMethod,
+    BaselineMethod,
     require_affordable,
     require_column,
     require_level,
@@ -182,7 +182,7 @@ def find_order(table: ExactTable, options: TvineOptions) -> Ordering:
     return found
 
 
-TVINE = DisclosedMethod(
+TVINE = BaselineMethod(
     name="tvine",
     summary="TVineSynth: a C-vine around the response, truncated to protect named sensitive columns",
     options=TvineOptions,

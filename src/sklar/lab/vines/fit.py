@@ -12,7 +12,7 @@ from sklar.errors import UsageError
 from sklar.lab.vines.members import Node, bicop
 from sklar.lab.vines.pairs import FittedMember
 from sklar.lab.vines.trees import GrownEdge, GrowSettings, grow, spanning_pairs, star_pairs
-from sklar.model.rvine.vine import FAMILIES, DisclosedVine, from_vinecop
+from sklar.model.rvine.vine import FAMILIES, RegularVine, from_vinecop
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
@@ -52,7 +52,7 @@ def fit_rvine(
     order: Sequence[int] | None = None,
     threads: int = 2,
     engine: str = "fast",
-) -> DisclosedVine:
+) -> RegularVine:
     """A vine copula of rows of pseudo-observations.
 
     The fast engine finds each pair copula from counts of cells, polished on the rows where these are few; beyond
@@ -102,7 +102,7 @@ def _chooser(size: int, criterion: str, structure: str, order: Sequence[int] | N
 
 def _grow(
     u: Floats, lower: Floats | None, kinds: Mask, settings: GrowSettings, trees: int, choose: Any
-) -> DisclosedVine:
+) -> RegularVine:
     """The fast engine."""
     size = u.shape[1]
     nodes = [
@@ -202,11 +202,11 @@ def _select(
     return vine
 
 
-def assemble(grown: list[list[GrownEdge]], size: int, discrete: Mask, rows: int) -> DisclosedVine:
+def assemble(grown: list[list[GrownEdge]], size: int, discrete: Mask, rows: int) -> RegularVine:
     """Arrays of all edges, every edge beginning with the column that a sampler draws last."""
     edges = [edge for tree in oriented(grown, size) for edge in tree]
     values = [np.asarray(edge.pair.parameters, dtype=np.float64) for edge in edges]
-    return DisclosedVine(
+    return RegularVine(
         size=size,
         first=np.array([edge.first for edge in edges], dtype=np.int64),
         second=np.array([edge.second for edge in edges], dtype=np.int64),

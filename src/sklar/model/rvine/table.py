@@ -15,7 +15,7 @@ from sklar.errors import UsageError
 from sklar.model.axis import Scale, codes_at
 from sklar.model.conditioning import Proposals, Runs, place_inside
 from sklar.model.margins.margin import Margin
-from sklar.model.rvine.vine import DisclosedVine
+from sklar.model.rvine.vine import RegularVine
 from sklar.model.vine.sampling import runs_of
 
 Codes = NDArray[np.int32]
@@ -40,7 +40,7 @@ class VineTable:
 
     margins: tuple[Margin, ...]
     scales: tuple[Scale, ...]
-    vine: DisclosedVine
+    vine: RegularVine
     level: int
     roots: tuple[int, ...]
     target: int
@@ -121,7 +121,7 @@ def _parts(rows: int, columns: int) -> list[slice]:
     return [slice(start, min(start + height, rows)) for start in range(0, rows, height)]
 
 
-def disclosed_proposals(vine: DisclosedVine, scales: Sequence[Scale], allowed: Mapping[int, Mask]) -> Proposals:
+def disclosed_proposals(vine: RegularVine, scales: Sequence[Scale], allowed: Mapping[int, Mask]) -> Proposals:
     """Rows of the vine conditioned on the sets; their mean weight is the probability of the sets."""
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
 
@@ -133,7 +133,7 @@ def disclosed_proposals(vine: DisclosedVine, scales: Sequence[Scale], allowed: M
 
 
 def _particles_inside(
-    vine: DisclosedVine, runs: Mapping[int, Runs], rows: int, rng: np.random.Generator
+    vine: RegularVine, runs: Mapping[int, Runs], rows: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Uniforms with some columns inside their runs, and the log-weight of each row.
 
@@ -150,7 +150,7 @@ def _particles_inside(
     return vine.from_independent(w), log
 
 
-def _levels(vine: DisclosedVine, u: Floats, column: int, at: Floats) -> Floats:
+def _levels(vine: RegularVine, u: Floats, column: int, at: Floats) -> Floats:
     """P(U <= x | columns drawn before) for every x of `at` (rows of the result)."""
     out = np.empty((len(at), len(u)))
     for place, x in enumerate(at):

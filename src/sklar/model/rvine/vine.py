@@ -25,7 +25,7 @@ LABELS = {"indep": "independent"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DisclosedVine:
+class RegularVine:
     """A regular vine on columns 0..size-1.
 
     Edges are listed tree by tree, size - 1 in tree one, one less in each further tree, as many trees as are modelled.
@@ -68,7 +68,7 @@ class DisclosedVine:
         """Number of parameters of the parametric edges."""
         return int(self.counts[self.family != FAMILIES.index("tll")].sum())
 
-    def truncate(self, level: int) -> DisclosedVine:
+    def truncate(self, level: int) -> RegularVine:
         """The first `level` trees; the edges of all others become independent. Nothing is fitted again."""
         if level < 0:
             raise UsageError(f"a vine is truncated at a level of 0 or more; found {level}")
@@ -76,7 +76,7 @@ class DisclosedVine:
             return self
         edges = sum(self.size - 1 - tree for tree in range(level))
         givens = sum(tree * (self.size - 1 - tree) for tree in range(level))
-        return DisclosedVine(
+        return RegularVine(
             size=self.size,
             first=self.first[:edges],
             second=self.second[:edges],
@@ -188,12 +188,12 @@ def tree_bounds(size: int, edges: int) -> list[range]:
     return bounds
 
 
-def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> DisclosedVine:
+def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> RegularVine:
     """Plain arrays of a fitted pyvinecopulib vine."""
     edges = [edge for tree in vine.get_trees() for edge in tree]
     copulas = [edge["pair_copula"] for edge in edges]
     values = [np.asarray(copula.parameters, dtype=np.float64).ravel() for copula in copulas]
-    return DisclosedVine(
+    return RegularVine(
         size=int(vine.dim),
         first=np.array([edge["conditioned"][0] - 1 for edge in edges], dtype=np.int64),
         second=np.array([edge["conditioned"][1] - 1 for edge in edges], dtype=np.int64),

@@ -8,7 +8,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.lab.baselines.method import NOT_PRIVATE, DisclosedMethod
+from sklar.lab.baselines.method import NOT_PRIVATE, BaselineMethod
 from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside
 from sklar.lab.baselines.shirley.options import ShirleyOptions, check
 from sklar.lab.baselines.shirley.ranks import match_ranks
@@ -16,7 +16,7 @@ from sklar.lab.baselines.shirley.steps import Steps, columns_of, levels_of, marg
 from sklar.lab.tables.table import ExactTable
 from sklar.lab.vines.fit import fit_rvine
 from sklar.model.rvine.shirley import ShirleyColumn, ShirleyModel
-from sklar.model.rvine.vine import FAMILIES, DisclosedVine, tree_bounds
+from sklar.model.rvine.vine import FAMILIES, RegularVine, tree_bounds
 
 ROWS = 20_000
 ROUNDS = 60
@@ -81,7 +81,7 @@ def split_rows(table: ExactTable, options: ShirleyOptions, rng: np.random.Genera
     return table.take(np.sort(order[cut:])), table.take(np.sort(order[:cut]))
 
 
-def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> DisclosedVine | None:
+def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> RegularVine | None:
     """The vine over all variables; None if there are fewer than two."""
     variables = steps.upper.shape[1]
     if variables < 2:
@@ -102,7 +102,7 @@ def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) ->
     return match_ranks(vine, steps) if options.match_ranks else vine
 
 
-def _until_independent(vine: DisclosedVine) -> DisclosedVine:
+def _until_independent(vine: RegularVine) -> RegularVine:
     """The trees before the first one whose pairs are all independent."""
     dependent = vine.family != FAMILIES.index("indep")
     for level, edges in enumerate(tree_bounds(vine.size, len(vine.first))):
@@ -112,7 +112,7 @@ def _until_independent(vine: DisclosedVine) -> DisclosedVine:
 
 
 def _calibrated(
-    columns: tuple[ShirleyColumn, ...], vine: DisclosedVine, rng: np.random.Generator
+    columns: tuple[ShirleyColumn, ...], vine: RegularVine, rng: np.random.Generator
 ) -> tuple[ShirleyColumn, ...]:
     uniforms = vine.simulate(ROWS, rng)
     return tuple(with_offsets(column, uniforms) for column in columns)
@@ -130,7 +130,7 @@ def learned(options: ShirleyOptions) -> str:
     )
 
 
-SHIRLEY = DisclosedMethod(
+SHIRLEY = BaselineMethod(
     name="shirley",
     summary="COPULA-SHIRLEY (Gambs et al. 2021): noisy histograms, and a vine copula of the rows",
     options=ShirleyOptions,

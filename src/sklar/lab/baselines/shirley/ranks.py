@@ -17,7 +17,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints
 from sklar.lab.baselines.shirley.steps import Steps
-from sklar.model.rvine.vine import FAMILIES, DisclosedVine
+from sklar.model.rvine.vine import FAMILIES, RegularVine
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
@@ -36,7 +36,7 @@ NEAR = 0.05
 SECANTS = 8
 
 
-def match_ranks(vine: DisclosedVine, steps: Steps) -> DisclosedVine:
+def match_ranks(vine: RegularVine, steps: Steps) -> RegularVine:
     """The vine with the strength of every edge of its first tree set by the rows' rank correlation."""
     parameters, tau = vine.parameters.copy(), vine.tau.copy()
     starts = np.concatenate([[0], np.cumsum(vine.counts)])
