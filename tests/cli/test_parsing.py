@@ -86,11 +86,11 @@ def test_only_what_was_asked_goes_to_the_reader():
 
 
 def test_methods_as_json_have_names_and_options():
-    from sklar.lab.baselines.registry import DISCLOSED
+    from sklar.lab.baselines.registry import BASELINES
     from sklar.methods.registry import METHODS
 
     result = run("methods", "--json")
     facts = json.loads(result.output)
-    assert [fact["name"] for fact in facts] == [*METHODS, *DISCLOSED]
+    assert [fact["name"] for fact in facts] == [*METHODS, *BASELINES]
     assert {fact["name"] for fact in facts if fact["guarantee"]} == set(METHODS)
     assert sum(fact["default"] for fact in facts) == 1

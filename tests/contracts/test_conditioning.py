@@ -10,7 +10,7 @@ import pytest
 
 import sklar.model
 from sklar.errors import UnsupportedConditionError
-from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import METHODS
 from sklar.model import conditioning
 from sklar.model.conditioning import cover, place_inside, simulate_given
@@ -46,7 +46,7 @@ def test_the_law_is_that_of_filtered_rows(name):
 
 
 def test_every_method_and_every_model_is_among_them():
-    assert {case["method"] for case in CASES.values()} == {*METHODS, *DISCLOSED}
+    assert {case["method"] for case in CASES.values()} == {*METHODS, *BASELINES}
     modules = [
         importlib.import_module(found.name) for found in pkgutil.walk_packages(sklar.model.__path__, "sklar.model.")
     ]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import UsageError
-from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.baselines.registry import BASELINES
 from sklar.lab.people import people_schema, people_table
 
 LABEL = "NO DP GUARANTEE"
@@ -27,9 +27,9 @@ def table() -> pa.Table:
     return people_table(800, seed=3)
 
 
-@pytest.mark.parametrize("name", DISCLOSED)
+@pytest.mark.parametrize("name", BASELINES)
 def test_what_a_method_says_of_itself_is_what_it_takes(name: str) -> None:
-    method = DISCLOSED[name]
+    method = BASELINES[name]
     assert method.name == name and method.summary
     options = {field.name for field in dataclasses.fields(method.options)}
     assert ("epsilon" in options, "target" in options) == (method.takes_epsilon, method.takes_target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import DEFAULT_METHOD, METHODS
 
 
@@ -40,7 +40,7 @@ def baseline_methods() -> list[dict[str, Any]]:
             "guarantee": None,
             "options": _options(method.options),
         }
-        for method in DISCLOSED.values()
+        for method in BASELINES.values()
     ]
 
 

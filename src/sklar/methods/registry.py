@@ -24,7 +24,7 @@ METHODS: dict[str, Method[Any]] = {
 }
 
 DEFAULT_METHOD = "vine"
-BASELINES = (
+BASELINE_NAMES = (
     "plain-gaussian", "plain-vine", "cop", "cop-id", "cop-1", "shirley", "tvine", "rvine", "rvine-star1",
 )  # fmt: skip
 """Names of the methods that promise nothing. They live in the laboratory, which is reached only if one is asked for."""
@@ -36,6 +36,6 @@ def find_method(name: str | None) -> Method[Any]:
     if wanted not in METHODS:
         raise UsageError(
             f"there is no method '{wanted}'; the methods are: {', '.join(METHODS)}; and, without any guarantee: "
-            f"{', '.join(BASELINES)}"
+            f"{', '.join(BASELINE_NAMES)}"
         )
     return METHODS[wanted]

@@ -29,9 +29,9 @@ STORED: dict[str, str] = {
     "gaussian-reordered": "sklar.model.gaussian.reordered:ReorderedModel",
     "gaussian-cells": "sklar.model.gaussian.cells:MixtureModel",
     "onehot": "sklar.model.onehot.model:OneHotModel",
-    "rvine": "sklar.model.rvine.vine:DisclosedVine",
+    "rvine": "sklar.model.rvine.vine:RegularVine",
     "rvine-table": "sklar.model.rvine.table:VineTable",
-    "rvine-split": "sklar.model.rvine.split:SplitVineTable",
+    "rvine-split": "sklar.model.rvine.table:SplitVineTable",
     "shirley": "sklar.model.rvine.shirley:ShirleyModel",
     "shirley-column": "sklar.model.rvine.shirley:ShirleyColumn",
 }

@@ -8,7 +8,7 @@ import pytest
 from sklar.errors import UsageError
 from sklar.lab.vines.fit import fit_rvine
 from sklar.model.codec import decode, encode
-from sklar.model.rvine.vine import DisclosedVine
+from sklar.model.rvine.vine import RegularVine
 
 
 def normal_ranks(rows: int, corr: np.ndarray, seed: int) -> np.ndarray:
@@ -31,7 +31,7 @@ def test_what_is_stored_is_what_was_fitted(u: np.ndarray, structure: str, trunca
         u, families="one-parameter", truncation=truncation, structure=structure, order=[3, 1, 0, 4, 2], threads=1
     )
     arrays: list[np.ndarray] = []
-    again: DisclosedVine = decode(encode(vine, arrays), arrays)
+    again: RegularVine = decode(encode(vine, arrays), arrays)
     assert again.levels == vine.levels == (truncation or 4)
     assert again.to_vinecop().loglik(np.asfortranarray(u)) == pytest.approx(vine.loglik, rel=1e-9)
     w = np.random.default_rng(2).random((50, 5))

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from sklar.lab.vines.fit import fit_rvine
-from sklar.model.rvine.vine import FAMILIES, DisclosedVine
+from sklar.model.rvine.vine import FAMILIES, RegularVine
 
 D = 6
 """Covariates; column D is the response, and columns stand in vine order: D is the first root, then D - 1, ..."""
@@ -25,12 +25,12 @@ def partial(corr: np.ndarray, first: int, second: int, given: list[int]) -> floa
     return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
 
 
-def gaussian_cvine(corr: np.ndarray) -> DisclosedVine:
+def gaussian_cvine(corr: np.ndarray) -> RegularVine:
     """The C-vine with Gaussian pairs of a multivariate normal: its parameters are partial correlations."""
     size = len(corr)
     edges = [(v, size - 1 - t, list(range(size - t, size))) for t in range(size - 1) for v in range(size - 1 - t)]
     values = np.array([partial(corr, *edge) for edge in edges])
-    return DisclosedVine(
+    return RegularVine(
         size=size,
         first=np.array([edge[0] for edge in edges]),
         second=np.array([edge[1] for edge in edges]),
@@ -46,7 +46,7 @@ def gaussian_cvine(corr: np.ndarray) -> DisclosedVine:
     )
 
 
-def implied_correlation(vine: DisclosedVine) -> np.ndarray:
+def implied_correlation(vine: RegularVine) -> np.ndarray:
     """Normal scores of a Gaussian vine are linear in independent ones, z = A w, so that their correlation is A A'."""
     factor = ndtri(vine.from_independent(ndtr(np.eye(vine.size)))).T
     return factor @ factor.T
@@ -108,7 +108,7 @@ def test_a_fit_to_normal_rows_finds_the_correlations(rows: int) -> None:
 @pytest.mark.parametrize("rows", [4_000, 40_000])
 def test_sampling_then_refitting_recovers_the_vine(rows: int) -> None:
     names = ("clayton", "gumbel", "frank", "student", "joe", "gaussian")
-    made = DisclosedVine(
+    made = RegularVine(
         size=4,
         first=np.array([0, 1, 2, 0, 1, 0]),
         second=np.array([3, 3, 3, 2, 2, 1]),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
 from sklar.lab.attacks.release import Attack, found_by, refuse_unknown_options, require_option, require_seed
-from sklar.methods.registry import BASELINES, METHODS, find_method
+from sklar.methods.registry import BASELINE_NAMES, METHODS, find_method
 from sklar.sample.rng import substream
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -125,7 +125,7 @@ def make_generator(
     from sklar.lab.attacks.games import FunctionGenerator
 
     if isinstance(method, str):
-        extra = {"no_guarantee": True} if method in BASELINES else {}
+        extra = {"no_guarantee": True} if method in BASELINE_NAMES else {}
         if not extra:
             find_method(method)  # refuses unknown names
         named = tuple(str(level) for level in dict.fromkeys(levels)) if levels else ("",)

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from sklar.errors import UsageError
 from sklar.pipeline.model import Model
 
@@ -14,22 +16,16 @@ if TYPE_CHECKING:
 
 
 class Truncated(Protocol):
-    """A table model that can be sampled at several levels."""
+    """A table model that can be sampled at several levels, up to `most`."""
 
     level: int
 
     @property
-    def most(self) -> int:
-        """The highest level."""
-        ...
+    def most(self) -> int: ...
 
-    def truncate(self, level: int) -> Any:
-        """The same fit at another level."""
-        ...
+    def truncate(self, level: int) -> Any: ...
 
-    def dropped(self) -> Any:
-        """Without the trees beyond its level."""
-        ...
+    def dropped(self) -> Any: ...
 
 
 def levels(model: Model) -> tuple[int, ...]:
@@ -39,9 +35,8 @@ def levels(model: Model) -> tuple[int, ...]:
 
 def candidate_levels(model: Model) -> tuple[int, ...]:
     """The levels worth a look: 1, every fifth, and the highest (Griesbauer et al. 2025)."""
-    from sklar.lab.baselines.ordering import default_levels
-
-    return default_levels(_record(model).most)
+    most = _record(model).most
+    return tuple(sorted({1, *range(5, most, 5), most}))
 
 
 def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
@@ -66,16 +61,27 @@ def sweep(
 
 
 def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, weight: float = 0.5) -> int:
-    """The level t with the largest PU_t = a P_t + (1 - a) U_t, the scores being scaled to [0, 1], higher is better.
+    """The level t with the largest PU_t = a P_t + (1 - a) U_t, both scores scaled to [0, 1] (Griesbauer et al. 2025,
+    appendix E); of several the lowest, which keeps fewer dependencies.
 
     Args:
         privacy: Privacy score of each level, higher being better.
         utility: Utility score of each level, higher being better.
         weight: a, what privacy counts for.
     """
-    from sklar.lab.baselines.ordering import best_level, privacy_utility
+    if set(privacy) != set(utility) or not privacy:
+        raise UsageError("privacy and utility scores are needed for the same truncation levels")
+    if not np.isfinite([*privacy.values(), *utility.values()]).all():
+        raise UsageError("every score must be a finite number; leave out levels that were not measured")
+    if not 0 <= weight <= 1:
+        raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight}")
+    one, two = _scaled(privacy), _scaled(utility)
+    return max(sorted(privacy), key=lambda level: weight * one[level] + (1 - weight) * two[level])
 
-    return best_level(privacy_utility(privacy, utility, weight))
+
+def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
+    low, width = min(scores.values()), max(scores.values()) - min(scores.values())
+    return {level: (score - low) / width if width > 0 else 1.0 for level, score in scores.items()}
 
 
 def _record(model: Model) -> Truncated:

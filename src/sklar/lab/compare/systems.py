@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.baselines.registry import DISCLOSED
+from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
 
@@ -136,7 +136,7 @@ def read_systems(
 def _method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
     method = str(facts.pop("method", name))
     _require_name(name)
-    disclosed = DISCLOSED.get(method)
+    disclosed = BASELINES.get(method)
     chosen = find_method(method) if disclosed is None else disclosed
     told = target is not None and chosen.takes_target and "target" not in facts
     chosen.check(schema, chosen.read_options({**facts, **({"target": target} if told else {})}))

@@ -11,7 +11,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
-from sklar.methods.registry import BASELINES, find_method
+from sklar.methods.registry import BASELINE_NAMES, find_method
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -75,7 +75,7 @@ class FitRequest:
     @property
     def private(self) -> bool:
         """Whether it asks for a method with a guarantee."""
-        return self.method not in BASELINES
+        return self.method not in BASELINE_NAMES
 
     def budget(self, method: Method[Any]) -> Budget:
         """What may be spent."""
