@@ -63,22 +63,24 @@ def fit(
     """Learn a model of a table: a private one, or, said so with `no_guarantee`, one of a method that promises nothing.
 
     Args:
-        data: What `FitRequest` says of it, like all other arguments.
+        data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, a data frame (also of Spark), or anything that
+            speaks Arrow.
         schema: Public facts about the columns, or the path of a schema file.
         method: A name from `sklar methods`; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
         delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
-        ledger: The ledger file to charge.
-        neighbours: "add-remove" or "replace".
+        ledger: The ledger file to charge, which must exist. By default FILE.ledger beside a file (made without a cap if
+            need be, with a warning), and none beyond this fit for frames.
+        neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
         rows_per_person: The most rows any one person has in the table.
-        target: A column that users will predict (public knowledge).
+        target: A column that users will predict (public knowledge); some methods move budget to it.
         rho: A zCDP budget instead of epsilon.
         no_guarantee: Must be True for methods that promise nothing, and only for those.
         new_ledger: Make the named ledger, without a cap, if it does not exist.
-        resume: Take up an unfinished fit of the same settings.
+        resume: Take up an unfinished fit of the same settings, if the ledger has one.
         read: How to read the source.
-        seed: Refused for private methods.
-        pay_share: Share of the budget that pays for marked facts.
+        seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
+        pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
         options: Options of the method.
 
     Returns:

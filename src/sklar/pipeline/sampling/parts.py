@@ -40,24 +40,7 @@ def sample_to_parts(
     workers: int | None = None,
     written: Callable[[int], None] | None = None,
 ) -> int:
-    """Sample independent rows into a folder of Parquet files.
-
-    The rows are those that `model.stream` gives for the same seed, whatever the number of workers and the size of
-    parts. A run that was cut short goes on where it ended when it is repeated.
-
-    Args:
-        stored: The fitted model, as it is saved.
-        folder: Where to.
-        rows: How many rows.
-        seed: Any whole number; the same seed gives the same rows.
-        given: Conditions on columns.
-        part_rows: Rows of a part, rounded up to whole blocks of 65,536.
-        workers: Number of processes, by default one for each usable core.
-        written: Told the number of rows after each part, also of those that were there already.
-
-    Returns:
-        The number of rows in the folder.
-    """
+    """Sample independent rows into a folder of Parquet files; see `Model.sample_parts`."""
     from sklar.export.parts import Parts, open_parts
 
     count = whole_number(rows, "the number of rows")

@@ -28,21 +28,7 @@ def sample_to_file(
     safe: bool = False,
     written: Callable[[int], None] | None = None,
 ) -> int:
-    """Sample rows into a file whose name tells its format (`-` is CSV on standard output).
-
-    Args:
-        model: The fitted model.
-        path: Where to; the file appears whole or not at all.
-        rows: How many rows; by default about as many as the fitted table had.
-        seed: Any whole number; the same seed gives the same file.
-        given: Conditions on columns.
-        iid: Independent rows; samples of more than a million rows always are.
-        safe: Disarm texts that a spreadsheet would take for formulas, in text files.
-        written: Told the number of rows after each batch.
-
-    Returns:
-        The number of rows written.
-    """
+    """Sample rows into a file (`-` is CSV on standard output), telling the rows of each batch; see `Model.sample_to`."""
     from sklar.export.write import require_table_output, write_stream
 
     count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")
