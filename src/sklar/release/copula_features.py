@@ -29,8 +29,7 @@ class TauVector:
     """Kendall's tau-a of every pair of columns, over pairs of rows; ties count 0.
 
     Attributes:
-        columns: At least two columns.
-        lookups: For each of them, base code -> rank; equal ranks are ties.
+        lookups: For each of two or more columns, base code -> rank; equal ranks are ties.
         rows: The number of rows, which must be public (replace-one neighbours): the bound depends on it.
     """
 
@@ -58,7 +57,7 @@ class TauVector:
         return 2.0 / (self.rows * (self.rows - 1))
 
     def norms(self, unit: Unit) -> tuple[float, float]:
-        """(L1, L2) by which one person can move the taus; the proof is in `sklar.private.features.tau`."""
+        """The proof is in `sklar.private.features.tau`."""
         if unit.neighbours != "replace":
             raise DoorError(
                 "Kendall's tau is an average over pairs of rows: how far one row moves it depends on the number of "
@@ -70,7 +69,6 @@ class TauVector:
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        """(column, number of base codes it must have) for every lookup."""
         return read_lookups(self.columns, self.lookups)
 
 
@@ -95,7 +93,6 @@ class BlockMeans:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns whose base codes are read, without repeats, in the order in which they are expected."""
         return distinct(list(self.scores.columns))
 
     @property
@@ -111,14 +108,11 @@ class BlockMeans:
 
     @property
     def resolution(self) -> float:
-        """Real value of one integer unit: a block's rounding step, shared by all blocks."""
+        """A block's rounding step, shared by all blocks."""
         return 2.0**-BLOCK_BITS / self.blocks
 
     def norms(self, unit: Unit) -> tuple[float, float]:
-        """(L1, L2) by which one person can move the mean; the proof is in `sklar.private.features.blocks`.
-
-        `unit.l1` is the number of blocks that change.
-        """
+        """The proof is in `sklar.private.features.blocks`; `unit.l1` is the number of blocks that change."""
         m, step = self.scores.count, 1.001 * 2.0**-BLOCK_BITS
         changed = unit.l1 / self.blocks
         l1 = min(2.0 * self.size, m * sqrt(self.size)) + step * self.size
@@ -126,7 +120,6 @@ class BlockMeans:
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        """(column, number of base codes it must have) for every lookup."""
         return read_scores(self.scores)
 
 
@@ -135,7 +128,6 @@ class Coefficients:
     """Coefficients of one histogram: the lowest frequencies of its cosine transform, or all its Haar differences.
 
     Attributes:
-        column: The column.
         lookup: Base code -> bin 0, 1, ...
         basis: "cosine" (orthonormal, lowest frequencies first) or "haar" (the total, then count of the left half minus
             count of the right half for every node of a binary tree over the bins, breadth first).
@@ -158,7 +150,6 @@ class Coefficients:
 
     @property
     def bins(self) -> int:
-        """Number of bins."""
         return int(self.lookup.max()) + 1
 
     @property
@@ -168,21 +159,18 @@ class Coefficients:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The one column that is read."""
         return (self.column,)
 
     @property
     def size(self) -> int:
-        """Length of the vector."""
         return self.kept
 
     @property
     def resolution(self) -> float:
-        """Real value of one integer unit."""
         return 2.0**-BASIS_BITS if self.basis == "cosine" else 1.0
 
     def norms(self, unit: Unit) -> tuple[float, float]:
-        """(L1, L2) by which one person moves them; the proof is in `sklar.private.features.coefficients`."""
+        """The proof is in `sklar.private.features.coefficients`."""
         r, replaced = unit.rows_per_person, unit.neighbours == "replace"
         if self.basis == "cosine":
             step = sqrt(self.kept)
@@ -197,5 +185,4 @@ class Coefficients:
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        """(column, number of base codes it must have)."""
         return ((self.column, len(self.lookup)),)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklar.accounting.unit import Unit
 from sklar.release.copula_features import BlockMeans, Coefficients, TauVector
 from sklar.release.scores import (
     SCORE_BITS,
-    SCORE_LIMIT,
     Lookup,
     Scores,
     distinct,
@@ -23,19 +23,6 @@ from sklar.release.scores import (
     require,
 )
 
-__all__ = [
-    "SCORE_BITS",
-    "SCORE_LIMIT",
-    "BlockMeans",
-    "Coefficients",
-    "Contrasts",
-    "Feature",
-    "PairSums",
-    "Scores",
-    "StarSums",
-    "TauVector",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrasts:
@@ -43,8 +30,7 @@ class Contrasts:
 
     Attributes:
         column: The target.
-        lookups: For each contrast, base code -> weight in units of 2^-bits; a row's squared weights sum to at
-            most 1.
+        lookups: For each contrast, base code -> weight in units of 2^-bits; a row's squared weights sum to at most 1.
         bits: Fixed-point digits of the weights; 0 for plain -1, 0, +1.
     """
 
@@ -77,7 +63,6 @@ class StarSums:
 
     Attributes:
         scores: What places a row on the sphere (may be empty).
-        contrasts: The weights.
         nominal: Columns that enter as one level out of several.
         levels: For each nominal column, base code -> level 0, 1, ...
     """
@@ -94,17 +79,14 @@ class StarSums:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns whose base codes are read, without repeats, in the order in which they are expected."""
         return distinct([*self.scores.columns, *self.nominal, self.contrasts.column])
 
     @property
     def resolution(self) -> float:
-        """Real value of one integer unit of the sums."""
         return 2.0 ** -(SCORE_BITS + self.contrasts.bits)
 
     @property
     def level_counts(self) -> tuple[int, ...]:
-        """Number of levels of each nominal column."""
         return tuple(int(a.max()) + 1 for a in self.levels)
 
     @property
@@ -112,16 +94,14 @@ class StarSums:
         """Length of the vector: for each contrast, the d scores and then all levels."""
         return len(self.contrasts.lookups) * (self.scores.count + sum(self.level_counts))
 
-    @property
-    def row_norms(self) -> tuple[float, float]:
-        """Largest L1 and L2 norm of what one row adds, in real units (proof: `sklar.private.features.sphere`)."""
+    def norms(self, unit: Unit) -> tuple[float, float]:
+        """The proof is in `sklar.private.features.sphere`; `unit.l1` is the number of row terms that change."""
         width = self.scores.count + len(self.nominal)
         l1, l2 = self.contrasts.norms
-        return l1 * width, l2 * _sqrt_up(width)
+        return unit.l1 * (l1 * width), unit.l1 * (l2 * _sqrt_up(width))
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        """(column, number of base codes it must have) for every lookup."""
         return (*read_scores(self.scores), *read_lookups(self.nominal, self.levels), *_read_contrasts(self.contrasts))
 
 
@@ -139,12 +119,10 @@ class PairSums:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns whose base codes are read, without repeats, in the order in which they are expected."""
         return distinct([*self.scores.columns, *([self.contrasts.column] if self.contrasts else [])])
 
     @property
     def resolution(self) -> float:
-        """Real value of one integer unit of the sums."""
         return 2.0 ** -(2 * SCORE_BITS + (self.contrasts.bits if self.contrasts else 0))
 
     @property
@@ -153,21 +131,24 @@ class PairSums:
         pairs = self.scores.count * (self.scores.count - 1) // 2
         return pairs * (len(self.contrasts.lookups) if self.contrasts else 1)
 
-    @property
-    def row_norms(self) -> tuple[float, float]:
-        """Largest L1 and L2 norm of what one row adds, in real units (proof: `sklar.private.features.sphere`)."""
+    def norms(self, unit: Unit) -> tuple[float, float]:
+        """The proof is in `sklar.private.features.sphere`; `unit.l1` is the number of row terms that change."""
         pairs = self.scores.count * (self.scores.count - 1) // 2
         l1, l2 = self.contrasts.norms if self.contrasts else (1.0, 1.0)
-        return l1 * pairs, l2 * _sqrt_up(pairs)
+        return unit.l1 * (l1 * pairs), unit.l1 * (l2 * _sqrt_up(pairs))
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        """(column, number of base codes it must have) for every lookup."""
         return (*read_scores(self.scores), *(_read_contrasts(self.contrasts) if self.contrasts else ()))
 
 
 Feature = StarSums | PairSums | TauVector | BlockMeans | Coefficients
-"""Everything that can be summed at the Door."""
+"""Everything that can be summed at the Door.
+
+Each has `columns`, whose base codes are read, without repeats and in the order in which they are expected; `read`,
+(column, number of base codes it must have) for every lookup; `size`, the length of the vector; `resolution`, the real
+value of one integer unit of it; and `norms(unit)`, (L1, L2) by which one person can move it, in real units.
+"""
 
 
 def _sqrt_up(x: int) -> float:

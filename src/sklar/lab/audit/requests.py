@@ -54,7 +54,7 @@ class ReplayDoor:
     def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
         """The recorded tables of this step."""
         (release,) = self._take(label, 1)
-        asked = (request.columns, request.sizes, request.noise, int(pair_cells(request.sizes).sum()))
+        asked = (request.columns, request.shape, request.noise, int(pair_cells(request.shape).sum()))
         if not isinstance(release, NoisyPairs) or asked != (
             release.columns,
             release.sizes,
@@ -173,7 +173,7 @@ def exact_cells(asked: Asked, codes: Codes, schema: Schema) -> list[Ints]:
     """For each table of a request, the flat cell of each row."""
     if isinstance(asked, PairTables):
         groups = [lookup[codes[name]] for name, lookup in zip(asked.columns, asked.lookups, strict=True)]
-        sizes = asked.sizes
+        sizes = asked.shape
         pairs = [(i, j) for i in range(len(sizes)) for j in range(i + 1, len(sizes))]
         return [np.asarray(groups[i], dtype=np.int64) * sizes[j] + groups[j] for i, j in pairs]
     if isinstance(asked, RecodedTable):

@@ -130,7 +130,7 @@ def _lengths(asked: Asked, schema: Schema) -> list[int]:
     from sklar.release.door import PairTables, RecodedTable
 
     if isinstance(asked, PairTables):
-        sizes = asked.sizes
+        sizes = asked.shape
         return [sizes[i] * sizes[j] for i in range(len(sizes)) for j in range(i + 1, len(sizes))]
     shape = asked.shape if isinstance(asked, RecodedTable) else tuple(schema.size(name) for name in asked.columns)
     return [int(np.prod(shape))]

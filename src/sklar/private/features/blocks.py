@@ -29,18 +29,12 @@ from itertools import combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
 from sklar.release.copula_features import BLOCK_BITS, BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import Rows
 
 Words = npt.NDArray[np.uint64]
-
-
-def block_bounds(feature: BlockMeans, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the mean; see the proof above."""
-    return feature.norms(unit)
 
 
 def exact_block_sums(feature: BlockMeans, rows: Rows) -> Ints:
