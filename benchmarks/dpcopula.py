@@ -25,7 +25,7 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.lab.metrics.queries import random_ranges, range_counts, relative_errors
 from sklar.methods.dpcopula.kendall import KendallOptions, plan, tau_noise
-from sklar.release.copula_features import TauVector
+from sklar.release.features import TauVector
 
 UNIT = Unit(neighbours="replace")
 DOMAIN = 1_000

@@ -11,7 +11,7 @@ import pytest
 import sklar.private.features.blocks as module
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.blocks import blocks_of, exact_block_sums, rounded_correlations, row_words
+from sklar.private.features.blocks import block_moments, blocks_of, correlations_of, exact_block_sums, row_words
 from sklar.release.features import BlockMeans, Scores
 from sklar.rows import open_rows
 from sklar.schema import Integer, Schema
@@ -20,6 +20,11 @@ TOP = 6
 NAMES = ("a", "b", "c")
 SCHEMA = Schema({name: Integer(0, TOP) for name in NAMES})
 LOOKUP = np.linspace(-3072, 3072, TOP + 1).astype(int)
+
+
+def rounded_correlations(scores: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:
+    """Correlations of each block from the scores and blocks of all rows."""
+    return correlations_of(*block_moments(scores, block, blocks))
 
 
 def feature(blocks, seed=5):

@@ -26,8 +26,8 @@ from sklar.model.correlation.nearest import clipped_correlation, nearest_correla
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.gaussian.reordered import ReorderedModel, reordered_margin
 from sklar.model.margins.margin import Margin
-from sklar.release.copula_features import TauVector
 from sklar.release.door import Door
+from sklar.release.features import TauVector
 from sklar.schema.table import Schema
 
 NoiseName = Literal["gaussian", "laplace"]

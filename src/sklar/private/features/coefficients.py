@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
-from sklar.release.copula_features import BASIS_BITS, Coefficients
+from sklar.release.features import BASIS_BITS, Coefficients
 
 
 def exact_coefficients(feature: Coefficients, codes: npt.NDArray[np.integer[Any]]) -> Ints:
