@@ -26,7 +26,7 @@ from sklar.accounting.unit import Unit
 from sklar.lab.metrics.queries import RangeQueries, random_ranges, range_counts, relative_errors
 from sklar.methods.dpcopula.kendall import KendallOptions, plan
 from sklar.methods.dpcopula.stages import vector_noise
-from sklar.release.copula_features import TauVector
+from sklar.release.features import TauVector
 
 UNIT = Unit(neighbours="replace")
 DOMAIN = 1_000

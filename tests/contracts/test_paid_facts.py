@@ -13,12 +13,12 @@ import pytest
 import sklar
 import sklar.private.door as door_module
 import sklar.private.session as session_module
-from sklar.accounting.composition.total import total_loss
 from sklar.accounting.events import DiscoveryEvent
 from sklar.errors import OverspendError
 from sklar.methods.facts import fit as facts_module
 from sklar.pipeline.fit.run import fit
 from sklar.release.values import NoisyLabels
+from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import Recording, compare, record
 
 BOTH = {"lower": "pay", "upper": "pay"}

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.accounting.composition.total import total_loss
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
+from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import compare, record
 from tests.contracts.tables import mixed_odd_rows, mixed_people, mixed_schema, odd_rows, people, schema
 

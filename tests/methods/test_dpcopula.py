@@ -22,7 +22,7 @@ from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.margins.transforms import counts_from_differences, counts_from_frequencies
-from sklar.release.copula_features import TauVector
+from sklar.release.features import TauVector
 
 CORR = np.array([[1.0, 0.7, -0.4], [0.7, 1.0, -0.2], [-0.4, -0.2, 1.0]])
 UNIT = Unit(neighbours="replace")

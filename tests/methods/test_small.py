@@ -49,7 +49,7 @@ class NumpyDoor:
         for name, size in feature.read:
             assert size == self.schema.size(name)
         exact = rule.exact_sums(feature, np.column_stack([self._column(c) for c in feature.columns]))
-        values = self._noisy(exact * feature.resolution, noise, *rule.bounds(feature, self.unit))
+        values = self._noisy(exact * feature.resolution, noise, *feature.norms(self.unit))
         return NoisySums(values=values, noise=noise, resolution=feature.resolution)
 
     def _column(self, name):

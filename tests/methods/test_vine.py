@@ -46,7 +46,7 @@ class CodesDoor:
 
     def sum(self, feature, noise, label):
         rule = FEATURES[type(feature)]
-        l1, l2 = rule.bounds(feature, self.unit)
+        l1, l2 = feature.norms(self.unit)
         self.asked.append((label, feature.columns, noise, [lookup.tolist() for lookup in feature.scores.lookups]))
         self.spent += l2**2 / (2 * noise.scale**2) if noise.kind == "gaussian" else l1 / noise.scale
         places = [list(self.schema.modelled).index(name) for name in feature.columns]

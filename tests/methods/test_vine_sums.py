@@ -32,7 +32,7 @@ class SumsDoor:
 
     def sum(self, feature, noise, label):
         rule = FEATURES[type(feature)]
-        self.spent += rule.bounds(feature, self.unit)[1] ** 2 / (2 * noise.scale**2)
+        self.spent += feature.norms(self.unit)[1] ** 2 / (2 * noise.scale**2)
         places = [list(self.schema.modelled).index(name) for name in feature.columns]
         codes = np.asfortranarray(self._codes[:, places].astype(np.int32))
         exact = rule.exact_sums(feature, codes) * feature.resolution

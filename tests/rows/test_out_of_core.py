@@ -15,7 +15,7 @@ import pytest
 
 from sklar.errors import SourceError
 from sklar.private.features.blocks import MomentJob
-from sklar.release.copula_features import BlockMeans
+from sklar.release.features import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows
 from sklar.rows.codes.kept import KeptCodes

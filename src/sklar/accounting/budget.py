@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -114,11 +113,6 @@ def exceeds(reserved: float, allowed: float) -> bool:
 def overspends(spent: float, reserved: float) -> bool:
     """Whether what is spent may be more than was reserved, or so near that the rules above would not hold."""
     return not spent <= reserved * (1 - ROUNDING / 4)
-
-
-def summed(amounts: Iterable[float]) -> float:
-    """An upper bound on a sum of amounts that are each off by a few units in the last place."""
-    return math.fsum(amounts) * (1 + 1e-14)
 
 
 def _as_float(value: Real) -> float:

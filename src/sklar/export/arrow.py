@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from sklar.errors import MissingExtraError
 from sklar.sample.decode import SampledTable, Values, row_count
 from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
 
 pc: Any = pyarrow.compute
 """Its functions are made at run time, so type checkers do not know them."""
@@ -81,25 +75,3 @@ def _times(column: Datetime, ticks: np.ndarray, mask: np.ndarray | None) -> pa.A
 
 def _unit(column: Datetime) -> tuple[str, int]:
     return TIME_UNITS.get(column.resolution, ("us", 1))
-
-
-def to_pandas(table: pa.Table) -> pandas.DataFrame:
-    """A pandas data frame; integers and truth values with nulls keep their type."""
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtraError("pandas is not installed; run: pip install pandas") from None
-    nullable = {pa.int64(): pandas.Int64Dtype(), pa.bool_(): pandas.BooleanDtype()}
-    wanted = {t: d for t, d in nullable.items() if any(f.type == t and table[f.name].null_count for f in table.schema)}
-    return table.to_pandas(types_mapper=wanted.get)
-
-
-def to_polars(table: pa.Table) -> polars.DataFrame:
-    """A polars data frame."""
-    try:
-        import polars
-    except ImportError:
-        raise MissingExtraError("polars is not installed; run: pip install polars") from None
-    frame = polars.from_arrow(table)
-    assert isinstance(frame, polars.DataFrame)
-    return frame

@@ -20,15 +20,13 @@ PathLike = str | os.PathLike[str]
 def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryIO]:
     """A binary file to write; it takes its place when the block ends, and leaves no trace when the block fails.
 
-    Devices and pipes are written directly: a rename would replace them.
-
-    Args:
-        path: Where the file shall be. A symbolic link is followed.
-        mode: Permissions; by default those of any new file.
+    Devices and pipes are written directly: a rename would replace them. A symbolic link is followed. Permissions are
+    those of any new file unless a `mode` is given.
     """
     place = os.path.realpath(os.fspath(path))
     try:
-        with _open_special(place) if _is_special(place) else _open_beside(place, mode) as file:
+        special = _is_special(place)
+        with os.fdopen(os.open(place, os.O_WRONLY), "wb") if special else _open_beside(place, mode) as file:
             yield file
     except BrokenPipeError:
         raise
@@ -69,12 +67,6 @@ def require_writable(path: PathLike) -> None:
 def reason(error: OSError) -> str:
     """What the system said, without a path."""
     return (error.strerror or type(error).__name__).lower()
-
-
-@contextmanager
-def _open_special(place: str) -> Generator[BinaryIO]:
-    with os.fdopen(os.open(place, os.O_WRONLY), "wb") as file:
-        yield file
 
 
 @contextmanager

@@ -35,6 +35,8 @@ SETTINGS = {
     "sampler": "version of sklar or numpy",
 }
 """What must stay the same, in words."""
+MOST_DISTINCT = 1 << 12
+"""A dictionary of more values costs more time than it saves."""
 CELLS_AT_ONCE = 1 << 23
 """A row group is written when it has about this many cells, so that memory does not grow with rows or columns."""
 
@@ -46,7 +48,6 @@ class Parts:
     Attributes:
         model: Digest of the model.
         seed: What fixes all random streams; None if it does not matter which.
-        rows: Rows of the whole table.
         part_rows: Rows of each part; the last may have fewer.
         given: Conditions on columns, as text.
         guarantee: What is promised about the rows, for readers of the folder.
@@ -86,10 +87,7 @@ def is_parts_output(path: PathLike) -> bool:
 def open_parts(folder: PathLike, wanted: Parts, fresh_seed: int) -> Generator[tuple[Parts, list[int]]]:
     """Begin a folder, or take up one of the same settings; gives the settings and the parts that are missing.
 
-    Args:
-        folder: Where; made if it is not there.
-        wanted: What to write.
-        fresh_seed: The seed of a new folder if none is wanted; an old folder keeps its own.
+    `fresh_seed` is that of a new folder if none is wanted; an old folder keeps its own.
     """
     place = os.fspath(folder)
     try:
@@ -203,21 +201,13 @@ def _locked(place: str) -> Generator[None]:
         os.close(handle)
 
 
-MOST_DISTINCT = 1 << 12
-"""A dictionary of more values costs more time than it saves."""
-
-
 @contextmanager
 def parquet_writer(
     file: BinaryIO, types: pa.Schema, schema: Schema | None = None, *, statistics: bool = True
 ) -> Generator[Callable[[pa.Table], None]]:
-    """Writes tables to a file, one row group each (more if they are huge).
+    """Writes tables to a file, one row group each (more if they are huge); dictionaries where values repeat.
 
-    Args:
-        file: Where to.
-        types: Names and types of the columns.
-        schema: Tells which values repeat.
-        statistics: The smallest and largest value of each row group; of no use where rows come in random order.
+    `statistics`, the smallest and largest value of each row group, are of no use where rows come in random order.
     """
     import pyarrow.parquet as pq
 

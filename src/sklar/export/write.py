@@ -6,7 +6,8 @@ import os
 import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -14,24 +15,20 @@ import pyarrow.compute
 
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import PathLike, atomic_file, require_writable, standard_output
+from sklar.export.parts import parquet_writer
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
 
+pc: Any = pyarrow.compute
+"""Its functions are made at run time, so type checkers do not know them."""
 STANDARD_OUTPUT = "-"
+ROWS_AT_ONCE = 65_536
+"""Rows of text that are made at once: more take memory, fewer are slower."""
+FORMULA = r"^[=+\-@\t\r]"
+"""Spreadsheets may run a text that starts like this."""
 Write = Callable[[pa.Table], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileLayout:
-    """What a text file needs to know besides the table.
-
-    Attributes:
-        schema: Tells how datetimes are written in text files.
-        safe: Disarm texts that a spreadsheet would take for formulas (text files only).
-    """
-
-    schema: Schema | None = None
-    safe: bool = False
+Form = Callable[[BinaryIO, pa.Schema, Schema | None, bool], AbstractContextManager[Write]]
+"""(file, names and types, public facts, whether formulas are disarmed) -> what writes tables to it."""
 
 
 def write_table(table: pa.Table, path: PathLike, schema: Schema | None = None, *, safe: bool = False) -> None:
@@ -52,18 +49,17 @@ def write_stream(
 
     Args:
         tables: At least one batch; all have the same columns.
-        path: Where to; its end tells the format, and `-` is CSV on standard output.
+        path: Its end tells the format, and `-` is CSV on standard output.
         schema: How datetimes are written in text files.
-        safe: Disarm formulas in text files.
+        safe: Disarm texts that a spreadsheet would take for formulas (text files only).
         rows: Rows to come in all, to refuse early what the disk cannot hold.
         written: Told the number of rows after each batch.
     """
     form = file_format(path)
-    layout = FileLayout(schema=schema, safe=safe)
     batches = iter(tables)
     first = next(batches)
-    with _target(path) as file, form(file, first.schema, layout) as write:
-        for batch in _chain(first, batches):
+    with _target(path) as file, form(file, first.schema, schema, safe) as write:
+        for batch in chain([first], batches):
             write(batch)
             if batch is first and rows is not None:
                 _require_space(path, file, batch.num_rows, rows)
@@ -78,7 +74,7 @@ def require_table_output(path: PathLike) -> None:
         require_writable(path)
 
 
-def file_format(path: PathLike) -> Callable[[BinaryIO, pa.Schema, FileLayout], AbstractContextManager[Write]]:
+def file_format(path: PathLike) -> Form:
     """How to write a file of this name."""
     name = os.fspath(path)
     if name == STANDARD_OUTPUT or (name.startswith("/dev/") and os.path.exists(name)):
@@ -90,37 +86,29 @@ def file_format(path: PathLike) -> Callable[[BinaryIO, pa.Schema, FileLayout], A
 
 
 @contextmanager
-def _csv(file: BinaryIO, types: pa.Schema, layout: FileLayout, delimiter: str = ",") -> Generator[Write]:
-    file.write(csv_header(types.names, delimiter=delimiter, safe=layout.safe))
+def _csv(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool, delimiter: str = ",") -> Generator[Write]:
+    file.write(csv_header(types.names, delimiter=delimiter, safe=safe))
 
     def write(table: pa.Table) -> None:
-        for lines in csv_lines(table, layout.schema, delimiter=delimiter, safe=layout.safe):
+        for lines in csv_lines(table, schema, delimiter=delimiter, safe=safe):
             file.write(lines)
 
     yield write
 
 
-def _tsv(file: BinaryIO, types: pa.Schema, layout: FileLayout) -> AbstractContextManager[Write]:
-    return _csv(file, types, layout, delimiter="\t")
+def _parquet(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool) -> AbstractContextManager[Write]:
+    return parquet_writer(file, types, schema)
 
 
 @contextmanager
-def _parquet(file: BinaryIO, types: pa.Schema, layout: FileLayout) -> Generator[Write]:
-    from sklar.export.parts import parquet_writer
-
-    with parquet_writer(file, types, layout.schema) as write:
-        yield write
-
-
-@contextmanager
-def _feather(file: BinaryIO, types: pa.Schema, layout: FileLayout) -> Generator[Write]:
+def _feather(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool) -> Generator[Write]:
     with pa.ipc.new_file(file, types) as writer:
         yield writer.write_table
 
 
-FORMATS: dict[str, Callable[[BinaryIO, pa.Schema, FileLayout], AbstractContextManager[Write]]] = {
+FORMATS: dict[str, Form] = {
     ".csv": _csv,
-    ".tsv": _tsv,
+    ".tsv": partial(_csv, delimiter="\t"),
     ".parquet": _parquet,
     ".feather": _feather,
     ".arrow": _feather,
@@ -129,11 +117,6 @@ FORMATS: dict[str, Callable[[BinaryIO, pa.Schema, FileLayout], AbstractContextMa
 
 def _target(path: PathLike) -> AbstractContextManager[BinaryIO]:
     return standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path)
-
-
-def _chain(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from rest
 
 
 def _require_space(path: PathLike, file: BinaryIO, done: int, rows: int) -> None:
@@ -150,19 +133,6 @@ def _require_space(path: PathLike, file: BinaryIO, done: int, rows: int) -> None
         )
 
 
-# Arrow tables as CSV text: quotes as in RFC 4180 and only where needed, line feeds, nulls empty.
-#
-# An empty text is written as a pair of quotes, so that it is told from a null.
-
-
-pc: Any = pyarrow.compute
-"""Its functions are made at run time, so type checkers do not know them."""
-
-ROWS_AT_ONCE = 65_536
-FORMULA = r"^[=+\-@\t\r]"
-"""Spreadsheets may run a text that starts like this."""
-
-
 def csv_header(names: list[str], *, delimiter: str = ",", safe: bool = False) -> bytes:
     """The first line."""
     texts = _text(pa.array(names, pa.string()), delimiter, safe).to_pylist()
@@ -172,19 +142,18 @@ def csv_header(names: list[str], *, delimiter: str = ",", safe: bool = False) ->
 def csv_lines(
     table: pa.Table, schema: Schema | None = None, *, delimiter: str = ",", safe: bool = False
 ) -> Iterator[bytes]:
-    """The rows of a table, some tens of thousands at a time.
+    """The rows of a table, some tens of thousands at a time: quotes as in RFC 4180 and only where needed, line feeds,
+    nulls empty. An empty text is written as a pair of quotes, so that it is told from a null.
 
     Args:
-        table: What to write.
         schema: Tells how datetimes are written and which reals have no decimals.
-        delimiter: Between cells.
         safe: Put an apostrophe before texts that a spreadsheet would take for a formula.
     """
     for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
         cells = [_cells(batch.column(i), name, schema, delimiter, safe) for i, name in enumerate(table.column_names)]
         if len(cells) == 1:  # an empty line would read as no row at all
             cells = [pc.fill_null(cells[0], '""')]
-        cells[-1] = _ended(cells[-1])
+        cells[-1] = pc.binary_join_element_wise(cells[-1], "\n", "", null_handling="replace", null_replacement="")
         lines = pc.binary_join_element_wise(*cells, delimiter, null_handling="replace", null_replacement="")
         yield _bytes(lines)
 
@@ -195,7 +164,10 @@ def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, sa
         return _by_distinct(array, lambda texts: _text(texts, delimiter, safe))
     if pa.types.is_temporal(array.type):
         pattern = column.format if isinstance(column, Datetime) else None
-        texts = _times(array) if pattern is None else _formatted(array, pattern)
+        if pattern is None:  # ISO 8601
+            texts = pc.replace_substring(array.cast(pa.string()), " ", "T")
+        else:
+            texts = _by_distinct(array, lambda moments: _formatted(moments, pattern))
         return _by_distinct(texts, lambda found: _quoted(found, delimiter))
     texts = array.cast(pa.string())
     if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.decimals == 0):
@@ -221,20 +193,9 @@ def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
     return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), texts)
 
 
-def _times(array: pa.Array) -> pa.Array:
-    """ISO 8601."""
-    return pc.replace_substring(array.cast(pa.string()), " ", "T")
-
-
-def _formatted(array: pa.Array, pattern: str) -> pa.Array:
+def _formatted(moments: pa.Array, pattern: str) -> pa.Array:
     """Written with the column's own format, which Python understands more of than Arrow does."""
-    coded = array.dictionary_encode()
-    texts = [moment.strftime(pattern) for moment in coded.dictionary.to_pylist()]
-    return pa.array(texts, pa.string()).take(coded.indices)
-
-
-def _ended(cells: pa.Array) -> pa.Array:
-    return pc.binary_join_element_wise(cells, "\n", "", null_handling="replace", null_replacement="")
+    return pa.array([moment.strftime(pattern) for moment in moments.to_pylist()], pa.string())
 
 
 def _bytes(lines: pa.Array) -> bytes:

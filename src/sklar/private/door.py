@@ -12,7 +12,7 @@ from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Eve
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features import FEATURES, exact_feature
+from sklar.private.features import exact_feature
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder
 from sklar.private.requests import (
@@ -53,19 +53,16 @@ class PrivateDoor:
         return self._rows.exact_rows if self.unit.neighbours == "replace" else None
 
     def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
-        """Noisy tables of counts over base codes."""
         check_tables(tables, Table, self.schema)
         return self._count([(t.columns, None) for t in tables], [t.noise for t in tables], label, tuple(tables))
 
     def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
-        """Noisy tables of counts after recoding columns by the given lookups."""
         check_tables(tables, RecodedTable, self.schema)
         return self._count([(t.columns, t.lookups) for t in tables], [t.noise for t in tables], label, tuple(tables))
 
     def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
-        """Noisy tables of counts of all pairs of some columns."""
         check_pairs(request, self.schema)
-        sizes = request.sizes
+        sizes = request.shape
         require_pair_room(request.columns, sizes)  # refuses tables that would not fit, before anything is charged
         event = CountEvent(label=label, noise=request.noise, tables=request.tables, unit=self.unit)
 
@@ -81,9 +78,8 @@ class PrivateDoor:
         return release
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
-        """A noisy vector of sums of one of the listed features."""
         check_feature(feature, noise, self.schema)
-        l1, l2 = FEATURES[type(feature)].bounds(feature, self.unit)
+        l1, l2 = feature.norms(self.unit)
         if isinstance(feature, TauVector) and feature.rows != self.rows:
             raise DoorError("the number of rows that a tau is asked for is not that of the table")
         event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=self.unit)
@@ -102,7 +98,6 @@ class PrivateDoor:
         return release
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
-        """The best-scoring candidates, each picked by an exponential mechanism with `epsilon`."""
         check_score(score, epsilon, picks, self.schema)
         specs = score_tables(score)
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
@@ -119,7 +114,6 @@ class PrivateDoor:
         return release
 
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
-        """Labels that the schema does not list and that stand out above a threshold; spends a delta of its own."""
         check_discoveries(requests, self.schema)
         self._rows.require_repeatable()
         events = [
@@ -175,10 +169,17 @@ def count_events(noises: Sequence[Noise], label: str, unit: Unit) -> list[Event]
 def noisy_labels(
     requests: Sequence[Discovery], exact_labels: Mapping[str, Mapping[str, int]], source: NoiseSource
 ) -> tuple[NoisyLabels, ...]:
-    """What each request may show. The caller has charged a `DiscoveryEvent` for each."""
+    """Labels that nobody listed: noise on the count of each, and only those above the threshold are shown.
+
+    A row has at most one label, which depends on the row alone (`counting.labels`). So the counts of labels are a table
+    over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than rows_per_person. Two things
+    differ from an ordinary table: labels with fewer than `floor` rows are left out, and only noisy counts from
+    `threshold` on are shown. That a label which is in one neighbour's list and not in the other's stays hidden, except
+    with the charged delta, is proved in `sklar.accounting.composition.discovery`.
+    """
     listed = [[(x, n) for x, n in exact_labels[r.column].items() if n >= r.floor] for r in requests]
     exact = [np.array([count for _, count in labels], dtype=np.int64) for labels in listed]
-    # Sensitivity: see the top of this file; each request was charged as one event at its own scale and threshold.
+    # Sensitivity: as argued above; each request was charged as one event at its own scale and threshold.
     noisy = source.add(exact, [request.noise for request in requests])
     return tuple(
         _shown(request, [label for label, _ in labels], counts)

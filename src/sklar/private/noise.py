@@ -18,7 +18,8 @@ from sklar.arrays import Floats, Ints, usable_cores
 from sklar.errors import BudgetError, DoorError
 
 CHUNK = 4096
-"""Cells noised at once; chunks run in threads, each drawing its own entropy from the system."""
+"""Cells noised at once; chunks run in threads, each drawing its own entropy from the system. More a chunk leave cores
+idle at the end, fewer cost a call each."""
 MAX_MAGNITUDE = 2**62
 """OpenDP saturates at 64 bits; a scale that could reach this is refused before anything is read."""
 
@@ -33,12 +34,7 @@ def require_samplable(noise: Noise) -> None:
 class NoiseSource(Protocol):
     """What the Door draws its noise from. There is one in the product, `SYSTEM`; tests hand in others."""
 
-    def add(
-        self,
-        exact_tables: Sequence[Ints],
-        noises: Sequence[Noise],
-        cells: Ints | None = None,
-    ) -> list[Ints]:
+    def add(self, exact_tables: Sequence[Ints], noises: Sequence[Noise], cells: Ints | None = None) -> list[Ints]:
         """Integer noise on every entry of every table, each table with its own kind and scale.
 
         One array may hold many tables that lie one after the other and share one noise: `cells` are those of each.
@@ -53,12 +49,7 @@ class NoiseSource(Protocol):
 class SystemNoise:
     """OpenDP's exact samplers, fed by the system's entropy. The caller has charged and argued sensitivity."""
 
-    def add(
-        self,
-        exact_tables: Sequence[Ints],
-        noises: Sequence[Noise],
-        cells: Ints | None = None,
-    ) -> list[Ints]:
+    def add(self, exact_tables: Sequence[Ints], noises: Sequence[Noise], cells: Ints | None = None) -> list[Ints]:
         """Chunks of cells are noised in threads."""
         if cells is not None and int(cells.sum()) != sum(table.size for table in exact_tables):
             raise DoorError("the tables of pairs do not have the cells that were asked for")

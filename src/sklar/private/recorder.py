@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount
+from sklar.accounting.ledger.file import write_synced
 from sklar.errors import LedgerError
 from sklar.release.values import Recorded, Release, line_digest, read_line, record_line
 
@@ -20,7 +21,6 @@ class Recorder:
     """Charges, records and recalls the steps of one fit.
 
     Args:
-        account: The fit's reservation in the ledger.
         path: The side file of releases (0600), or None to keep them in memory only.
         recorded: Steps of the same fit that were recorded before it was cut short.
     """
@@ -64,10 +64,7 @@ def append_synced(path: Path, line: str) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            data = (line + "\n").encode()
-            while data:
-                data = data[os.write(handle, data) :]
-            os.fsync(handle)
+            write_synced(handle, (line + "\n").encode())
         finally:
             os.close(handle)
     except OSError as error:

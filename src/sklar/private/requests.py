@@ -13,16 +13,7 @@ from sklar.accounting.noise import Noise
 from sklar.errors import DoorError
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
-from sklar.release.door import (
-    Candidate,
-    Discovery,
-    PairTables,
-    RecodedTable,
-    Score,
-    Table,
-    TableDistance,
-    TailNorms,
-)
+from sklar.release.door import Candidate, Discovery, PairTables, RecodedTable, Score, Table, TableDistance, TailNorms
 from sklar.release.features import Feature
 from sklar.schema.columns import Labels
 from sklar.schema.table import Schema

@@ -39,11 +39,6 @@ def score_sensitivity(score: Score, unit: Unit) -> float:
     return tail_sensitivity(unit) if isinstance(score, TailNorms) else distance_sensitivity(unit)
 
 
-def score_size(score: Score) -> int:
-    """Number of candidates."""
-    return len(score.penalties) if isinstance(score, TailNorms) else len(score.candidates)
-
-
 def exact_tail_norms(score: TailNorms, exact_table: Ints) -> Floats:
     """Minus the norm of all but the 1, 2, ... lowest frequencies of a histogram, minus the penalty."""
     from scipy.fft import dct  # not at import time: slow to load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from sklar.private.door import PrivateDoor
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
 from sklar.release.values import Recorded
-from sklar.rows import Rows, open_rows
+from sklar.rows import open_rows
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -71,40 +71,22 @@ def open_session(
 
     On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
-    with (
-        closing(open_rows(data, schema, read)) as rows,
-        _session(rows, schema, ledger, reservation, noise, resume=resume, again=again) as session,
-    ):
-        yield session
-
-
-@contextmanager
-def _session(
-    rows: Rows,
-    schema: Schema,
-    ledger: Ledger,
-    reservation: Reservation,
-    noise: NoiseSource,
-    *,
-    resume: bool,
-    again: bool,
-) -> Generator[Session]:
-    # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
-    # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
-    rows.keep_codes()
-    if again:  # the same data will be opened once more: a stream that can be read once must be refused now
-        rows.require_repeatable()
-    account, old = _account(ledger, reservation, resume)
-    path = None if ledger.path is None else releases_path(ledger.path, account.id)
-    with account:
-        recorder = Recorder(account, path, _recorded(path, account.record) if old else ())
-        door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder, noise)
-        session = Session(door, account, recorder, resumed=old)
-        yield session
-        account.close()
-        if path is not None:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+    with closing(open_rows(data, schema, read)) as rows:
+        # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
+        # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
+        rows.keep_codes()
+        if again:  # the same data will be opened once more: a stream that can be read once must be refused now
+            rows.require_repeatable()
+        account, old = _account(ledger, reservation, resume)
+        path = None if ledger.path is None else releases_path(ledger.path, account.id)
+        with account:
+            recorder = Recorder(account, path, _recorded(path, account.record) if old else ())
+            door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder, noise)
+            yield Session(door, account, recorder, resumed=old)
+            account.close()
+            if path is not None:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
 
 
 def releases_path(ledger: Path, fit: str) -> Path:
@@ -117,18 +99,7 @@ def _account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[Fi
         for fit in reversed(_resumable(ledger.path, reservation.fingerprint)):
             if len(_recorded(releases_path(ledger.path, fit.id), fit)) == len(fit.digests):
                 return ledger.resume(fit.id), True
-    return (
-        ledger.reserve(
-            method=reservation.method,
-            budget=reservation.budget,
-            allowance=reservation.allowance,
-            unit=reservation.unit,
-            seed=reservation.seed,
-            fingerprint=reservation.fingerprint,
-            plan=reservation.plan,
-        ),
-        False,
-    )
+    return ledger.reserve(**{f.name: getattr(reservation, f.name) for f in fields(reservation)}), False
 
 
 def _resumable(path: Path, fingerprint: str) -> Sequence[FitRecord]:

@@ -1,4 +1,7 @@
-"""The Door: the one way for a method to learn anything about the rows."""
+"""The Door: the one way for a method to learn anything about the rows, and what may be asked there.
+
+Requests are frozen data, never a callable, which could carry rows out.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
@@ -15,10 +17,9 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.errors import DoorError
 from sklar.release.features import Feature
+from sklar.release.scores import Lookup
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.table import Schema
-
-Lookup = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,18 +31,11 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RecodedTable:
-    """A table of counts after recoding each column by an integer lookup from base code to group.
-
-    Attributes:
-        columns: The columns, in the order of the table's axes.
-        lookups: One array a column, of the column's number of base codes, with groups 0, 1, 2, ...
-        noise: The noise put on every cell.
-    """
+class Recoding:
+    """Columns, each recoded by an integer lookup from base code to group 0, 1, 2, ..., of its number of base codes."""
 
     columns: tuple[str, ...]
     lookups: tuple[Lookup, ...]
-    noise: Noise
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
@@ -53,25 +47,35 @@ class RecodedTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidate:
+class RecodedTable(Recoding):
+    """A table of counts after recoding each column; columns in the order of the table's axes."""
+
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairTables(Recoding):
+    """One table of counts for every pair of two or more recoded columns, without a request object for each."""
+
+    noise: Noise
+
+    @property
+    def tables(self) -> int:
+        """Number of pairs."""
+        return len(self.columns) * (len(self.columns) - 1) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate(Recoding):
     """A table that could be measured, and a public estimate of its counts."""
 
-    columns: tuple[str, ...]
-    lookups: tuple[Lookup, ...]
     estimate: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
+        Recoding.__post_init__(self)
         if not isinstance(self.estimate, np.ndarray):
             raise DoorError("the estimate of a candidate must be an array of numbers")
-        estimate = np.array(self.estimate, dtype=np.float64)
-        estimate.setflags(write=False)
-        object.__setattr__(self, "estimate", estimate)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of groups of each column."""
-        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
+        object.__setattr__(self, "estimate", _frozen_floats(self.estimate))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,7 +94,6 @@ class TailNorms:
     """Score of keeping 1, 2, 3, ... low frequencies of a histogram: minus (norm of what is dropped plus a penalty).
 
     Attributes:
-        column: The column.
         lookup: Base code -> bin.
         penalties: Public penalty of keeping one frequency, two, ...: the expected norm of their noise.
     """
@@ -103,40 +106,10 @@ class TailNorms:
         object.__setattr__(self, "lookup", frozen_lookup(self.lookup))
         if not isinstance(self.penalties, np.ndarray) or self.penalties.ndim != 1 or not self.penalties.size:
             raise DoorError("penalties must be a one-dimensional array of numbers")
-        penalties = np.array(self.penalties, dtype=np.float64)
-        penalties.setflags(write=False)
-        object.__setattr__(self, "penalties", penalties)
+        object.__setattr__(self, "penalties", _frozen_floats(self.penalties))
 
 
 Score = TableDistance | TailNorms
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairTables:
-    """One table of counts for every pair of columns after recoding, without a request object for each.
-
-    Attributes:
-        columns: At least two columns.
-        lookups: One array a column, of the column's number of base codes, with groups 0, 1, 2, ...
-        noise: The noise put on every cell of every table.
-    """
-
-    columns: tuple[str, ...]
-    lookups: tuple[Lookup, ...]
-    noise: Noise
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lookups", tuple(frozen_lookup(x) for x in self.lookups))
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of groups of each column."""
-        return tuple(int(lookup.max()) + 1 for lookup in self.lookups)
-
-    @property
-    def tables(self) -> int:
-        """Number of pairs."""
-        return len(self.columns) * (len(self.columns) - 1) // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +142,17 @@ def frozen_lookup(lookup: object) -> Lookup:
     return copy
 
 
+def _frozen_floats(values: Floats) -> Floats:
+    copy = np.array(values, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
+
+
 class Door(Protocol):
     """What a method is handed. Each call charges the ledger first, then reads the rows once, then adds noise.
 
     Attributes:
-        schema: The public facts about the columns.
         allowance: All that this fit may spend.
-        unit: Whom the promise protects: the neighbour relation and how many rows one person may have.
         rows: The number of rows where it is public (replace-one neighbours), else None.
     """
 

@@ -41,7 +41,7 @@ class Scores:
 
     @property
     def count(self) -> int:
-        """Number of scores, d."""
+        """d."""
         return len(self.columns)
 
 

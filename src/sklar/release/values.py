@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,9 @@ class NoisyCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisyPairs:
-    """A table of counts for every pair of columns, with integer noise on every cell.
+    """A table of counts for every pair of columns, of so many groups each, with integer noise on every cell.
 
-    Attributes:
-        columns: The columns.
-        sizes: Number of groups of each column.
-        counts: All tables one after the other, (0, 1), (0, 2), ..., each with the later column running fastest.
-        noise: The noise on every cell.
+    All tables lie one after the other, (0, 1), (0, 2), ..., each with the later column running fastest.
     """
 
     columns: tuple[str, ...]
@@ -113,16 +109,16 @@ def read_line(line: str) -> Recorded:
 
 def _entry(release: Release) -> dict[str, Any]:
     if isinstance(release, NoisyCounts):
-        return {"type": "counts", "columns": release.columns, "noise": _noise(release.noise), **_array(release.counts)}
+        return {"type": "counts", "columns": release.columns, "noise": asdict(release.noise), **_array(release.counts)}
     if isinstance(release, NoisyPairs):
         extra = {"columns": release.columns, "sizes": release.sizes}
-        return {"type": "pairs", "noise": _noise(release.noise), **extra, **_array(release.counts)}
+        return {"type": "pairs", "noise": asdict(release.noise), **extra, **_array(release.counts)}
     if isinstance(release, NoisySums):
-        extra = {"noise": _noise(release.noise), "resolution": release.resolution}
+        extra = {"noise": asdict(release.noise), "resolution": release.resolution}
         return {"type": "sums", **extra, **_array(release.values)}
     if isinstance(release, NoisyLabels):
         extra = {"column": release.column, "labels": release.labels, "threshold": release.threshold}
-        return {"type": "labels", "noise": _noise(release.noise), **extra, **_array(release.counts)}
+        return {"type": "labels", "noise": asdict(release.noise), **extra, **_array(release.counts)}
     return {"type": "choice", "indices": release.indices}
 
 
@@ -140,10 +136,6 @@ def _release(entry: dict[str, Any]) -> Release:
         threshold = int(entry["threshold"])
         return NoisyLabels(column=entry["column"], labels=labels, counts=counts, noise=noise, threshold=threshold)
     return NoisyCounts(columns=tuple(entry["columns"]), counts=_numbers(entry, "<i8"), noise=noise)
-
-
-def _noise(noise: Noise) -> dict[str, Any]:
-    return {"kind": noise.kind, "scale": noise.scale}
 
 
 def _array(values: np.ndarray) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The kinds of columns and their public facts. Nothing here is ever read from rows.
+"""The kinds of columns, their public facts and where each fact comes from. Nothing here is ever read from rows.
 
 Every modelled column has `size` base codes: its value cells in order, then one for `other` (categories), then one for
 null (if nullable). Facts are checked by `faults()`, which reports everything that is wrong, not the first thing only.
@@ -27,23 +27,30 @@ Sources = tuple[tuple[str, Provenance], ...]
 """The provenance of each fact of a column, sorted by fact; facts not named are ``assumed``."""
 
 
-def normalize_sources(source: str | Mapping[str, str] | Sources, facts: tuple[str, ...]) -> Sources:
+SourceMark = str | Mapping[str, str] | Sources
+"""As given: one word for all facts, or a word per fact. Columns store it as sorted pairs."""
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+def normalize_sources(source: SourceMark, facts: tuple[str, ...]) -> Sources:
     """One word for all facts, or a mapping from fact to word, as sorted pairs without the default.
 
     The one word "pay" (or "measured") speaks of the facts that can be measured; whoever wrote the column in code chose
     the others, such as its kind.
     """
-    pairs = _pairs(source, facts)
+    if isinstance(source, str):
+        pairs = [(fact, source) for fact in facts if source not in BOUGHT or fact not in UNMEASURABLE]
+    else:
+        pairs = source.items() if isinstance(source, Mapping) else source
     return tuple(sorted((fact, cast(Provenance, word)) for fact, word in pairs if word != DEFAULT))
 
 
 def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
     """What is wrong with a column's provenance marks."""
-    unknown = [
-        f"source names '{fact}', which this kind of column does not have" for fact, _ in sources if fact not in facts
-    ]
+    unknown = [fact for fact, _ in sources if fact not in facts]
+    faults = [f"source names '{fact}', which this kind of column does not have" for fact in unknown]
     words = sorted({str(word) for _, word in sources if word not in PROVENANCES})
-    faults = unknown + [f"source is '{word}'; it must be one of {', '.join(PROVENANCES)}" for word in words]
+    faults += [f"source is '{word}'; it must be one of {', '.join(PROVENANCES)}" for word in words]
     bought = [fact for fact, word in sources if word in BOUGHT and fact in UNMEASURABLE]
     if bought:
         faults.append(
@@ -51,20 +58,6 @@ def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
             f'source = {{ {bought[0]} = "assumed" }}, and mark "pay" fact by fact'
         )
     return faults
-
-
-def _pairs(source: str | Mapping[str, str] | Sources, facts: tuple[str, ...]) -> list[tuple[str, str]]:
-    if isinstance(source, str):
-        return [(fact, source) for fact in facts if source not in BOUGHT or fact not in UNMEASURABLE]
-    if isinstance(source, Mapping):
-        return list(source.items())
-    return [(fact, word) for fact, word in source]
-
-
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-
-SourceMark = str | Mapping[str, str] | Sources
-"""As given: one word for all facts, or a word per fact. Columns store it as sorted pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +109,9 @@ class Column:
             faults.append("nullable must be true or false")
         return faults
 
-    def _normalize_source(self) -> None:
-        object.__setattr__(self, "source", normalize_sources(self.sources, self.facts))
+    def __post_init__(self) -> None:
+        if self.kind:
+            object.__setattr__(self, "source", normalize_sources(self.sources, self.facts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +133,7 @@ class Labels(Column):
         object.__setattr__(self, "other", plain(self.other))
         if self.other is None and self.values:
             object.__setattr__(self, "other", _default_other(self.values))
-        self._normalize_source()
+        Column.__post_init__(self)
 
     @property
     def integer_labels(self) -> bool:
@@ -201,9 +195,6 @@ class Boolean(Column):
     facts: ClassVar[tuple[str, ...]] = ("kind", "nullable", "missing_value")
     ordered: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        self._normalize_source()
-
     @property
     def value_cells(self) -> int:
         return 2
@@ -225,9 +216,6 @@ class Id(Column):
     facts: ClassVar[tuple[str, ...]] = ("kind",)  # the prefix speaks of fresh keys, not of the data
     modelled: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        self._normalize_source()
-
     def faults(self) -> list[str]:
         wrong = type(self.prefix) is not str or not is_unicode(self.prefix)
         return Column.faults(self) + (["prefix must be text"] if wrong else [])
@@ -243,9 +231,6 @@ class Ignore(Column):
     kind: ClassVar[str] = "ignore"
     facts: ClassVar[tuple[str, ...]] = ("kind",)
     modelled: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        self._normalize_source()
 
 
 def plain(value: Any) -> Any:

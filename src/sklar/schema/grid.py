@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ import numpy.typing as npt
 from sklar.arrays import Floats, Ints, Mask
 
 DEFAULT_CELLS = 2048
+"""Of the finest grid of a real or of a wide range of integers: finer ones keep more of the values, at more memory."""
 UNIT_RANGE = 200_000
 """Integer ranges up to this size get one cell per integer."""
 ROUND_ATOMS = 100
 """Wider integer ranges get about this many atoms at round values."""
 MAX_CELLS = 1_000_000
+"""Of a grid, and labels of a column: what a table of counts over one column may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,7 +44,6 @@ class Grid:
 
     @property
     def cells(self) -> int:
-        """Number of cells."""
         return len(self.starts)
 
     @property
@@ -59,6 +61,7 @@ class Grid:
         return np.clip(found, 0, self.cells - 1)
 
 
+@lru_cache(maxsize=4096)
 def integer_grid(lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...]) -> Grid:
     """Unit cells for a short range; else equal cells with atoms at the declared or round values."""
     span = upper - lower + 1
@@ -72,6 +75,7 @@ def integer_grid(lower: int, upper: int, bins: int | None, edges: tuple[int, ...
     return Grid(starts=np.array(starts, dtype=np.int64), stop=upper + 1, is_atom=is_atom, integer=True)
 
 
+@lru_cache(maxsize=4096)
 def real_grid(lower: float, upper: float, bins: int | None, edges: tuple[float, ...], atoms: tuple[float, ...]) -> Grid:
     """Equal cells (or the given ones), with atoms at both bounds, where clipped values land, and at declared values."""
     cuts = np.array(edges) if edges else np.linspace(lower, upper, (bins or DEFAULT_CELLS) + 1)

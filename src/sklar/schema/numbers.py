@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -46,12 +45,12 @@ class Integer(Column):
 
     def __post_init__(self) -> None:
         _plain_fields(self, lists=("edges", "atoms"))
-        self._normalize_source()
+        Column.__post_init__(self)
 
     @property
     def grid(self) -> Grid:
         """The public grid of the values."""
-        return _integer_grid_of(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
+        return integer_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
 
     @property
     def value_cells(self) -> int:
@@ -107,12 +106,12 @@ class Real(Column):
             object.__setattr__(self, name, _as_float(getattr(self, name)))
         for name in ("edges", "atoms"):
             object.__setattr__(self, name, tuple(_as_float(x) for x in getattr(self, name)))
-        self._normalize_source()
+        Column.__post_init__(self)
 
     @property
     def grid(self) -> Grid:
         """The public grid of the values."""
-        return _real_grid_of(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
+        return real_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
 
     @property
     def value_cells(self) -> int:
@@ -164,13 +163,12 @@ class Datetime(Column):
     def __post_init__(self) -> None:
         _plain_fields(self)
         for name in ("lower", "upper", "missing_value"):
-            moment = getattr(self, name)
-            if hasattr(moment, "isoformat"):
+            if hasattr(moment := getattr(self, name), "isoformat"):
                 object.__setattr__(self, name, moment.isoformat())
         if not self.resolution:
             dates = all(isinstance(t, str) and len(t) <= 10 for t in (self.lower, self.upper))
             object.__setattr__(self, "resolution", "day" if dates else "second")
-        self._normalize_source()
+        Column.__post_init__(self)
 
     def tick(self, moment: str) -> int:
         """Ticks of an ISO date or time."""
@@ -179,7 +177,7 @@ class Datetime(Column):
     @property
     def grid(self) -> Grid:
         """The public grid, in ticks."""
-        return _integer_grid_of(self.tick(self.lower), self.tick(self.upper), self.bins, (), ())
+        return integer_grid(self.tick(self.lower), self.tick(self.upper), self.bins, (), ())
 
     @property
     def value_cells(self) -> int:
@@ -197,18 +195,6 @@ class Datetime(Column):
         if self.format is not None and not _is_format(self.format):
             faults.append("format must name at least year, month and day in the letters of strptime, as %d.%m.%Y")
         return faults + _bins_faults(self.bins)
-
-
-@lru_cache(maxsize=4096)
-def _integer_grid_of(lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...]) -> Grid:
-    return integer_grid(lower, upper, bins, edges, atoms)
-
-
-@lru_cache(maxsize=4096)
-def _real_grid_of(
-    lower: float, upper: float, bins: int | None, edges: tuple[float, ...], atoms: tuple[float, ...]
-) -> Grid:
-    return real_grid(lower, upper, bins, edges, atoms)
 
 
 def _plain_fields(column: Column, lists: tuple[str, ...] = ()) -> None:

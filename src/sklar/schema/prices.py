@@ -16,11 +16,8 @@ class Price:
     Attributes:
         fit: Name of the measurement in its ledger.
         ledger: What that ledger calls its dataset; empty if it was kept in memory only.
-        epsilon: What was lost, at `delta`.
         delta: The delta of epsilon, that of finding labels included.
         rho: The same in zCDP.
-        neighbours: Under which relation.
-        rows_per_person: For how many rows of one person.
         facts: What was bought, as "column.fact"; several facts of one measurement share its price.
     """
 

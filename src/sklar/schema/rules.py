@@ -25,7 +25,6 @@ class AtMost:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it speaks of."""
         return (self.low, self.high)
 
 
@@ -48,7 +47,6 @@ class Never:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it speaks of."""
         return tuple(name for name, _ in self.pairs)
 
 
@@ -76,7 +74,6 @@ class Function:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it speaks of."""
         return (self.column, self.of)
 
 
@@ -86,11 +83,7 @@ def _key(value: object) -> str:
 
 
 Rule = AtMost | Never | Function
-RULES: dict[str, type[AtMost] | type[Never] | type[Function]] = {
-    "at-most": AtMost,
-    "never": Never,
-    "function": Function,
-}
+RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Function)}
 
 
 def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[str]:

@@ -19,13 +19,7 @@ from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
-NEEDS: dict[str, str] = {
-    "category": "values",
-    "integer": "lower and upper",
-    "real": "lower and upper",
-    "number": "lower and upper",
-    "datetime": "lower and upper",
-}
+NEEDS = {"category": "values", **dict.fromkeys(("integer", "real", "number", "datetime"), "lower and upper")}
 """What SDV metadata leave open, by kind; `number` is an integer or a real."""
 ISO_FORMATS = frozenset({"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"})
 
@@ -36,7 +30,6 @@ class StatedKind:
 
     Attributes:
         kind: A kind of column, or `number` where integer or real is left open.
-        sdtype: The word that SDV uses.
         format: Of texts that are times; None for ISO.
         values: Ordered values, if they are listed.
         notes: What a custodian should know.
@@ -61,12 +54,7 @@ def read_sdv(path: str | PathLike[str], table: str | None = None) -> dict[str, S
 
 
 def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedKind]:
-    """The kind of every column of one table; all faults are reported at once.
-
-    Args:
-        document: The parsed JSON, of one table or of several.
-        table: Name of the table, needed if there are several.
-    """
+    """The kind of every column of one table (named, if there are several); all faults are reported at once."""
     entry = _table_entry(document, table)
     columns = entry.get("columns")
     if not isinstance(columns, Mapping) or not columns:
@@ -75,7 +63,7 @@ def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedK
     if faults:
         raise SchemaError(faults)
     keys = _keys(entry)
-    return {name: _key(column) if name in keys else _kind(column) for name, column in columns.items()}
+    return {name: _kind(column, is_key=name in keys) for name, column in columns.items()}
 
 
 def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, table: str | None = None) -> Schema:
@@ -84,14 +72,13 @@ def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, 
     Args:
         document: The parsed JSON.
         domains: Complete columns for those that metadata leave open (numbers, times, categories).
-        table: Name of the table, needed if there are several.
+        table: Needed if there are several.
     """
     given = domains or {}
     stated = kinds_from_sdv(document, table)
     columns = {name: given[name] if name in given else _complete(kind) for name, kind in stated.items()}
-    faults = [
-        f"column '{n}': {stated[n].sdtype} needs {NEEDS[stated[n].kind]}" for n, c in columns.items() if c is None
-    ]
+    open_kinds = {name: stated[name] for name, column in columns.items() if column is None}
+    faults = [f"column '{name}': {kind.sdtype} needs {NEEDS[kind.kind]}" for name, kind in open_kinds.items()]
     faults += [
         f"column '{name}': the metadata say {stated[name].sdtype}, but it is given as {column.kind}"
         for name, column in given.items()
@@ -140,12 +127,10 @@ def _sdtype(column: Any) -> str | None:
     return sdtype if isinstance(sdtype, str) and sdtype else None
 
 
-def _key(column: Mapping[str, Any]) -> StatedKind:
-    return StatedKind(kind="id", sdtype=str(column["sdtype"]))
-
-
-def _kind(column: Mapping[str, Any]) -> StatedKind:
+def _kind(column: Mapping[str, Any], *, is_key: bool) -> StatedKind:
     sdtype = str(column["sdtype"])
+    if is_key:
+        return StatedKind(kind="id", sdtype=sdtype)
     if sdtype == "numerical":
         return StatedKind(kind=_number_kind(str(column.get("computer_representation", ""))), sdtype=sdtype)
     if sdtype == "datetime":

@@ -14,16 +14,12 @@ from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 
 MAX_COLUMNS = 20_000
-PRIVATE_MARKS = ("from-rows",)
+"""Bounds what is done, and kept, for each pair of columns."""
 
 
 class Schema(Mapping[str, Column]):
-    """Public facts about the columns of a table. Immutable; all faults are reported at once.
-
-    Args:
-        columns: Column name to column, in the order of the table.
-        rules: Rules that every synthetic row must obey.
-        prices: What its measured facts cost.
+    """Public facts about the columns of a table, in their order; rules that every synthetic row must obey; and what
+    measured facts cost. Immutable; all faults are reported at once.
     """
 
     __slots__ = ("_columns", "prices", "rules")

@@ -137,18 +137,12 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
     return KINDS[kind](**arguments)
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "values": (list,),
-    "edges": (list,),
-    "atoms": (list,),
-    "nullable": (bool,),
-    "bins": (int,),
-    "decimals": (int,),
-    "resolution": (str,),
-    "format": (str,),
-    "prefix": (str,),
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "nullable": bool,
     "source": (str, dict),
     "other": (str, int),
+    **dict.fromkeys(("bins", "decimals"), int),
+    **dict.fromkeys(("resolution", "format", "prefix"), str),
 }
 
 
@@ -214,6 +208,7 @@ def _rule_entry(rule: Rule) -> dict[str, Any]:
 
 
 WIDTH = 110
+"""Of a line, in characters."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 

@@ -11,12 +11,12 @@ from sklar.accounting.budget import Budget, overspends
 from sklar.accounting.calibrate import PlannedTables, calibrate, plan_events, plan_noise
 from sklar.accounting.composition.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.composition.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
-from sklar.accounting.composition.total import total_loss
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import ChoiceEvent, CountEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError
+from tests.accounting.total_loss import total_loss
 
 ONE = Unit(neighbours="add-remove")
 SWAP = Unit(neighbours="replace")

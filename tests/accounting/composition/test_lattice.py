@@ -17,11 +17,11 @@ from sklar.accounting.composition.gaussian import (
     analytic_gaussian_sigma,
 )
 from sklar.accounting.composition.lattice import COARSEST, DITHER, FINE, covers, squared_shift
-from sklar.accounting.composition.total import total_loss
 from sklar.accounting.composition.zcdp import epsilon_to_rho, rho_to_epsilon
 from sklar.accounting.events import CountEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from tests.accounting.total_loss import total_loss
 
 SWAP = Unit(neighbours="replace")
 UPPER = {COARSEST: 2.0, 20.0: 1.12, 40.0: 1.06}

@@ -10,7 +10,6 @@ import pytest
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.composition.discovery import discovery_settings
-from sklar.accounting.composition.total import total_loss
 from sklar.accounting.composition.zcdp import epsilon_to_rho, rho_to_epsilon
 from sklar.accounting.events import DiscoveryEvent
 from sklar.accounting.ledger import (
@@ -25,6 +24,7 @@ from sklar.accounting.ledger import (
 )
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, OverspendError
+from tests.accounting.total_loss import total_loss
 
 UNIT = Unit(neighbours="add-remove")
 BUDGET = Budget(epsilon=1.0, delta=1e-9)

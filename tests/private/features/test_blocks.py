@@ -11,7 +11,7 @@ import pytest
 import sklar.private.features.blocks as module
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.blocks import block_bounds, blocks_of, exact_block_sums, rounded_correlations, row_words
+from sklar.private.features.blocks import block_moments, blocks_of, correlations_of, exact_block_sums, row_words
 from sklar.release.features import BlockMeans, Scores
 from sklar.rows import open_rows
 from sklar.schema import Integer, Schema
@@ -20,6 +20,11 @@ TOP = 6
 NAMES = ("a", "b", "c")
 SCHEMA = Schema({name: Integer(0, TOP) for name in NAMES})
 LOOKUP = np.linspace(-3072, 3072, TOP + 1).astype(int)
+
+
+def rounded_correlations(scores: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:
+    """Correlations of each block from the scores and blocks of all rows."""
+    return correlations_of(*block_moments(scores, block, blocks))
 
 
 def feature(blocks, seed=5):
@@ -75,7 +80,7 @@ def test_blocks_without_spread_or_with_one_row_are_no_trouble():
 @pytest.mark.parametrize("rows_per_person", [1, 2])
 def test_one_person_stays_within_the_bound(neighbours, rows_per_person):
     unit, f = Unit(neighbours=neighbours, rows_per_person=rows_per_person), feature(3)
-    l1, l2 = block_bounds(f, unit)
+    l1, l2 = f.norms(unit)
     rng = np.random.default_rng(4)
     worst = 0.0
     for trial in range(60):
@@ -123,8 +128,8 @@ def test_two_blocks_of_two_rows_meet_the_bound():
     b = rounded_correlations(100 * np.array([[-1, -1, 1, 1], [1, 1, -1, -1]]), np.zeros(2, dtype=np.int64), 1)
     assert np.linalg.norm((a - b) * 2.0**-20) == pytest.approx(m, abs=1e-5)
     f = BlockMeans(scores=Scores(columns=tuple("abcd"), lookups=(LOOKUP,) * 4), blocks=1, seed=0)
-    assert block_bounds(f, Unit(neighbours="add-remove"))[1] == pytest.approx(m, abs=1e-4)
-    assert block_bounds(f, Unit(neighbours="replace"))[0] == pytest.approx(2 * m * math.sqrt(6), rel=1e-4)
+    assert f.norms(Unit(neighbours="add-remove"))[1] == pytest.approx(m, abs=1e-4)
+    assert f.norms(Unit(neighbours="replace"))[0] == pytest.approx(2 * m * math.sqrt(6), rel=1e-4)
 
 
 def test_the_mutant_with_blocks_by_position_is_caught(monkeypatch):
@@ -153,7 +158,7 @@ def test_without_a_mutant_nothing_is_caught():
 
 
 def _exceeds(rows, f):
-    l2 = block_bounds(f, Unit(neighbours="add-remove"))[1]
+    l2 = f.norms(Unit(neighbours="add-remove"))[1]
     extra = np.vstack([[[0, 0, TOP]], rows])
     return np.linalg.norm((sums(rows, f) - sums(extra, f)) * f.resolution) > l2
 

@@ -11,7 +11,7 @@ from scipy.fft import dct
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.coefficients import coefficient_bounds, cosine_basis, exact_coefficients
+from sklar.private.features.coefficients import cosine_basis, exact_coefficients
 from sklar.private.scores import exact_tail_norms, tail_sensitivity
 from sklar.release.door import TailNorms
 from sklar.release.features import Coefficients
@@ -33,7 +33,7 @@ def vector(feature, codes):
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_one_person_stays_within_the_bound_which_is_tight(unit):
     for feature in cases():
-        l1, l2 = coefficient_bounds(feature, unit)
+        l1, l2 = feature.norms(unit)
         rows = [vector(feature, [b]) * feature.resolution for b in range(feature.bins)]
         k = unit.rows_per_person
         if unit.neighbours == "add-remove":

@@ -11,8 +11,9 @@ import pytest
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.features import FEATURES
-from sklar.private.features.sphere import exact_pair_sums, exact_star_sums, sphere_bounds
-from sklar.release.features import SCORE_LIMIT, Contrasts, PairSums, Scores, StarSums
+from sklar.private.features.sphere import exact_pair_sums, exact_star_sums
+from sklar.release.features import Contrasts, PairSums, Scores, StarSums
+from sklar.release.scores import SCORE_LIMIT
 
 SIZE = 40
 ONE = Unit(neighbours="add-remove", rows_per_person=1)
@@ -117,7 +118,7 @@ def test_no_row_exceeds_the_bound_and_some_row_comes_close(d):
     rng = np.random.default_rng(d)
     for feature in all_features(d, rng):
         rule = FEATURES[type(feature)]
-        l1, l2 = rule.bounds(feature, ONE)
+        l1, l2 = feature.norms(ONE)
         moves = [rule.exact_sums(feature, row[None]) * feature.resolution for row in hostile_rows(feature, rng)]
         norms1 = [np.abs(x).sum() for x in moves]
         norms2 = [np.linalg.norm(x) for x in moves]
@@ -131,7 +132,7 @@ def test_one_person_stays_within_the_bound(unit):
     rng = np.random.default_rng(7)
     for feature in all_features(4, rng):
         rule = FEATURES[type(feature)]
-        l1, l2 = rule.bounds(feature, unit)
+        l1, l2 = feature.norms(unit)
         pool = hostile_rows(feature, rng)
         for _ in range(60):
             gone = rule.exact_sums(feature, pool[rng.integers(0, len(pool), unit.rows_per_person)])
@@ -148,7 +149,7 @@ def test_worst_case_replacement_meets_the_star_bound():
     low, high = np.zeros((1, d + 1), int), np.zeros((1, d + 1), int)
     high[0, d] = 1
     move = (exact_star_sums(feature, high) - exact_star_sums(feature, low)) * feature.resolution
-    assert np.linalg.norm(move) == sphere_bounds(feature, Unit(neighbours="replace", rows_per_person=1))[1] == 6.0
+    assert np.linalg.norm(move) == feature.norms(Unit(neighbours="replace", rows_per_person=1))[1] == 6.0
 
 
 def test_all_zero_scores_add_nothing():
@@ -161,13 +162,13 @@ def test_a_column_may_be_read_by_two_lookups():
     feature = PairSums(scores=Scores(columns=("a", "a"), lookups=(up, down)))
     assert feature.columns == ("a",)
     np.testing.assert_array_equal(exact_pair_sums(feature, np.array([[0], [1], [1]])), [-3 * 2**20])
-    assert sphere_bounds(feature, ONE) == (1.0, 1.0)
+    assert feature.norms(ONE) == (1.0, 1.0)
 
 
 def test_bounds_follow_the_lookups_not_the_limit():
     half = Contrasts(column="y", lookups=(np.array([512, -256]),), bits=10)
     feature = PairSums(scores=make_scores(3, np.random.default_rng(0)), contrasts=half)
-    assert sphere_bounds(feature, ONE) == pytest.approx((1.5, 0.5 * math.sqrt(3)))
+    assert feature.norms(ONE) == pytest.approx((1.5, 0.5 * math.sqrt(3)))
 
 
 @pytest.mark.parametrize(

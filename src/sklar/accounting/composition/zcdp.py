@@ -30,12 +30,6 @@ def rho_to_epsilon(rho: float, delta: float) -> float:
     return max(0.0, _least(lambda t: (1 + t) * rho * (1 + ROOM) + _order_cost(t, delta), guess))
 
 
-def rho_to_epsilon_standard(rho: float, delta: float) -> float:
-    """The textbook conversion rho + 2 sqrt(rho log(1/delta)), for comparison (Bun, Steinke, Proposition 1.3)."""
-    rho, delta = _checked(rho, delta)
-    return rho + 2 * math.sqrt(rho * -math.log(delta))
-
-
 def epsilon_to_rho(epsilon: float, delta: float) -> float:
     """Largest rho for which `rho_to_epsilon` stays within `epsilon`.
 

@@ -15,9 +15,9 @@ from typing import Any
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import Event, PlannedEvent
-from sklar.accounting.ledger.book import Book, new_header, utc_today
+from sklar.accounting.ledger.book import Book, new_header, opened_fit, utc_today
 from sklar.accounting.ledger.file import Decide, FileJournal, Journal, MemoryJournal, real_path, write_new_file
-from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant, plan_left
+from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
 from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, left_epsilon
@@ -100,38 +100,37 @@ class Ledger:
         Raises:
             OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it.
         """
-        record = FitRecord(
-            id=secrets.token_hex(8),
-            opened=utc_today(),
-            method=str(method),
-            budget=budget,
-            allowance=allowance,
-            unit=unit,
-            accountant=fit_accountant(budget, allowance, plan),
-            plan=None if plan is None else tuple(plan),
-            seed=int(seed),
-            fingerprint=str(fingerprint),
-            left=plan_left(plan or ()),
-        )
+        fit = secrets.token_hex(8)
+        entry = {
+            "type": "open",
+            "time": utc_today(),
+            "fit": fit,
+            "method": str(method),
+            "budget": asdict(budget),
+            "allowance": asdict(allowance),
+            "unit": asdict(unit),
+            "accountant": fit_accountant(budget, allowance, plan),
+            "plan": None if plan is None else events_to_json(plan),
+            "seed": int(seed),
+            "fingerprint": str(fingerprint),
+        }
         # The lock comes first: whoever sees the entry must see that the fit is alive.
-        lock = None if self.path is None else FitLock(self.path, record.id)
+        lock = FitLock(self.path, fit)
         try:
-            self._journal.append(lambda book: _admitted(book, record))
+            self._journal.append(lambda book: _admitted(book, entry))
         except BaseException:
-            if lock is not None:
-                lock.release()
+            lock.release()
             raise
-        return FitAccount(self._journal, record.id, lock)
+        return FitAccount(self._journal, fit, lock)
 
     def resume(self, fit: str) -> FitAccount:
         """Take up a fit whose process ended before it closed; LedgerError if it is closed or still alive."""
         self._journal.look().open_fit(fit)
-        lock = None if self.path is None else FitLock(self.path, fit)
+        lock = FitLock(self.path, fit)
         try:
             pending = self._journal.look().open_fit(fit).pending
         except LedgerError:
-            if lock is not None:
-                lock.release()
+            lock.release()
             raise
         return FitAccount(self._journal, fit, lock, lost=None if pending is None else pending.number)
 
@@ -139,7 +138,7 @@ class Ledger:
 class FitAccount:
     """One fit's reservation. As a context manager it gives up its lock at the end; `close` is a separate act."""
 
-    def __init__(self, journal: Journal, fit: str, lock: FitLock | None, lost: int | None = None):
+    def __init__(self, journal: Journal, fit: str, lock: FitLock, lost: int | None = None):
         self.id = fit
         self._journal = journal
         self._lock = lock
@@ -166,17 +165,12 @@ class FitAccount:
         Raises:
             OverspendError: The reservation, the plan or the cap does not cover it. Nothing is charged then.
         """
-
-        def entry(book: Book) -> dict[str, Any]:
-            return self._charged(book, tuple(events), label)
-
-        step = int(self._append(entry)["step"])
+        step = int(self._append(lambda book: self._charged(book, tuple(events), label))["step"])
         self._lost = None
         return step
 
     def record_release(self, step: int, digest: str) -> None:
         """Note the hash of a step's releases, once they are safely stored and before anyone sees them."""
-
         if len(digest) != 64:
             raise LedgerError("a release is recorded by its SHA-256, 64 hexadecimal digits.")
 
@@ -190,20 +184,13 @@ class FitAccount:
 
     def close(self) -> None:
         """Finish the fit; what it did not use is lost."""
-
-        def entry(book: Book) -> dict[str, Any]:
-            book.open_fit(self.id)
-            return {"type": "close", "time": utc_today(), "fit": self.id}
-
-        self._append(entry)
+        self._append(lambda book: {"type": "close", "time": utc_today(), "fit": book.open_fit(self.id).id})
         self.leave()
 
     def leave(self) -> None:
         """Give up the fit's lock. A fit that was not closed can then be resumed; nothing is refunded."""
         self._active = False
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        self._lock.release()
 
     def _charged(self, book: Book, events: tuple[Event, ...], label: str) -> dict[str, Any]:
         fit = book.open_fit(self.id)
@@ -232,8 +219,8 @@ class FitAccount:
         return self._journal.append(entry)
 
 
-def _admitted(book: Book, record: FitRecord) -> dict[str, Any]:
-    fits = tuple(book.fits.values())
+def _admitted(book: Book, entry: dict[str, Any]) -> dict[str, Any]:
+    fits, record = tuple(book.fits.values()), opened_fit(entry)
     try:
         check_reservation(book.header, fits, record)
     except OverspendError as refusal:
@@ -241,19 +228,7 @@ def _admitted(book: Book, record: FitRecord) -> dict[str, Any]:
             raise
         left = describe_left(book.header, fits, record.budget.delta)
         raise OverspendError(f"{refusal} Left: {left}.") from None
-    return {
-        "type": "open",
-        "time": record.opened,
-        "fit": record.id,
-        "method": record.method,
-        "budget": asdict(record.budget),
-        "allowance": asdict(record.allowance),
-        "unit": asdict(record.unit),
-        "accountant": record.accountant,
-        "plan": None if record.plan is None else events_to_json(record.plan),
-        "seed": record.seed,
-        "fingerprint": record.fingerprint,
-    }
+    return entry
 
 
 create_ledger = Ledger.create

@@ -80,23 +80,10 @@ class Book:
     def _add_open(self, entry: Mapping[str, Any]) -> None:
         if entry["fit"] in self.fits:
             raise LedgerError("a fit is opened twice")
-        unit = Unit(**entry["unit"])
-        if unit.neighbours != self.header.neighbours:
+        fit = opened_fit(entry)
+        if fit.unit.neighbours != self.header.neighbours:
             raise LedgerError("a fit under another neighbour relation")
-        plan = None if entry["plan"] is None else _planned(entry["plan"], unit)
-        self.fits[entry["fit"]] = FitRecord(
-            id=entry["fit"],
-            opened=entry["time"],
-            method=entry["method"],
-            budget=Budget(**entry["budget"]),
-            allowance=Allowance(**entry["allowance"]),
-            unit=unit,
-            accountant=entry["accountant"],
-            plan=plan,
-            seed=int(entry["seed"]),
-            fingerprint=entry["fingerprint"],
-            left=plan_left(plan or ()),
-        )
+        self.fits[fit.id] = fit
 
     def _add_charge(self, entry: Mapping[str, Any]) -> None:
         fit = self.open_fit(entry["fit"])
@@ -120,6 +107,25 @@ class Book:
     def _add_close(self, entry: Mapping[str, Any]) -> None:
         fit = self.open_fit(entry["fit"])
         self.fits[fit.id] = replace(fit, closed=True)
+
+
+def opened_fit(entry: Mapping[str, Any]) -> FitRecord:
+    """The fit of an entry that opens one: nothing is charged yet."""
+    unit = Unit(**entry["unit"])
+    plan = None if entry["plan"] is None else _planned(entry["plan"], unit)
+    return FitRecord(
+        id=entry["fit"],
+        opened=entry["time"],
+        method=entry["method"],
+        budget=Budget(**entry["budget"]),
+        allowance=Allowance(**entry["allowance"]),
+        unit=unit,
+        accountant=entry["accountant"],
+        plan=plan,
+        seed=int(entry["seed"]),
+        fingerprint=entry["fingerprint"],
+        left=plan_left(plan or ()),
+    )
 
 
 def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:

@@ -59,10 +59,9 @@ from sklar.accounting.budget import ROUNDING, Budget, exceeds, overspends
 from sklar.accounting.composition.adaptive import amount_within, why_not_gaussian
 from sklar.accounting.composition.exact import exact_delta, pair_of, why_not_exact
 from sklar.accounting.composition.lattice import covers
-from sklar.accounting.composition.total import Accountant
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
-from sklar.accounting.ledger.records import FitRecord, Header, StepRecord
+from sklar.accounting.ledger.records import Accountant, FitRecord, Header, StepRecord
 from sklar.accounting.noise import Noise
 from sklar.errors import LedgerError, OverspendError
 

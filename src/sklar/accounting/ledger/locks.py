@@ -37,12 +37,12 @@ def exclusive(handle: int, path: Path) -> Generator[None]:
 
 
 class FitLock:
-    """Shows to other processes that a fit is alive: a lock on a side file of the ledger."""
+    """Shows to other processes that a fit is alive: a lock on a side file of the ledger; none if that is in memory."""
 
-    def __init__(self, ledger: Path, fit: str):
+    def __init__(self, ledger: Path | None, fit: str):
         """Take the lock, or raise LedgerError if a living process holds it."""
-        self._path = lock_path(ledger, fit)
-        self._handle: int | None = self._take(fit)
+        self._path = lock_path(ledger or Path(fit), fit)
+        self._handle: int | None = None if ledger is None else self._take(fit)
 
     def release(self) -> None:
         """Give the lock up; the side file goes too (after a kill it stays, unlocked)."""

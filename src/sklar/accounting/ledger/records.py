@@ -12,17 +12,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.composition.adaptive import shift_cost, why_not_gaussian
-from sklar.accounting.composition.total import Accountant
 from sklar.accounting.composition.zcdp import pure_to_rho
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, PlannedEvent, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError
+
+Accountant = Literal["pure", "zcdp", "exact", "gaussian"]
+"""How amounts keep a promise; "gaussian" is exact too, for Gaussian releases in any order (see `adaptive`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Context
 from math import fsum
 
 from sklar.accounting.budget import ROUNDING, SMALLEST_EPSILON, Budget, checked_delta
 from sklar.accounting.composition.exact import SMALLEST_DELTA, DominatingPair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
-from sklar.accounting.composition.total import Accountant, TotalLoss
 from sklar.accounting.composition.zcdp import pure_to_rho, rho_to_epsilon
 from sklar.accounting.events import PlannedEvent
 from sklar.accounting.ledger.filters import left_of_cap, set_aside
-from sklar.accounting.ledger.records import FitRecord, Header
+from sklar.accounting.ledger.records import Accountant, FitRecord, Header
 from sklar.errors import BudgetError
 
 REPORTING_DELTA = 1e-9
@@ -31,22 +30,31 @@ COMMON_DELTA = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerTotals:
-    """A bound on the privacy loss of all fits of a ledger.
+class TotalLoss:
+    """A bound on a total privacy loss, and the same in zCDP.
 
     Attributes:
-        delta: The delta it holds at, that of discoveries included; 0 for pure sums.
-        rho: Sum of the reservations in zCDP.
-        accountant: Which bound it is: "pure", "zcdp" or "exact".
+        delta: The delta it holds at, that of discoveries included; 0 for pure sums without discoveries.
+        accountant: Which bound it is: "pure" (sum of epsilons), "zcdp" (sum of rhos, converted), "gaussian" (sum of
+            squared shifts) or "exact".
+    """
+
+    epsilon: float
+    delta: float
+    rho: float
+    accountant: Accountant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerTotals(TotalLoss):
+    """A bound on the privacy loss of all fits of a ledger, and how many they are.
+
+    Attributes:
         in_advance: Whether the bound needs the budgets of all fits to have been set before the first output. Pure sums
             never need it, nor does the cap itself: a capped ledger stays within its cap whatever its fits depended on.
     """
 
     fits: int
-    epsilon: float
-    delta: float
-    rho: float
-    accountant: Accountant
     in_advance: bool
 
 
@@ -72,14 +80,8 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
     """
     chosen = _reporting_delta(header, fits) if delta is None else _rest(fits, delta)
     best = _smallest(fits, chosen, exact=header.cap is None or len(fits) == 1)
-    return LedgerTotals(
-        fits=len(fits),
-        epsilon=best.epsilon,
-        delta=best.delta,
-        rho=best.rho,
-        accountant=best.accountant,
-        in_advance=len(fits) > 1 and best.accountant != "pure",
-    )
+    in_advance = len(fits) > 1 and best.accountant != "pure"
+    return LedgerTotals(**asdict(best), fits=len(fits), in_advance=in_advance)
 
 
 def _reporting_delta(header: Header, fits: Sequence[FitRecord]) -> float:

@@ -54,9 +54,9 @@ class ReplayDoor:
     def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
         """The recorded tables of this step."""
         (release,) = self._take(label, NoisyPairs, 1, (request,))
-        cells = int(pair_cells(request.sizes).sum())
+        cells = int(pair_cells(request.shape).sum())
         found = (release.columns, release.sizes, release.counts.size)
-        _require(found == (request.columns, request.sizes, cells), label)
+        _require(found == (request.columns, request.shape, cells), label)
         return release
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
@@ -131,7 +131,7 @@ def exact_counts(asked: Asked, codes: Codes, schema: Schema) -> Floats:
         groups, sizes = [codes[name] for name in asked.columns], _sizes(asked, schema)
     else:
         groups = [lookup[codes[name]] for name, lookup in zip(asked.columns, asked.lookups, strict=True)]
-        sizes = asked.sizes if isinstance(asked, PairTables) else asked.shape
+        sizes = asked.shape
     tables = combinations(range(len(sizes)), 2) if isinstance(asked, PairTables) else [range(len(sizes))]
     return np.concatenate([_counts([groups[i] for i in axes], [sizes[i] for i in axes]) for axes in tables])
 

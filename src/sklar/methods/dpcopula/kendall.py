@@ -24,8 +24,8 @@ from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_sh
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.gaussian.reordered import ReorderedModel, reordered_margin
 from sklar.model.margins.margin import Margin
-from sklar.release.copula_features import TauVector
 from sklar.release.door import Door
+from sklar.release.features import TauVector
 from sklar.schema.table import Schema
 
 Order = Literal["schema", "random"]

@@ -23,8 +23,8 @@ from sklar.model.margins.transforms import (
     penalties,
     project_to_simplex,
 )
-from sklar.release.copula_features import Coefficients
 from sklar.release.door import Door, TailNorms
+from sklar.release.features import Coefficients
 from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 

@@ -29,8 +29,8 @@ from sklar.methods.dpcopula.stages import (
 from sklar.methods.method import Method, Outline, require_whole
 from sklar.model.gaussian.model import GaussianModel
 from sklar.model.margins.margin import Margin, u_edges
-from sklar.release.copula_features import BlockMeans
 from sklar.release.door import Door
+from sklar.release.features import BlockMeans
 from sklar.release.scores import SCORE_BITS, SCORE_LIMIT, Scores
 from sklar.schema.table import Schema
 

@@ -21,7 +21,7 @@ from sklar.methods.dpcopula.margins import MarginName, margin_options, outline_n
 from sklar.methods.margins import plan_margins
 from sklar.methods.method import Outline, require_listed, require_number
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
-from sklar.release.copula_features import BlockMeans, TauVector
+from sklar.release.features import BlockMeans, TauVector
 from sklar.schema.table import Schema
 
 NoiseName = Literal["gaussian", "laplace"]

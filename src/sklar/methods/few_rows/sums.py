@@ -82,8 +82,8 @@ def measure_mean(
     door: Door, allowance: Allowance, feature: StarSums | PairSums, rows: float, label: str
 ) -> tuple[Floats, float]:
     """Noisy sums of a feature through the Door, per row, and the variance of their noise."""
-    l1, l2 = feature.row_norms
-    noise = allowance.sum_noise(l1=door.unit.l1 * l1, l2=door.unit.l1 * l2)
+    l1, l2 = feature.norms(door.unit)
+    noise = allowance.sum_noise(l1=l1, l2=l2)
     noisy = door.sum(feature, noise, label)
     return noisy.values / rows, noise.variance / rows**2
 

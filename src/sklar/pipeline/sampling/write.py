@@ -28,7 +28,7 @@ def sample_to_file(
     safe: bool = False,
     written: Callable[[int], None] | None = None,
 ) -> int:
-    """Sample rows into a file (`-` is CSV on standard output), telling the rows of each batch; see `Model.sample_to`."""
+    """Rows into a file (`-` is CSV on standard output), and tell the rows of each batch; see `Model.sample_to`."""
     from sklar.export.write import require_table_output, write_stream
 
     count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
 from sklar.private.features import blocks, coefficients, sphere, tau
 from sklar.release.features import BlockMeans, Coefficients, Feature, PairSums, StarSums, TauVector
@@ -22,27 +21,25 @@ from sklar.rows import CodedPart, Rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumRule:
-    """How the Door sums one kind of feature.
+    """How the Door sums one kind of feature; how far one person moves the vector is what `feature.norms` says.
 
     Attributes:
         exact_sums: (feature, base codes of `feature.columns`, one row of codes per row) -> int64 vector in units of
             `feature.resolution`. Sums of batches add up to the sum of the table. None for a feature that is no sum over
             rows.
         exact_whole: (feature, rows) -> the same vector from the whole table, for such a feature.
-        bounds: (feature, unit) -> (L1, L2), how far one person moves the vector, in real units.
     """
 
     exact_sums: Callable[[Any, npt.NDArray[np.integer[Any]]], Ints] | None = None
     exact_whole: Callable[[Any, Rows], Ints] | None = None
-    bounds: Callable[[Any, Unit], tuple[float, float]]
 
 
 FEATURES: dict[type, SumRule] = {
-    StarSums: SumRule(exact_sums=sphere.exact_star_sums, bounds=sphere.sphere_bounds),
-    PairSums: SumRule(exact_sums=sphere.exact_pair_sums, bounds=sphere.sphere_bounds),
-    TauVector: SumRule(exact_whole=tau.exact_orders, bounds=tau.tau_bounds),
-    BlockMeans: SumRule(exact_whole=blocks.exact_block_sums, bounds=blocks.block_bounds),
-    Coefficients: SumRule(exact_sums=coefficients.exact_coefficients, bounds=coefficients.coefficient_bounds),
+    StarSums: SumRule(exact_sums=sphere.exact_star_sums),
+    PairSums: SumRule(exact_sums=sphere.exact_pair_sums),
+    TauVector: SumRule(exact_whole=tau.exact_orders),
+    BlockMeans: SumRule(exact_whole=blocks.exact_block_sums),
+    Coefficients: SumRule(exact_sums=coefficients.exact_coefficients),
 }
 
 

@@ -29,18 +29,12 @@ from itertools import combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
-from sklar.release.copula_features import BLOCK_BITS, BlockMeans
+from sklar.release.features import BLOCK_BITS, BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import Rows
 
 Words = npt.NDArray[np.uint64]
-
-
-def block_bounds(feature: BlockMeans, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the mean; see the proof above."""
-    return feature.norms(unit)
 
 
 def exact_block_sums(feature: BlockMeans, rows: Rows) -> Ints:
@@ -112,11 +106,6 @@ def blocks_of(words: Words, blocks: int, seed: int) -> Ints:
         spread = _mixed(spread ^ (word + np.uint64(0x9E3779B97F4A7C15)))
     # The high half times the number of blocks, shifted: uniform to within blocks / 2^32.
     return (((spread >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)).astype(np.int64)
-
-
-def rounded_correlations(scores: Ints, block: Ints, blocks: int) -> Ints:
-    """Correlations of each block from the scores and blocks of all rows."""
-    return correlations_of(*block_moments(scores, block, blocks))
 
 
 def correlations_of(count: Ints, sums: Ints, products: Ints) -> Ints:

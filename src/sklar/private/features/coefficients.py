@@ -30,14 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
-from sklar.release.copula_features import BASIS_BITS, Coefficients
-
-
-def coefficient_bounds(feature: Coefficients, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the coefficients; see the proof above."""
-    return feature.norms(unit)
+from sklar.release.features import BASIS_BITS, Coefficients
 
 
 def exact_coefficients(feature: Coefficients, codes: npt.NDArray[np.integer[Any]]) -> Ints:

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
-from sklar.release.features import SCORE_BITS, Contrasts, PairSums, Scores, StarSums
+from sklar.release.features import Contrasts, PairSums, StarSums
+from sklar.release.scores import SCORE_BITS, Scores
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -42,15 +42,6 @@ BLOCK_ENTRIES = 1 << 21
 """Rows are taken in blocks of about this many matrix entries, so memory stays bounded."""
 EXACT = 2.0**53
 """Float64 holds every integer up to this size, so matrix products below it are exact in any order of addition."""
-
-
-def sphere_bounds(feature: StarSums | PairSums, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the sums; see the proof above.
-
-    `unit.l1` is the number of row terms that change: r when rows come or go, 2 r when they are replaced.
-    """
-    l1, l2 = feature.row_norms
-    return unit.l1 * l1, unit.l1 * l2
 
 
 def exact_star_sums(feature: StarSums, codes: Codes) -> Ints:

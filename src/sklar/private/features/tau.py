@@ -29,18 +29,12 @@ from itertools import combinations
 
 import numpy as np
 
-from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
 from sklar.release.features import TauVector
 from sklar.rows import Rows, TableSpec, exact_counts
 
 PASS_BYTES = 512 << 20
 """Two-way tables are counted in passes of at most this size."""
-
-
-def tau_bounds(feature: TauVector, unit: Unit) -> tuple[float, float]:
-    """(L1, L2) by which one person can move the vector of taus; see the proof above."""
-    return feature.norms(unit)
 
 
 def exact_orders(feature: TauVector, rows: Rows) -> Ints:

@@ -61,8 +61,7 @@ def frame_origin(frame: Any, schema: Schema, options: SourceOptions) -> Origin:
     require_columns(schema, tuple(frame.columns), "the Spark frame")
     task = tasks.encoding_task(schema, tuple(options.null_values))
     return Origin(
-        session=frame.sparkSession,
-        codes=lambda: _chosen(frame, schema.modelled).mapInArrow(task, tasks.CODES_TYPE),
+        session=frame.sparkSession, codes=lambda: _chosen(frame, schema.modelled).mapInArrow(task, tasks.CODES_TYPE)
     )
 
 

@@ -1,37 +1,17 @@
-"""The total privacy loss of a collection of events: the smallest of the bounds that apply."""
+"""The total privacy loss of events, worked out from them alone: what claims and ledgers are checked against."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
 
-from sklar.accounting.budget import checked_delta, summed
+from sklar.accounting.budget import checked_delta
 from sklar.accounting.composition.adaptive import shift_cost, why_not_gaussian
 from sklar.accounting.composition.exact import SMALLEST_DELTA, DominatingPair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import Event
+from sklar.accounting.ledger.totals import TotalLoss
 from sklar.errors import BudgetError
-
-Accountant = Literal["pure", "zcdp", "exact", "gaussian"]
-"""How amounts keep a promise; "gaussian" is exact too, for Gaussian releases in any order (see `adaptive`)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TotalLoss:
-    """A bound on a total privacy loss, and the same events in zCDP.
-
-    Attributes:
-        delta: The delta it holds at, that of discoveries included; 0 for pure sums without discoveries.
-        accountant: Which bound it is: "pure" (sum of epsilons), "zcdp" (sum of rhos, converted), "gaussian" (sum of
-            squared shifts) or "exact".
-    """
-
-    epsilon: float
-    delta: float
-    rho: float
-    accountant: Accountant
 
 
 def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> TotalLoss:
@@ -57,3 +37,8 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     if math.isinf(best.epsilon):
         raise BudgetError(f"Gaussian noise has no pure epsilon: ask for its total at a delta above {found:g}.")
     return best
+
+
+def summed(amounts: Iterable[float]) -> float:
+    """An upper bound on a sum of amounts that are each off by a few units in the last place."""
+    return math.fsum(amounts) * (1 + 1e-14)
