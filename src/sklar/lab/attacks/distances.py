@@ -29,10 +29,6 @@ class Packed:
     high: np.uint64
     columns: int
 
-    def take(self, rows: Ints) -> Packed:
-        """Some of the rows."""
-        return Packed(words=self.words[rows], low=self.low, high=self.high, columns=self.columns)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowPoints:
@@ -45,10 +41,6 @@ class RowPoints:
     def rows(self) -> int:
         """Number of rows."""
         return len(self.numbers)
-
-    def take(self, rows: Ints) -> RowPoints:
-        """Some of the rows."""
-        return RowPoints(numbers=self.numbers[rows], labels=self.labels.take(rows))
 
 
 def packed(table: ExactTable, grid: CoarseGrid) -> Packed:

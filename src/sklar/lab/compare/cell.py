@@ -180,14 +180,15 @@ def _attacked(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The numbers of all attacks, as `attack.number`, and why some are missing."""
     from sklar.lab.attacks.release import TABLE_ATTACKS
+    from sklar.lab.attacks.result import Tables
 
     # The same targets for all systems of a fold.
-    rng = substream(settings.seed, cell.fold)
+    tables = Tables(real=train, synthetic=made.table, holdout=holdout, rng=substream(settings.seed, cell.fold))
     found: dict[str, dict[str, Any]] = {}
     missing: dict[str, str] = {}
     for kind in settings.attacks:
         try:
-            result = TABLE_ATTACKS[kind](train, made.table, rng, holdout=holdout)
+            result = TABLE_ATTACKS[kind](tables)
         except SklarError as error:
             missing[kind] = str(error)
             continue
