@@ -21,10 +21,10 @@ import numpy as np
 
 from sklar.arrays import Ints, Mask
 from sklar.errors import UsageError
-from sklar.lab.attacks.distances import nearest_points, points
 from sklar.lab.attacks.result import AttackResult, Number, Tables
 from sklar.lab.intervals import Estimate, clopper_pearson, exactly
-from sklar.lab.tables.table import ExactTable, cell_starts, ordered_values
+from sklar.lab.tables.distances import nearest_points, points
+from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 20_000
 """Rows of a table of people that guesses are tried on, at most: time grows with it, and rules fit more of more rows."""
@@ -157,7 +157,7 @@ def _random_term(table: ExactTable, term: Term, rng: np.random.Generator) -> Ter
     column = table.schema[term.column]
     if term.sign == 0 or not column.numeric:
         return replace(term, value=float(rng.integers(column.value_cells)))
-    starts = cell_starts(column)
+    starts = column.grid.starts  # type: ignore[attr-defined]
     return replace(term, value=float(rng.uniform(float(starts[0]), float(starts[-1]))))
 
 
