@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from sklar.lab.attacks.games import ATTRIBUTE_PROFILES, SHADOW_PROFILES, AttributeProfile, ShadowProfile
+from sklar.lab.attacks.attribute_fits import ATTRIBUTE_PROFILES, AttributeProfile
+from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sklar.lab.attacks.membership import draw_games, privacy_score
+from sklar.lab.attacks.closeness import draw_games, privacy_score
 from sklar.lab.intervals import (
     Estimate,
     clopper_pearson,

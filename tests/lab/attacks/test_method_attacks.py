@@ -14,17 +14,20 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
+from sklar.lab.attacks.attribute_fits import ATTRIBUTE_PROFILES
 from sklar.lab.attacks.classifiers import (
+    CELLS,
     closest_features,
-    feature_maker,
     find_threshold,
     judge,
     judge_by_threshold,
     table_features,
 )
-from sklar.lab.attacks.games import ATTRIBUTE_PROFILES, SHADOW_PROFILES
-from sklar.lab.attacks.parts import load_part, open_state, run_parts, save_part
+from sklar.lab.attacks.games import load_part, open_state, run_parts, save_part
+from sklar.lab.attacks.regression import layout_of
+from sklar.lab.attacks.shadow import SHADOW_PROFILES
 from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import coarse_grid
 from tests.lab.attacks.people import SCHEMA, copies, people
 
 REAL = people(260, 0)
@@ -133,11 +136,11 @@ def test_a_private_method_by_name() -> None:
 
 def test_features_of_tables_that_lie_one_after_the_other() -> None:
     real = read_table(REAL, SCHEMA, np.random.default_rng(0), role="real")
-    maker = feature_maker(real)
-    both = table_features(real.take(np.arange(200)), 2, maker)
+    grid, layout = coarse_grid(real.schema, CELLS), layout_of(real)
+    both = table_features(real.take(np.arange(200)), 2, grid, layout)
     closest = closest_features(real.take(np.arange(200)), 2, real, np.array([7, 150]))
     for at in range(2):
-        alone = table_features(real.take(np.arange(100 * at, 100 * at + 100)), 1, maker)
+        alone = table_features(real.take(np.arange(100 * at, 100 * at + 100)), 1, grid, layout)
         for name, values in alone.items():
             assert np.allclose(values[0], both[name][at])
     corr = np.corrcoef(REAL["age"][:100], REAL["weight"][:100])[0, 1]

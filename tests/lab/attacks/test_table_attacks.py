@@ -12,7 +12,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.attacks.membership import ETA, privacy_score
+from sklar.lab.attacks.closeness import ETA, privacy_score
 from sklar.lab.attacks.regression import regress, standardized
 from sklar.lab.attacks.release import TABLE_ATTACKS
 from tests.lab.attacks.people import SCHEMA, copies, people, shuffled

@@ -8,13 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sklar.lab.compare.result import interval, standings, tied
+from sklar.lab.compare.result import interval, standings
 
 RANKED = frozenset({"a", "b", "c"})
 
 
 def by_fold(values: list[float]) -> dict[int, float]:
     return dict(enumerate(values))
+
+
+def tied(one: dict[int, float], two: dict[int, float]) -> bool:
+    """Neither is better beyond chance, whichever way is better."""
+    ways = [standings({"a": one, "b": two}, lower=lower, ranked=RANKED) for lower in (True, False)]
+    return all(standing.rank == 1 for way in ways for standing in way)
 
 
 def test_the_interval_is_the_corrected_resampled_t() -> None:

@@ -1,6 +1,6 @@
 """Attacks on a release, run with the real rows at hand: every number with an interval, a baseline and a control.
 
-An attack on one synthetic table is one file (`membership`, `attribute`, `copies`, `singling_out`); attacks on a method
-play games of many fits. Nothing here may be published as it is. Start with `release` for the first kind and `method`
-for the second; `result` says what every attack reports.
+Attacks on one synthetic table are in `closeness` (membership and copies), `attribute` and `singling_out` (and
+linkability); attacks on a method play `games` of many fits (`shadow`, `attribute_fits`). Nothing here may be published
+as it is. Start with `release` for the first kind and `method` for the second; `result` says what every attack reports.
 """

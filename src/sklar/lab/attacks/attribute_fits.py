@@ -9,60 +9,99 @@ guesses about target rows, beside that of an attacker with bootstraps of the rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.errors import UsageError
-from sklar.lab.attacks.attribute import guess_errors
-from sklar.lab.attacks.games import AttributeProfile, Generator, Target
-from sklar.lab.attacks.parts import Arrays
-from sklar.lab.attacks.regression import DesignLayout, predictors, regress, standardized
-from sklar.lab.attacks.regression import filled as _filled
-from sklar.lab.attacks.result import AttackResult, Number
-from sklar.lab.attacks.shadow import level_name
+from sklar.lab.attacks.attribute import sensitive_columns
+from sklar.lab.attacks.games import (
+    Arrays,
+    Game,
+    Subject,
+    find_profile,
+    level_words,
+    load_part,
+    open_game,
+    open_state,
+    run_parts,
+)
+from sklar.lab.attacks.regression import filled, guess_errors, predictors, regress, standardized
+from sklar.lab.attacks.result import AttackResult, Number, Progress
 from sklar.lab.intervals import Estimate, exactly, student_mean
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 BLIND_TABLES = 10
+"""Tables of a game on which the baseline, a shuffled sensitive column, is regressed: more steady it, at a cost."""
+TITLES = {
+    "mab": ("mean absolute coefficient (MAB)", "How much the other columns say about it; the intercept is left out."),
+    "wcab": ("greatest absolute coefficient (WCAB)", "Of all tables; the interval is the range over games."),
+    "mr2": ("mean adjusted R2 (MR2)", "Share of its variance that the other columns explain."),
+    "mse": ("mean squared error of guesses (MSE)", "About the targets, in units of its variance."),
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttributeGame:
-    """Everything a game needs; it is sent to other processes. See `ShadowGame`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeProfile:
+    """Parameters of attribute inference from fits (Griesbauer et al. 2025, table 1, in brackets).
 
-    real: ExactTable
-    raw: Any
-    generator: Generator
-    sensitive: tuple[str, ...]
-    targets: tuple[Target, ...]
-    layout: DesignLayout
-    profile: AttributeProfile
-    seed: int
-    stream: Callable[[int, int], np.random.Generator]
+    Attributes:
+        iterations: Games (nIter).
+        reference: Real rows that the method is fitted on (sizeRawT).
+        size: Rows of each synthetic table and each bootstrap (sizeSynT, bootstrapSize).
+        tables: Synthetic tables and bootstraps of a game (nSynT).
+    """
+
+    iterations: int = 10
+    reference: int = 500
+    size: int = 500
+    tables: int = 50
 
 
-def require_reference(rows: int, profile: AttributeProfile) -> None:
-    """Refuse a table too small for the profile."""
-    if rows < profile.reference:
+ATTRIBUTE_PROFILES: dict[str, AttributeProfile] = {
+    "paper": AttributeProfile(),
+    "quick": AttributeProfile(iterations=4, reference=250, size=250, tables=10),
+}
+
+
+def attribute_attack(
+    subject: Subject,
+    done: Progress,
+    *,
+    profile: str = "paper",
+    sensitive: Sequence[str] | str | None = None,
+    targets: Sequence[int] | None = None,
+    random_targets: int = 5,
+    state: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    changes: Mapping[str, int] | None = None,
+) -> AttackResult:
+    """Attribute inference from fits on reference samples; arguments as in `shadow_attack`."""
+    columns = sensitive_columns(subject.real, sensitive)
+    labels = [name for name in columns if not subject.real.schema[name].ordered]
+    if labels:
+        raise UsageError(f"the column '{labels[0]}' has no order to regress on; attack a synthetic table instead.")
+    sizes = find_profile(ATTRIBUTE_PROFILES, profile, changes)
+    if subject.real.rows < sizes.reference:
         raise UsageError(
-            f"the attack needs at least {profile.reference:,} real rows; there are {rows:,}. Use the profile "
-            "'quick', or a smaller reference."
+            f"the attack needs at least {sizes.reference:,} real rows; there are {subject.real.rows:,}. Use the "
+            "profile 'quick', or a smaller reference."
         )
+    game = open_game(subject, sizes, columns, targets, random_targets)
+    parts = [f"{iteration:03d}-fit" for iteration in range(sizes.iterations)]
+    with open_state(state, game.fingerprint()) as folder:
+        run_parts(game, play_attribute, parts, folder, workers=workers or 1, done=done, what="game")
+        return _result(game, [load_part(folder, part) for part in parts])
 
 
-def attribute_parts(game: AttributeGame) -> list[str]:
-    """One part a game."""
-    return [f"{iteration:03d}-fit" for iteration in range(game.profile.iterations)]
-
-
-def play_attribute(game: AttributeGame, part: str) -> Arrays:
+def play_attribute(game: Game, part: str) -> Arrays:
     """One fit, and the regressions on its tables, for all levels and sensitive columns."""
-    profile, rng = game.profile, game.stream(game.seed, 1 + int(part[:3]))
+    profile, rng = game.profile, game.stream(1 + int(part[:3]))
     order = rng.permutation(game.real.rows)
     reference, rest = order[: profile.reference], order[profile.reference :]
     fitted = game.generator.fit(game.raw.take(reference), int(rng.integers(2**31)))
@@ -71,19 +110,19 @@ def play_attribute(game: AttributeGame, part: str) -> Arrays:
         drawn = fitted.generate(level, profile.tables * profile.size, int(rng.integers(2**31)))
         table = read_table(drawn, game.real.schema, rng, role="synthetic")
         for name in game.sensitive:
-            out.update(_measured(game, table, name, f"{level}|{name}", rng))
+            out.update(_regressions(game, table, name, f"{level}|{name}", rng))
     for name in game.sensitive:
         # Bootstraps of the real reference, and of real rows that the fit did not see.
         for role, rows in (("real", reference), ("control", rest if len(rest) >= profile.size // 4 else order)):
             boots = game.real.take(rng.choice(rows, profile.tables * profile.size))
-            out.update(_measured(game, boots, name, f"{role}||{name}", rng))
+            out.update(_regressions(game, boots, name, f"{role}||{name}", rng))
     return out
 
 
-def _measured(game: AttributeGame, table: ExactTable, name: str, key: str, rng: np.random.Generator) -> Arrays:
+def _regressions(game: Game, table: ExactTable, name: str, key: str, rng: np.random.Generator) -> Arrays:
     """Coefficients and adjusted R2 of each table, squared errors of its guesses, and coefficients without a link."""
     size, tables = game.profile.size, game.profile.tables
-    x, y = predictors(table, game.layout, name), _filled(ordered_values(table, name))
+    x, y = predictors(table, game.layout, name), filled(ordered_values(table, name))
     slices = [slice(i * size, (i + 1) * size) for i in range(tables)]
     chunks = [(standardized(x[s]), standardized(y[s])) for s in slices]
     fits = [regress(*chunk) for chunk in chunks]
@@ -100,9 +139,8 @@ def _measured(game: AttributeGame, table: ExactTable, name: str, key: str, rng: 
     }
 
 
-def attribute_result(game: AttributeGame, parts: Mapping[str, Arrays]) -> AttackResult:
+def _result(game: Game, games: list[Arrays]) -> AttackResult:
     """Numbers for every level and sensitive column."""
-    games = [parts[part] for part in attribute_parts(game)]
     numbers: list[Number] = []
     details: dict[str, Any] = {"features": {name: list(game.layout.features(name)) for name in game.sensitive}}
     for name in game.sensitive:
@@ -111,7 +149,20 @@ def attribute_result(game: AttributeGame, parts: Mapping[str, Arrays]) -> Attack
         for level in game.generator.levels:
             found = _estimates(games, f"{level}|{name}")
             blind = _estimates(games, f"{level}|{name}", "blind", "blind_r2")
-            numbers += [_number(key, name, level, found, blind, control) for key in TITLES if key in found]
+            blind["mse"] = exactly(1.0)
+            for key, estimate in found.items():
+                (title, says), (mark, words) = TITLES[key], level_words(level)
+                numbers.append(
+                    Number(
+                        name=f"{name}.{key}{mark}",
+                        title=f"{title} of '{name}'{words}",
+                        says=says,
+                        attack=estimate,
+                        baseline=blind[key],
+                        control=control.get(key),
+                        worse="lower" if key == "mse" else "higher",
+                    )
+                )
             details[name]["levels"][level or "only"] = _details(game, games, f"{level}|{name}")
     return AttackResult(
         kind="attribute",
@@ -120,14 +171,6 @@ def attribute_result(game: AttributeGame, parts: Mapping[str, Arrays]) -> Attack
         settings={**asdict(game.profile), "sensitive": list(game.sensitive), "levels": list(game.generator.levels)},
         details=details,
     )
-
-
-TITLES = {
-    "mab": ("mean absolute coefficient (MAB)", "How much the other columns say about it; the intercept is left out."),
-    "wcab": ("greatest absolute coefficient (WCAB)", "Of all tables; the interval is the range over games."),
-    "mr2": ("mean adjusted R2 (MR2)", "Share of its variance that the other columns explain."),
-    "mse": ("mean squared error of guesses (MSE)", "About the targets, in units of its variance."),
-}
 
 
 def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: str = "r2") -> dict[str, Estimate]:
@@ -145,23 +188,7 @@ def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: st
     return out
 
 
-def _number(
-    key: str, name: str, level: str, found: Mapping[str, Estimate], blind: Mapping[str, Estimate],
-    control: Mapping[str, Estimate],
-) -> Number:  # fmt: skip
-    title, says = TITLES[key]
-    return Number(
-        name=level_name(f"{name}.{key}", level),
-        title=f"{title} of '{name}'{f', level {level}' if level else ''}",
-        says=says,
-        attack=found[key],
-        baseline=exactly(1.0) if key == "mse" else blind[key],
-        control=control.get(key),
-        worse="lower" if key == "mse" else "higher",
-    )
-
-
-def _details(game: AttributeGame, games: list[Arrays], key: str) -> dict[str, Any]:
+def _details(game: Game, games: list[Arrays], key: str) -> dict[str, Any]:
     """MAB and WCAB game by game for box plots, mean coefficients, and errors by target."""
     sizes = [np.abs(g[f"{key}|coefficients"]) for g in games]
     errors = np.mean([g[f"{key}|errors"].mean(axis=0) for g in games], axis=0) if game.targets else []

@@ -1,11 +1,14 @@
-"""Classifiers of whole tables: does a synthetic table come from a model that saw the target?"""
+"""Telling from a whole synthetic table whether its model saw a target: features of tables, classifiers of features.
+
+A table is a vector of features: moments, histograms, correlations and all of them together, as in Stadler et al.
+(2022); and besides, what these do not have, the distance from a target to its closest synthetic row.
+"""
 
 from __future__ import annotations
 
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,15 +16,27 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError, UsageError
-from sklar.lab.attacks.distances import points
-from sklar.lab.attacks.regression import DesignLayout, layout_of
+from sklar.lab.attacks.regression import DesignLayout
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid, ordered_values
+from sklar.lab.tables.distances import points
+from sklar.lab.tables.table import CoarseGrid, ExactTable, ordered_values
 
 Matrix = npt.NDArray[Any]
-TREES = 60
+TREES, FEW_TREES = 60, 12
+"""Of forests that judge, and of those that only choose a feature set: more are steadier and slower."""
 ROUNDING = 1e-6
 """Features are kept in single precision: a smaller spread, in units of their mean, is none."""
+FAR = 50.0
+"""Test features are clipped at so many standard deviations: far beyond what training saw, distances only drown the
+rest."""
+CELLS = 25
+"""Cells of a column of numbers in histograms: more show finer changes, and more of them by chance."""
+LABELS = 8
+"""Labels of a column whose indicators are correlated: features grow with its square."""
+CLOSEST = "closest"
+TABLE_SETS = ("naive", "histogram", "correlation")
+SETS = (*TABLE_SETS, "ensemble", CLOSEST)
+"""Moments; shares of cells; correlations; all of these together; the row closest to a target."""
 
 
 def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = TREES) -> list[float]:
@@ -32,13 +47,11 @@ def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: i
     if not varying.any():
         return [0.5 for _ in tests]
     center, spread = center[varying], spread[varying]
-    model = CLASSIFIERS[name](seed)
-    if name == "forest":
-        model.set_params(n_estimators=trees)
+    model = CLASSIFIERS[name](seed, trees)
     with one_thread():
         model.fit((values[:, varying] - center) / spread, labels)
-        # Far beyond what training saw, distances only drown the rest. One call for all: a call costs more than rows do.
-        scaled = np.clip((np.concatenate(tests)[:, varying] - center) / spread, -50.0, 50.0)
+        # One call for all: a call costs more than rows do.
+        scaled = np.clip((np.concatenate(tests)[:, varying] - center) / spread, -FAR, FAR)
         said = model.predict(scaled)
     ends = np.cumsum([len(test) for test in tests])[:-1]
     return [float(group.mean()) for group in np.split(said, ends)]
@@ -54,100 +67,67 @@ def require_classifier(name: str) -> None:
         raise MissingExtraError("shadow models need scikit-learn: pip install 'sklar[eval]'.") from None
 
 
-def _forest(seed: int) -> Any:
+def _forest(seed: int, trees: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(n_estimators=TREES, min_samples_leaf=4, random_state=seed, n_jobs=1)
+    return RandomForestClassifier(n_estimators=trees, min_samples_leaf=4, random_state=seed, n_jobs=1)
 
 
-def _logistic(seed: int) -> Any:
+def _logistic(seed: int, trees: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=500, C=0.1, random_state=seed)
 
 
-def _neighbors(seed: int) -> Any:
+def _neighbours(seed: int, trees: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
     return KNeighborsClassifier(n_neighbors=5)
 
 
-def _support_vectors(seed: int) -> Any:
+def _support_vectors(seed: int, trees: int) -> Any:
     from sklearn.svm import SVC
 
     return SVC(random_state=seed)
 
 
-CLASSIFIERS: dict[str, Callable[[int], Any]] = {
+CLASSIFIERS: dict[str, Callable[[int, int], Any]] = {
     "forest": _forest,
     "logistic": _logistic,
-    "neighbors": _neighbors,
+    "neighbors": _neighbours,
     "svc": _support_vectors,
 }
+"""Name to a classifier of this seed and, for forests, number of trees."""
 
 
-# A whole synthetic table as a vector of features.
-#
-# Moments, histograms, correlations and all of them together, as in Stadler et al. (2022); and besides, what these do
-# not
-# have, the distance from a target to its closest synthetic row.
-
-
-CELLS = 25
-LABELS = 8
-TABLE_SETS = ("naive", "histogram", "correlation")
-SETS = (*TABLE_SETS, "ensemble", "closest")
-"""Moments; shares of cells; correlations; all of these together; the row closest to a target."""
-CLOSEST = "closest"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FeatureMaker:
-    """How tables become vectors; public facts and the most frequent labels, the same for all tables."""
-
-    grid: CoarseGrid
-    layout: DesignLayout
-    ordered: tuple[str, ...]
-    labels: tuple[str, ...]
-
-
-def feature_maker(real: ExactTable) -> FeatureMaker:
-    """Features for tables like this one."""
-    return FeatureMaker(
-        grid=coarse_grid(real.schema, CELLS),
-        layout=layout_of(real),
-        ordered=tuple(name for name in real.names if real.schema[name].ordered),
-        labels=tuple(name for name in real.names if not real.schema[name].ordered),
-    )
-
-
-def table_features(table: ExactTable, tables: int, maker: FeatureMaker) -> dict[str, Floats]:
+def table_features(table: ExactTable, tables: int, grid: CoarseGrid, layout: DesignLayout) -> dict[str, Floats]:
     """Features of each of so many tables of equal size that lie one after the other in one table."""
     size = table.rows // tables
-    values = [_filled(ordered_values(table, name)[: size * tables].reshape(tables, size)) for name in maker.ordered]
+    ordered = [name for name in table.names if name not in layout.shown]
+    values = [_filled(ordered_values(table, name)[: size * tables].reshape(tables, size)) for name in ordered]
     codes = {name: table.codes[name][: size * tables].reshape(tables, size) for name in table.names}
-    shares = {name: _shares(maker.grid.lookups[name][codes[name]], maker.grid.sizes[name]) for name in table.names}
+    shares = {name: _shares(grid.lookups[name][codes[name]], grid.sizes[name]) for name in table.names}
     naive = [f for x in values for f in (x.mean(axis=1), np.median(x, axis=1), x.var(axis=1))]
-    for name in maker.labels:
+    for name in layout.shown:
         naive += [(shares[name] > 0).sum(axis=1), shares[name].argmax(axis=1), shares[name].max(axis=1)]
     return {
         "naive": np.stack([np.asarray(x, dtype=np.float64) for x in naive], axis=1),
         "histogram": np.concatenate([shares[name] for name in table.names], axis=1),
-        "correlation": _correlations(values, codes, maker),
+        "correlation": _correlations(values, codes, layout),
     }
 
 
 def closest_features(table: ExactTable, tables: int, real: ExactTable, targets: Ints) -> Floats:
     """For each table and target, the log of the distance to the closest row: shape (tables, targets)."""
     size = table.rows // tables
-    rows, people = points(real, [table, real.take(targets)])
+    people = real.take(targets)
+    rows, places = points(real, [table, people])
     labels = [name for name in real.names if not real.schema[name].ordered]
-    codes, own = ([t.codes[name] for name in labels] for t in (table, real.take(targets)))
     out = np.empty((tables, len(targets)))
     for at in range(len(targets)):
-        gaps = ((rows.numbers - people.numbers[at]) ** 2).sum(axis=1)
-        for mine, theirs in zip(own, codes, strict=True):
-            gaps = gaps + (theirs != mine[at])
+        gaps = ((rows.numbers - places.numbers[at]) ** 2).sum(axis=1)
+        for name in labels:
+            gaps = gaps + (table.codes[name] != people.codes[name][at])
         out[:, at] = np.log(np.sqrt(gaps[: size * tables].reshape(tables, size).min(axis=1)) + 1e-6)
     return out
 
@@ -167,8 +147,8 @@ def _shares(cells: Ints, size: int) -> Floats:
     return np.bincount(flat, minlength=tables * size).reshape(tables, size) / rows
 
 
-def _correlations(values: list[Floats], codes: dict[str, Ints], maker: FeatureMaker) -> Floats:
-    marks = [(codes[name] == code).astype(float) for name in maker.labels for code in maker.layout.shown[name][:LABELS]]
+def _correlations(values: list[Floats], codes: dict[str, Ints], layout: DesignLayout) -> Floats:
+    marks = [(codes[name] == code).astype(float) for name, shown in layout.shown.items() for code in shown[:LABELS]]
     columns = [*values, *marks]
     if len(columns) < 2:
         return np.zeros((len(next(iter(codes.values()))), 0))
@@ -181,16 +161,13 @@ def _correlations(values: list[Floats], codes: dict[str, Ints], maker: FeatureMa
     return products[:, first, second]
 
 
-Values = npt.NDArray[Any]
-
-
-def judge_by_threshold(without: Values, with_it: Values, tests: Sequence[Values]) -> list[float]:
+def judge_by_threshold(without: Matrix, with_it: Matrix, tests: Sequence[Matrix]) -> list[float]:
     """The share of each group of tests that lies below a threshold learned from tables without and with the target."""
     limit = find_threshold(np.ravel(without), np.ravel(with_it))
     return [float((np.ravel(test) <= limit).mean()) for test in tests]
 
 
-def find_threshold(without: Values, with_it: Values) -> float:
+def find_threshold(without: Matrix, with_it: Matrix) -> float:
     """A value below which tables with the target lie more often than tables without it.
 
     The advantage of a threshold is the difference of the two shares below it. Of all thresholds whose advantage is

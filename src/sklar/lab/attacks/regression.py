@@ -2,21 +2,36 @@
 
 With Z the standardized table and j the sensitive column, Z_j is regressed on the others (the response included) by
 least squares. From the coefficients of all regressions, without the intercept: MAB, their mean absolute value; WCAB,
-their greatest; and MR2, the mean adjusted R2. Reference: Griesbauer et al. (2025), section 2.5 and appendix H.
+their greatest; and MR2, the mean adjusted R2: how much the other columns say about the sensitive one. The mean squared
+error (MSE) is how far guesses are off, in units of the sensitive column's variance. Reference: Griesbauer et al.
+(2025), section 2.5 and appendix H.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Floats, Ints
+from sklar.lab.attacks.result import Number, Tables, shuffled
+from sklar.lab.intervals import Estimate, exactly, normal_interval, student_mean
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 LABELS = 20
-"""Labels of a column that get an indicator: the most frequent ones of the real table, but for the very first."""
+"""Labels of a column that get an indicator: the most frequent ones of the real table, but for the very first. More
+show more about rare labels and make the regression less stable."""
+ROWS = 5_000
+"""Rows of each table in a regression, at most: time of all bootstraps grows with it."""
+TARGETS = 5_000
+"""People whose sensitive value is guessed, at most: more narrow the interval."""
+MEASURES = {
+    "mab": ("mean absolute coefficient (MAB)", "How much the other columns say about it; the intercept is left out."),
+    "wcab": ("greatest absolute coefficient (WCAB)", "How much the most telling other column says about it."),
+    "mr2": ("adjusted R2 of the regression (MR2)", "Share of its variance that the other columns explain."),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,11 +103,9 @@ def regress(x: Floats, y: Floats) -> Fit:
     return Fit(coefficients=beta, r2=r2, adjusted=adjusted)
 
 
-def regress_table(table: ExactTable, layout: DesignLayout, sensitive: str, rows: Ints | None = None) -> Fit:
-    """The attacker's regression on (some rows of) a table."""
+def regress_table(table: ExactTable, layout: DesignLayout, sensitive: str) -> Fit:
+    """The attacker's regression on a table."""
     x, y = predictors(table, layout, sensitive), filled(ordered_values(table, sensitive))
-    if rows is not None:
-        x, y = x[rows], y[rows]
     return regress(standardized(x), standardized(y))
 
 
@@ -100,3 +113,81 @@ def _column(table: ExactTable, layout: DesignLayout, name: str) -> Floats:
     if name not in layout.shown:
         return filled(ordered_values(table, name))[:, None]
     return (table.codes[name][:, None] == layout.shown[name][None, :]).astype(np.float64)
+
+
+def attack_linearly(tables: Tables, name: str, bootstraps: int) -> tuple[list[Number], dict[str, Any]]:
+    """The measures and the error of guesses on one release, with intervals from so many bootstraps, and details."""
+    real, rng = tables.real, tables.rng
+    layout = layout_of(real)
+    drawn = {"attack": tables.synthetic.sample(ROWS, rng), "real": real.sample(ROWS, rng)}
+    if tables.holdout is not None:
+        drawn["control"] = tables.holdout.sample(ROWS, rng)
+    found = {role: _summaries(table, layout, name, bootstraps, rng) for role, table in drawn.items()}
+    # What an attacker sees who learns nothing about the sensitive column.
+    found["baseline"] = _summaries(shuffled(drawn["attack"], [name], rng), layout, name, bootstraps, rng)
+    numbers = [
+        Number(
+            name=f"{name}.{measure}", title=f"{title} of '{name}'", says=says, attack=found["attack"][measure],
+            baseline=found["baseline"][measure], control=found["control"][measure] if "control" in found else None,
+        )
+        for measure, (title, says) in MEASURES.items()
+    ]  # fmt: skip
+    numbers.append(_mse_number(tables, layout, name, max(2, bootstraps // 10)))
+    fits = {role: regress_table(drawn[role], layout, name).coefficients.tolist() for role in ("attack", "real")}
+    return numbers, {
+        "features": list(layout.features(name)), "coefficients": fits["attack"], "coefficients_real": fits["real"],
+        "real_bootstraps": {measure: found["real"][measure].to_dict() for measure in MEASURES},
+    }  # fmt: skip
+
+
+def _summaries(
+    table: ExactTable, layout: DesignLayout, name: str, bootstraps: int, rng: np.random.Generator
+) -> dict[str, Estimate]:
+    """The measures on the table, with standard errors from bootstraps of its rows."""
+    x, y = predictors(table, layout, name), filled(ordered_values(table, name))
+    picked = (rng.integers(len(y), size=len(y)) for _ in range(bootstraps))
+    spread = np.array([_measures(x[rows], y[rows]) for rows in picked]).std(axis=0, ddof=1)
+    whole = zip(MEASURES, _measures(x, y), spread, strict=True)
+    return {key: normal_interval(value, float(error)) for key, value, error in whole}
+
+
+def _measures(x: Floats, y: Floats) -> tuple[float, float, float]:
+    fit = regress(standardized(x), standardized(y))
+    size = np.abs(fit.coefficients)
+    return float(size.mean()), float(size.max()), fit.adjusted
+
+
+def _mse_number(tables: Tables, layout: DesignLayout, name: str, bootstraps: int) -> Number:
+    real, rng = tables.real, tables.rng
+    samples = (tables.synthetic.sample(ROWS, rng) for _ in range(bootstraps))
+    attackers = [table.take(rng.integers(table.rows, size=table.rows)) for table in samples]
+
+    def errors(people: ExactTable) -> Estimate:
+        return student_mean(guess_errors(attackers, people.sample(TARGETS, rng), real, layout, name).mean(axis=0))
+
+    return Number(
+        name=f"{name}.mse",
+        title=f"mean squared error of linear guesses of '{name}'",
+        says="In units of its variance: 1 is what guessing the mean gives.",
+        attack=errors(real),
+        baseline=exactly(1.0),
+        control=tables.control(errors),
+        worse="lower",
+        trials=min(TARGETS, real.rows),
+    )
+
+
+def guess_errors(
+    attackers: Sequence[ExactTable], targets: ExactTable, real: ExactTable, layout: DesignLayout, name: str
+) -> Floats:
+    """Squared errors of linear guesses: one row an attacker's table, one column a target.
+
+    Targets are standardized by the real table, which the data holder does (paper, section 2.5); each attacker's table
+    by itself.
+    """
+    x, whole = predictors(targets, layout, name), predictors(real, layout, name)
+    center, spread = whole.mean(axis=0), whole.std(axis=0, ddof=1)
+    truth, own = filled(ordered_values(targets, name)), filled(ordered_values(real, name))
+    x = np.clip((x - center) / np.where(spread > 0, spread, 1.0), -20.0, 20.0)
+    y = (truth - own.mean()) / (own.std(ddof=1) or 1.0)
+    return np.array([(x @ regress_table(table, layout, name).coefficients - y) ** 2 for table in attackers])

@@ -1,4 +1,4 @@
-"""Attack a synthetic table as an adversary would (disclosed): every number with its interval, a baseline, a control."""
+"""Attack a synthetic table as an adversary would: every number with its interval, a baseline and a control."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
 from sklar.lab.attacks.attribute import infer_attributes
-from sklar.lab.attacks.copies import find_copies
-from sklar.lab.attacks.membership import monte_carlo
-from sklar.lab.attacks.result import LABEL, AttackResult
+from sklar.lab.attacks.closeness import find_copies, monte_carlo
+from sklar.lab.attacks.result import LABEL, AttackResult, Progress, Tables
 from sklar.lab.attacks.singling_out import link, single_out
 from sklar.lab.custodian import NOTICE, write_page
 from sklar.sample.rng import substreams
@@ -25,8 +24,20 @@ if TYPE_CHECKING:
     from sklar.lab.tables.table import ExactTable
     from sklar.report.charts.tradeoff import Tradeoff
 
-
-Progress = Callable[[str, float], None]
+TABLE_ATTACKS: dict[str, Callable[..., AttackResult]] = {
+    "membership": monte_carlo,
+    "copies": find_copies,
+    "singling-out": single_out,
+    "linkability": link,
+    "attribute": infer_attributes,
+}
+"""Name to attack: (tables, *, and options of its own)."""
+ON_METHODS = frozenset(
+    ["levels", "settings", "profile", "changes", "state", "workers", "random_targets", "features", "classifier"]
+)
+"""Options that only attacks on a method have."""
+Check = tuple[Callable[[Any], bool], str]
+"""Whether a value will do, and what is asked for, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,7 +77,7 @@ def attack(
     progress: Progress | None = None,
     **options: Any,
 ) -> Attack:
-    """Attack a synthetic table. Disclosed: the results are not private. For attacks on a method see `attack_method`.
+    """Attack a synthetic table. The results are not private. For attacks on a method see `attack_method`.
 
     Every number is a lower bound on risk: an attack that fails proves nothing.
 
@@ -85,7 +96,7 @@ def attack(
     """
     from sklar.lab.tables.reading import read_table
 
-    require_seed(seed)
+    require_option(kind, "seed", seed)
     run = _find(kind, options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     tell = progress or (lambda what, fraction: None)
@@ -96,7 +107,8 @@ def attack(
     exact = read_table(real, facts, streams[0], role="real", read=reading)
     held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
     table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
-    result = run(exact, table, streams[3], holdout=held, done=tell, **options)
+    tables = Tables(real=exact, synthetic=table, holdout=held, rng=streams[3], done=tell)
+    result = run(tables, **options)
     tell("done", 1.0)
     return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
 
@@ -129,22 +141,20 @@ def attack_tables(
     seed: int,
 ) -> tuple[AttackResult, ...]:  # fmt: skip
     """Several attacks with their default options on tables that are read already."""
-
     options: dict[str, dict[str, Any]] = {"attribute": {"sensitive": tuple(sensitive)}}
     streams = substreams(seed, 4 + len(kinds))[4:]
     return tuple(
-        TABLE_ATTACKS[kind](real, synthetic, rng, holdout=holdout, **options.get(kind, {}))
+        TABLE_ATTACKS[kind](Tables(real=real, synthetic=synthetic, holdout=holdout, rng=rng), **options.get(kind, {}))
         for kind, rng in zip(kinds, streams, strict=True)
     )
 
 
 def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
-
     if kind not in TABLE_ATTACKS:
         raise UsageError(
             f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}; on a method, see attack_method."
         )
-    refuse_unknown_options(kind, TABLE_ATTACKS[kind], options, ("holdout", "done"))
+    refuse_unknown_options(kind, TABLE_ATTACKS[kind], options)
     return TABLE_ATTACKS[kind]
 
 
@@ -153,41 +163,22 @@ def write_attack_report(attacks: Sequence[Attack], path: str | PathLike[str], pl
     write_page(path, "attacks.html", label=LABEL, attacks=attacks, plot=plot)
 
 
-Check = tuple[Callable[[Any], bool], str]
-"""Whether a value will do, and what is asked for, in words."""
-ON_METHODS = frozenset(
-    ["levels", "settings", "profile", "changes", "state", "workers", "random_targets", "features", "classifier"]
-)
-"""Options that only attacks on a method have."""
-
-
-def refuse_unknown_options(
-    kind: str, run: Callable[..., Any], options: Mapping[str, Any], fixed: Sequence[str]
-) -> None:
+def refuse_unknown_options(kind: str, run: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Options that the attack does not have are refused by name, and values that no attack could take."""
     known = {p.name: p.default for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    listed = [name for name in known if name not in fixed]
     for name, value in options.items():
-        if name not in listed:
+        if name not in known:
             hint = " It belongs to attacks on a method: see attack_method." if name in ON_METHODS else ""
-            raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(listed)}.{hint}")
-        if value is None and known[name] is None:
-            continue
-        require_option(name, value, on_method="profile" in known, kind=kind)
+            raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(known)}.{hint}")
+        if value is not None or known[name] is not None:
+            require_option(kind, name, value)
 
 
-def require_option(name: str, value: Any, *, on_method: bool, kind: str) -> None:
+def require_option(kind: str, name: str, value: Any) -> None:
     """Refuse a value of the wrong kind."""
-    check = (
-        (METHOD_CHECKS if on_method else TABLE_CHECKS).get(name) or KIND_CHECKS.get((kind, name)) or CHECKS.get(name)
-    )
+    check = CHECKS.get(f"{kind}.{name}") or CHECKS.get(name)
     if check is not None and not check[0](value):
         raise UsageError(f"{name} must be {check[1]}; found {value!r}.")
-
-
-def require_seed(seed: Any) -> None:
-    """Refuse what cannot fix random numbers."""
-    require_option("seed", seed, on_method=False, kind="")
 
 
 def _whole(least: int) -> Check:
@@ -216,38 +207,26 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_names(value: Any) -> bool:
-    return _is_text(value) or _listed(_is_text)(value)
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
 TEXT: Check = (_is_text, "a word")
-NAMES: Check = (_is_names, "a name or a list of names")
+NAMES: Check = (lambda value: _is_text(value) or _listed(_is_text)(value), "a name or a list of names")
+PLACES: Check = (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]")
 CHECKS: dict[str, Check] = {
     "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
-    "random_targets": _whole(0), "workers": _whole(1), "distance": TEXT, "profile": TEXT, "classifier": TEXT,
-    "sensitive": NAMES, "features": NAMES,
+    "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": PLACES,
+    "attribute.targets": PLACES, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
+    "features": NAMES, "singling-out.columns": _whole(1),
+    "linkability.columns": (
+        lambda value: _listed(_listed(_is_text))(value) and len(list(value)) == 2, "two lists of columns"
+    ),
     "tolerance": _number(0.0, 1.0, "a number between 0 and 1"),
     "epsilon": _number(0.0, math.inf, "a number above 0"),
-    "changes": (lambda value: isinstance(value, Mapping), "parameters of the profile by name, as {'iterations': 5}"),
-    "settings": (lambda value: isinstance(value, Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
+    "changes": (_is_mapping, "parameters of the profile by name, as {'iterations': 5}"),
+    "settings": (_is_mapping, "settings of the method by name, as {'epsilon': 1.0}"),
     "levels": (_listed(lambda x: _is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
     "state": (lambda value: isinstance(value, str | PathLike), "the path of a folder"),
 }  # fmt: skip
-METHOD_CHECKS: dict[str, Check] = {"targets": (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]")}
-TABLE_CHECKS: dict[str, Check] = {"targets": _whole(1)}
-KIND_CHECKS: dict[tuple[str, str], Check] = {
-    ("singling-out", "columns"): _whole(1),
-    ("linkability", "columns"): (
-        lambda value: _listed(_listed(_is_text))(value) and len(list(value)) == 2, "two lists of columns"
-    ),
-}  # fmt: skip
-
-
-TABLE_ATTACKS: dict[str, Callable[..., AttackResult]] = {
-    "membership": monte_carlo,
-    "copies": find_copies,
-    "singling-out": single_out,
-    "linkability": link,
-    "attribute": infer_attributes,
-}
-"""Name to attack: (real, synthetic, rng, *, holdout, done, and options of its own)."""
+"""By option, or by attack and option where options of one name differ; how values are refused before any work."""

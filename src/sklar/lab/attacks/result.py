@@ -1,15 +1,58 @@
-"""What an attack found: numbers with intervals, each beside an attacker without the release and beside a control."""
+"""What an attack on a table is handed, and what every attack finds.
+
+Each number has an interval, and stands beside what an attacker without the release reaches and beside a control.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeVar
 
-from sklar.lab.intervals import LEVEL, Estimate
+import numpy as np
+
+from sklar.lab.intervals import LEVEL, Estimate, exactly
+from sklar.lab.tables.table import ExactTable
 
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
-Worse = Literal["higher", "lower"]
+Progress = Callable[[str, float], None]
+"""Told what is being done, and the fraction that is done."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tables:
+    """What an attack on a release is handed.
+
+    Attributes:
+        real: The table the synthesizer learned from.
+        synthetic: The table under attack.
+        holdout: Real rows the synthesizer never saw, for the control.
+        rng: Picks rows and breaks ties.
+        done: Told how far it is.
+    """
+
+    real: ExactTable
+    synthetic: ExactTable
+    holdout: ExactTable | None
+    rng: np.random.Generator
+    done: Progress = lambda what, fraction: None
+
+    def control(self, measure: Callable[[ExactTable], T]) -> T | None:
+        """What the same attack reaches against the hold-out, if there is one."""
+        return None if self.holdout is None else measure(self.holdout)
+
+    def missing(self, *sentences: str) -> tuple[str, ...]:
+        """What cannot be told without a hold-out."""
+        return sentences if self.holdout is None else ()
+
+
+def shuffled(table: ExactTable, names: Sequence[str], rng: np.random.Generator) -> ExactTable:
+    """The table with these columns shuffled, each by itself: the margins stay, what ties them to other columns goes."""
+    orders = {name: rng.permutation(table.rows) for name in names}
+    codes = {name: table.codes[name][order] for name, order in orders.items()}
+    numbers = {name: table.numbers[name][order] for name, order in orders.items() if name in table.numbers}
+    return replace(table, codes={**table.codes, **codes}, numbers={**table.numbers, **numbers})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +78,16 @@ class Number:
     baseline: Estimate | None = None
     control: Estimate | None = None
     ideal: float | None = None
-    worse: Worse = "higher"
+    worse: Literal["higher", "lower"] = "higher"
     trials: int | None = None
 
     @property
     def alarming(self) -> bool:
         """Whether the attack is worse than the control (or else the ideal or the baseline), beyond chance."""
-        if self.control is not None:
-            limit = self.control.high if self.worse == "higher" else self.control.low
-        elif self.ideal is not None:
-            limit = self.ideal
-        elif self.baseline is not None:
-            limit = self.baseline.high if self.worse == "higher" else self.baseline.low
-        else:
+        limit = self.control or (self.baseline if self.ideal is None else exactly(self.ideal))
+        if limit is None:
             return False
-        return self.attack.low > limit if self.worse == "higher" else self.attack.high < limit
+        return self.attack.low > limit.high if self.worse == "higher" else self.attack.high < limit.low
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -80,10 +118,7 @@ class AttackResult:
 
     def __getitem__(self, name: str) -> Number:
         """A number by name."""
-        for number in self.numbers:
-            if number.name == name:
-                return number
-        raise KeyError(name)
+        return {number.name: number for number in self.numbers}[name]
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -106,7 +141,7 @@ class AttackResult:
 
 def _words(number: Number) -> str:
     attack = number.attack
-    beside = number.control if number.control is not None else number.baseline
+    beside = number.control or number.baseline
     text = f"is {attack.value:.3f} (interval {attack.low:.3f} to {attack.high:.3f})"
     if beside is not None:
         who = "rows that are not in the table" if number.control is not None else "an attacker without the release"

@@ -12,8 +12,9 @@ Oprisanu, Troncoso (2022); Griesbauer et al. (2025), section 2.5 and appendix H.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,81 +23,159 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
+from sklar.lab.attacks.attribute import sensitive_columns
 from sklar.lab.attacks.classifiers import (
+    CELLS,
     CLOSEST,
+    FEW_TREES,
+    SETS,
     TABLE_SETS,
     TREES,
-    FeatureMaker,
     closest_features,
     judge,
     judge_by_threshold,
+    require_classifier,
     table_features,
 )
-from sklar.lab.attacks.games import Generator, ShadowProfile, Target
-from sklar.lab.attacks.parts import Arrays, load_part
-from sklar.lab.attacks.result import AttackResult, Number
+from sklar.lab.attacks.games import (
+    Arrays,
+    Game,
+    Subject,
+    find_profile,
+    level_words,
+    load_part,
+    open_game,
+    open_state,
+    run_parts,
+)
+from sklar.lab.attacks.result import AttackResult, Number, Progress
 from sklar.lab.intervals import exactly, privacy_gain_interval
 from sklar.lab.tables.reading import read_table
-from sklar.lab.tables.table import ExactTable
-from sklar.schema import Schema
+from sklar.lab.tables.table import coarse_grid
 
-Stream = Callable[[int, int], np.random.Generator]
-"""(seed, place) -> a generator of its own; a function of a module."""
-OUT = "out"
+OUT, BEST = "out", "best"
+Gains = Floats
+"""Privacy gains by target and iteration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShadowProfile:
+    """Parameters of membership inference by shadow models (Griesbauer et al. 2025, table 1, in brackets).
+
+    Attributes:
+        iterations: Games (nIter).
+        reference: Real rows that the attacker has to train on (sizeRawA).
+        shadows: Shadow models without the target, and as many with it (nShadows).
+        tables: Synthetic tables drawn from each shadow model (nSynA).
+        size: Rows that each model is fitted on (sizeRawT).
+        synthetic: Rows of each synthetic table (sizeSynT).
+        test_tables: Synthetic tables with, and without, the target that the attacker has to judge (nSynT).
+    """
+
+    iterations: int = 10
+    reference: int = 500
+    shadows: int = 10
+    tables: int = 10
+    size: int = 400
+    synthetic: int = 400
+    test_tables: int = 50
+
+
+SHADOW_PROFILES: dict[str, ShadowProfile] = {
+    "paper": ShadowProfile(),
+    "quick": ShadowProfile(iterations=4, reference=250, shadows=4, tables=5, size=200, synthetic=200, test_tables=20),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShadowGame:
-    """Everything a game needs; it is sent to other processes.
+class Judging:
+    """What the second half of the attack needs; `folder` keeps the tables of the first."""
 
-    Attributes:
-        schema: The public facts.
-        real: The real rows as codes and numbers.
-        raw: The real rows as an Arrow table, as a generator gets them.
-        generator: The method under attack.
-        targets: Whom the games are about.
-        profile: Sizes and numbers.
-        maker: How tables become features.
-        seed: Fixes samples and draws.
-        stream: Where generators come from.
+    game: Game
+    folder: Path
+    features: tuple[str, ...]
+    classifier: str
+
+
+def shadow_attack(
+    subject: Subject,
+    done: Progress,
+    *,
+    profile: str = "paper",
+    sensitive: Sequence[str] | str | None = None,
+    targets: Sequence[int] | None = None,
+    random_targets: int = 5,
+    features: Sequence[str] | str | None = None,
+    classifier: str = "forest",
+    epsilon: float | None = None,
+    state: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    changes: Mapping[str, int] | None = None,
+) -> AttackResult:
+    """Membership inference by shadow models.
+
+    Args:
+        subject: The method and the real rows.
+        done: Told how far it is, and the time left.
+        profile: "paper" (parameters of Griesbauer et al. 2025, table 1) or "quick".
+        sensitive: Columns at whose outlying quantiles targets are taken.
+        targets: Places of target rows instead.
+        random_targets: Targets drawn at random besides.
+        features: Any of naive, histogram, correlation, ensemble, closest; all by default.
+        classifier: forest, logistic, neighbors or svc.
+        epsilon: What the method claims, for the bound 2 - exp(epsilon).
+        state: A folder that keeps finished parts, so that the same attack can be taken up after an interrupt.
+        workers: Processes; by default 2, and 1 for functions and generators of your own, which then stay in this one.
+        changes: Parameters of the profile to change, as {"iterations": 5}.
     """
+    require_classifier(classifier)
+    chosen = SETS if features is None else (features,) if isinstance(features, str) else tuple(features)
+    if not chosen or any(name not in SETS for name in chosen):
+        raise UsageError(f"features are any of {', '.join(SETS)}; found {list(chosen)}.")
+    sizes = find_profile(SHADOW_PROFILES, profile, changes)
+    columns = sensitive_columns(subject.real, sensitive) if sensitive else ()
+    game = open_game(subject, sizes, columns, targets, random_targets)
+    _require_rows(game)
+    with open_state(state, game.fingerprint(chosen, classifier)) as folder:
+        run_parts(
+            game, play_part, game_parts(game), folder, workers=workers or 1, done=_half(done, 0.0), what="fits, part"
+        )
+        judging = Judging(game=game, folder=folder, features=chosen, classifier=classifier)
+        judged = judge_parts(game)
+        run_parts(judging, play_judge, judged, folder, workers=workers or 1, done=_half(done, 0.5), what="judging")
+        return _result(judging, {part: load_part(folder, part) for part in judged}, epsilon)
 
-    schema: Schema
-    real: ExactTable
-    raw: Any
-    generator: Generator
-    targets: tuple[Target, ...]
-    profile: ShadowProfile
-    maker: FeatureMaker
-    seed: int
-    stream: Stream
+
+def _half(done: Progress, start: float) -> Progress:
+    return lambda what, fraction: done(what, start + fraction / 2)
 
 
-def require_rows(rows: int, targets: int, profile: ShadowProfile) -> None:
+def _require_rows(game: Game) -> None:
     """Refuse a table too small for the profile."""
-    needed = max(profile.reference, profile.size) + targets
-    if profile.size > profile.reference:
+    size, reference, rows = game.profile.size, game.profile.reference, game.real.rows
+    if size > reference:
         raise UsageError("a profile needs a reference at least as large as its tables: raise reference or lower size.")
-    if rows < needed:
+    if rows < reference + len(game.targets):
         raise UsageError(
-            f"the attack needs at least {needed:,} real rows: samples of {max(profile.reference, profile.size):,} "
-            f"and {targets} targets; there are {rows:,}. Use the profile 'quick', or a smaller reference and size."
+            f"the attack needs at least {reference + len(game.targets):,} real rows: samples of {reference:,} and "
+            f"{len(game.targets)} targets; there are {rows:,}. Use the profile 'quick', or a smaller reference and "
+            "size."
         )
 
 
-def game_parts(game: ShadowGame) -> list[str]:
+def game_parts(game: Game) -> list[str]:
     """Names of the parts: for each iteration one without any target, and one for each target."""
     ends = [OUT, *(f"t{at}" for at in range(len(game.targets)))]
     return [f"{iteration:03d}-{end}" for iteration in range(game.profile.iterations) for end in ends]
 
 
-def play_part(game: ShadowGame, part: str) -> Arrays:
+def play_part(game: Game, part: str) -> Arrays:
     """Fit and draw all tables of one part; features by level and set, for training and for the test."""
     iteration, end = int(part[:3]), part[4:]
     target = None if end == OUT else game.targets[int(end[1:])].row
     samples, tested = draw_samples(game, iteration)
-    rng = game.stream(game.seed, 1 + 1000 * iteration + (0 if target is None else 1 + int(end[1:])))
-    profile, out = game.profile, dict[str, list[npt.NDArray[Any]]]()
+    rng = game.stream(1 + 1000 * iteration + (0 if target is None else 1 + int(end[1:])))
+    profile, grid, out = game.profile, coarse_grid(game.real.schema, CELLS), dict[str, list[npt.NDArray[Any]]]()
     people = np.array([target.row for target in game.targets])
     jobs = [*(("train", rows, profile.tables) for rows in samples), ("test", tested, profile.test_tables)]
     for role, rows, tables in jobs:
@@ -104,20 +183,20 @@ def play_part(game: ShadowGame, part: str) -> Arrays:
         fitted = game.generator.fit(game.raw.take(used), int(rng.integers(2**31)))
         for level in game.generator.levels:
             drawn = fitted.generate(level, tables * profile.synthetic, int(rng.integers(2**31)))
-            table = read_table(drawn, game.schema, rng, role="synthetic")
-            found = table_features(table, tables, game.maker)
+            table = read_table(drawn, game.real.schema, rng, role="synthetic")
+            found = table_features(table, tables, grid, game.layout)
             found[CLOSEST] = closest_features(table, tables, game.real, people)
             for name, values in found.items():
                 out.setdefault(f"{role}|{level}|{name}", []).append(values.astype(np.float32))
     return {key: np.concatenate(arrays) for key, arrays in out.items()}
 
 
-def draw_samples(game: ShadowGame, iteration: int) -> tuple[list[Ints], Ints]:
-    """Ints of the shadow models and of the tested model of one iteration; no target is among them.
+def draw_samples(game: Game, iteration: int) -> tuple[list[Ints], Ints]:
+    """Rows of the shadow models and of the tested model of one iteration; no target is among them.
 
     The tested rows are outside the attacker's reference as far as there are enough rows.
     """
-    rng, profile = game.stream(game.seed, 1 + 1000 * iteration + 999), game.profile
+    rng, profile = game.stream(1 + 1000 * iteration + 999), game.profile
     free = np.setdiff1d(np.arange(game.raw.num_rows), [target.row for target in game.targets])
     order = rng.permutation(free)
     reference, tested = order[: profile.reference], order[-profile.size :]
@@ -133,25 +212,7 @@ def features_of(arrays: Arrays, role: str, level: str, name: str, target: int) -
     return found[:, target] if name == CLOSEST else found
 
 
-Gains = Floats
-"""Privacy gains by target and iteration."""
-BEST = "best"
-SIDES = ("gains", "controls")
-FEW_TREES = 12
-"""Of the forests that only choose a feature set."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Judging:
-    """What the second half of the attack needs; `folder` keeps the tables of the first."""
-
-    game: ShadowGame
-    folder: Path
-    features: tuple[str, ...]
-    classifier: str
-
-
-def judge_parts(game: ShadowGame) -> list[str]:
+def judge_parts(game: Game) -> list[str]:
     """One part for each game and target."""
     return [f"{i:03d}-j{t}" for i in range(game.profile.iterations) for t in range(len(game.targets))]
 
@@ -199,14 +260,11 @@ def _judge(
     """Distances by a threshold, whatever the classifier: a closer row only ever speaks for the target."""
     if features == CLOSEST:
         return judge_by_threshold(train[0], train[1], tests)
-    return judge(judging.classifier, np.concatenate(train), _labels(train), tests, seed, trees)
+    labels = np.repeat([0, 1], [len(tables) for tables in train])
+    return judge(judging.classifier, np.concatenate(train), labels, tests, seed, trees)
 
 
-def _labels(groups: Sequence[npt.NDArray[Any]]) -> Ints:
-    return np.repeat([0, 1], [len(x) for x in groups])
-
-
-def _twin_chance(game: ShadowGame, t: int, i: int) -> float:
+def _twin_chance(game: Game, t: int, i: int) -> float:
     """Chance that an equal row is in a sample without the target, which a lookup would take for the target."""
     twins, tested = game.targets[t].twins, draw_samples(game, i)[1]
     if not twins:
@@ -214,13 +272,15 @@ def _twin_chance(game: ShadowGame, t: int, i: int) -> float:
     return 1.0 - (1.0 - len(tested) / game.raw.num_rows) ** twins
 
 
-def shadow_result(judging: Judging, parts: Mapping[str, Arrays], epsilon: float | None) -> AttackResult:
+def _result(judging: Judging, parts: Mapping[str, Arrays], epsilon: float | None) -> AttackResult:
     """Numbers for every level by the best feature set; the others are details."""
     game, names = judging.game, (*judging.features, BEST)
     numbers: list[Number] = []
     by_level: dict[str, Any] = {}
     for at, level in enumerate(game.generator.levels):
-        gains, controls = ({n: _collect(game, parts, side, at, k) for k, n in enumerate(names)} for side in SIDES)
+        gains, controls = (
+            {n: _collect(game, parts, side, at, k) for k, n in enumerate(names)} for side in ("gains", "controls")
+        )
         numbers += _numbers(game, level, gains[BEST], controls[BEST])
         by_level[level or "only"] = {name: _by_target(game, found) for name, found in gains.items()}
     bound = None if epsilon is None else 2.0 - math.exp(min(epsilon, 50.0))
@@ -237,27 +297,22 @@ def shadow_result(judging: Judging, parts: Mapping[str, Arrays], epsilon: float 
     )
 
 
-def _collect(game: ShadowGame, parts: Mapping[str, Arrays], side: str, level: int, features: int) -> Gains:
+def _collect(game: Game, parts: Mapping[str, Arrays], side: str, level: int, features: int) -> Gains:
     rows = range(len(game.targets))
     return np.array(
         [[parts[f"{i:03d}-j{t}"][side][level, features] for i in range(game.profile.iterations)] for t in rows]
     )
 
 
-def level_name(name: str, level: str) -> str:
-    """A number's name with the level it belongs to."""
-    return f"{name}[{level}]" if level else name
-
-
-def _numbers(game: ShadowGame, level: str, gains: Gains, controls: Gains) -> list[Number]:
-    groups = list(dict.fromkeys(target.group for target in game.targets))
+def _numbers(game: Game, level: str, gains: Gains, controls: Gains) -> list[Number]:
     out: list[Number] = []
-    for group in groups:
+    mark, words = level_words(level)
+    for group in dict.fromkeys(target.group for target in game.targets):
         rows = [at for at, target in enumerate(game.targets) if target.group == group]
         out.append(
             Number(
-                name=level_name(f"pg_{group}", level),
-                title=f"privacy gain, {group} targets{f', level {level}' if level else ''}",
+                name=f"pg_{group}{mark}",
+                title=f"privacy gain, {group} targets{words}",
                 says="1 if synthetic tables do not tell who was in the table, 0 if they tell as much as the table.",
                 attack=privacy_gain_interval(gains[rows]),
                 baseline=exactly(1.0),
@@ -270,7 +325,7 @@ def _numbers(game: ShadowGame, level: str, gains: Gains, controls: Gains) -> lis
     return out
 
 
-def _by_target(game: ShadowGame, gains: Gains) -> list[dict[str, Any]]:
+def _by_target(game: Game, gains: Gains) -> list[dict[str, Any]]:
     return [
         {"target": target.row, "group": target.group, "about": target.about, "gains": row.tolist(),
          "pg": privacy_gain_interval(row[None, :]).to_dict()}

@@ -1,34 +1,43 @@
-"""Singling out: does a rule that fits exactly one synthetic row fit exactly one real row?
+"""Singling out and linkability, after Giomi et al. (2023).
 
-The attacker makes rules from synthetic rows: a few columns, labels equal to those of the row, numbers at least or at
-most the row's value (away from the median). Rules that fit one synthetic row only are guesses; a guess succeeds if it
-fits exactly one row of a table of real people. The same guesses are made against as many hold-out rows (control), and
-rules with random values of the public domain against the real rows (baseline). Reference: Giomi et al. (2023).
+**Singling out: does a rule that fits exactly one synthetic row fit exactly one real row?** The attacker makes rules
+from synthetic rows: a few columns, labels equal to those of the row, numbers at least or at most the row's value (away
+from the median). Rules that fit one synthetic row only are guesses; a guess succeeds if it fits exactly one row of a
+table of real people. The same guesses are made against as many hold-out rows (control), and rules with random values of
+the public domain against the real rows (baseline).
+
+**Linkability: does the release tell which record of one table belongs to which record of another?** The attacker knows
+some columns of a person from one source and other columns from another source. For each source it finds the closest
+synthetic row; if both are the same row, it says the two records belong to one person. The attack is made with real rows
+cut in two, and with hold-out rows (control); without the release a link is a random guess among all rows (baseline).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklar.arrays import Floats, Mask
+from sklar.arrays import Ints, Mask
 from sklar.errors import UsageError
-from sklar.lab.attacks.distances import nearest_points, points
-from sklar.lab.attacks.result import AttackResult, Number
+from sklar.lab.attacks.result import AttackResult, Number, Tables
 from sklar.lab.intervals import Estimate, clopper_pearson, exactly
+from sklar.lab.tables.distances import nearest_points, points
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 20_000
-"""Rows of a table of people that guesses are tried on, at most."""
+"""Rows of a table of people that guesses are tried on, at most: time grows with it, and rules fit more of more rows."""
 TRIES = 30
-"""Rules that are tried for each guess wanted."""
+"""Rules that are tried for each guess wanted: more find more guesses where few rules fit one row, in more time."""
+RELEASE_ROWS = 200_000
+"""Synthetic rows among which the closest ones are looked for, at most: time grows with it."""
 NO_HOLDOUT = (
     "Without a hold-out it cannot be told how often such rules would single out somebody who is not in the table: "
     "success may come from the population, not from the release."
 )
-Done = Callable[[str, float], None]
+NO_SECOND_TABLE = "Without a hold-out it cannot be told how often people who are not in the table would be linked too."
+Sides = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,32 +52,22 @@ class Term:
 Rule = tuple[Term, ...]
 
 
-def single_out(
-    real: ExactTable,
-    synthetic: ExactTable,
-    rng: np.random.Generator,
-    *,
-    holdout: ExactTable | None,
-    guesses: int = 500,
-    columns: int = 4,
-    done: Done = lambda what, fraction: None,
-) -> AttackResult:
+def single_out(tables: Tables, *, guesses: int = 500, columns: int = 4) -> AttackResult:
     """Make so many guesses from rules of so many columns, and rules of single columns as far as there are."""
-    if guesses < 1 or columns < 1:
-        raise UsageError("guesses and columns must be at least 1.")
-    rows = min(ROWS, real.rows, real.rows if holdout is None else holdout.rows)
-    people, others = real.sample(rows, rng), None if holdout is None else holdout.sample(rows, rng)
-    release = synthetic.sample(rows, rng)
+    real, rng = tables.real, tables.rng
+    rows = min(ROWS, real.rows, real.rows if tables.holdout is None else tables.holdout.rows)
+    people, others = real.sample(rows, rng), tables.control(lambda holdout: holdout.sample(rows, rng))
+    release = tables.synthetic.sample(rows, rng)
     wide = min(columns, len(real.names))
     numbers: list[Number] = []
     for name, title, rules in (
         ("several_columns", f"rules of {wide} columns", _several(release, guesses, wide, rng)),
         ("one_column", "rules of one column", _single(release, guesses, rng)),
     ):
-        done(title, 0.5)
+        tables.done(title, 0.5)
         if rules:
             numbers.append(_number(name, title, rules, people, others, rng))
-    missing = () if holdout is not None else (NO_HOLDOUT,)
+    missing = tables.missing(NO_HOLDOUT)
     if len(numbers) < 2:
         missing = (*missing, "Some rules could not be tried: no rule fits exactly one synthetic row.")
     return AttackResult(
@@ -116,7 +115,8 @@ def _success(table: ExactTable, rules: Sequence[Rule]) -> Estimate:
 
 
 def _several(release: ExactTable, guesses: int, columns: int, rng: np.random.Generator) -> list[Rule]:
-    medians = {name: _median(ordered_values(release, name)) for name in release.names if release.schema[name].ordered}
+    ordered = [name for name in release.names if release.schema[name].ordered]
+    medians = {name: _median(release, name) for name in ordered}
     found: dict[Rule, None] = {}
     for _ in range(TRIES * guesses):
         if len(found) >= guesses:
@@ -155,63 +155,37 @@ def _term(release: ExactTable, name: str, row: int, medians: dict[str, float]) -
 def _random_term(table: ExactTable, term: Term, rng: np.random.Generator) -> Term:
     """The same condition with a value of the public domain, drawn blindly."""
     column = table.schema[term.column]
-    if term.sign == 0:
-        return Term(column=term.column, sign=0, value=float(rng.integers(column.value_cells)))
-    if not column.numeric:
-        return Term(column=term.column, sign=term.sign, value=float(rng.integers(column.value_cells)))
+    if term.sign == 0 or not column.numeric:
+        return replace(term, value=float(rng.integers(column.value_cells)))
     starts = column.grid.starts  # type: ignore[attr-defined]
-    return Term(column=term.column, sign=term.sign, value=float(rng.uniform(float(starts[0]), float(starts[-1]))))
+    return replace(term, value=float(rng.uniform(float(starts[0]), float(starts[-1]))))
 
 
-def _median(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else 0.0
+def _median(table: ExactTable, name: str) -> float:
+    values = ordered_values(table, name)
+    return 0.0 if np.isnan(values).all() else float(np.nanmedian(values))
 
 
-# Linkability: does the release tell which record of one table belongs to which record of another?
-#
-# The attacker knows some columns of a person from one source and other columns from another source. For each source it
-# finds the closest synthetic row; if both are the same row, it says the two records belong to one person. The attack is
-# made with real rows cut in two, and with hold-out rows (control); without the release a link is a random guess among
-# as
-# many rows (baseline). Reference: Giomi et al. (2023).
-
-
-RELEASE_ROWS = 200_000
-NO_SECOND_TABLE = "Without a hold-out it cannot be told how often people who are not in the table would be linked too."
-Sides = tuple[tuple[str, ...], tuple[str, ...]]
-
-
-def link(
-    real: ExactTable,
-    synthetic: ExactTable,
-    rng: np.random.Generator,
-    *,
-    holdout: ExactTable | None,
-    targets: int = 1_000,
-    columns: Sequence[Sequence[str]] | None = None,
-    done: Done = lambda what, fraction: None,
-) -> AttackResult:
+def link(tables: Tables, *, targets: int = 1_000, columns: Sequence[Sequence[str]] | None = None) -> AttackResult:
     """Link `targets` people; `columns` are the columns of the two sources, by default every other column."""
+    real, rng = tables.real, tables.rng
     sides = _sides(real, columns)
-    release = synthetic.sample(RELEASE_ROWS, rng)
-    done("linking", 0.1)
-    attack = _linked(real, release, real.sample(targets, rng), sides, rng)
-    control = None if holdout is None else _linked(real, release, holdout.sample(targets, rng), sides, rng)
+    release = tables.synthetic.sample(RELEASE_ROWS, rng)
+    tables.done("linking", 0.1)
     number = Number(
         name="linked",
         title="share of people whose two records point to the same synthetic row",
         says="The closest synthetic row is found from each half of the columns alone.",
-        attack=attack,
+        attack=_linked(real, release, real.sample(targets, rng), sides, rng),
         baseline=exactly(1.0 / release.rows),
-        control=control,
+        control=tables.control(lambda holdout: _linked(real, release, holdout.sample(targets, rng), sides, rng)),
         trials=min(targets, real.rows),
     )
     return AttackResult(
         kind="linkability",
         title="Linkability",
         numbers=(number,),
-        missing=() if holdout is not None else (NO_SECOND_TABLE,),
+        missing=tables.missing(NO_SECOND_TABLE),
         settings={"targets": min(targets, real.rows), "columns": [list(side) for side in sides]},
     )
 
@@ -233,7 +207,7 @@ def _sides(real: ExactTable, columns: Sequence[Sequence[str]] | None) -> Sides:
 def _linked(
     real: ExactTable, release: ExactTable, targets: ExactTable, sides: Sides, rng: np.random.Generator
 ) -> Estimate:
-    found: list[np.ndarray] = []
+    found: list[Ints] = []
     for side in sides:
         # Among equally close rows the first one counts, so the rows are put into a new random order for each side.
         order = rng.permutation(release.rows)

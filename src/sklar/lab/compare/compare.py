@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sklar.arrays import usable_cores
@@ -18,7 +17,7 @@ from sklar.errors import BudgetError, UsageError
 from sklar.lab.compare.peers import Limits
 from sklar.lab.compare.pool import work_off
 from sklar.lab.compare.result import Compared, Row
-from sklar.lab.compare.store import Store, modelled_schema, now, read_whole, source_facts, table_hash, write_folds
+from sklar.lab.compare.store import Store, modelled_schema, now, source_facts, table_hash, write_folds
 from sklar.lab.compare.systems import (
     MAX_FOLDS,
     Cell,
@@ -32,15 +31,19 @@ from sklar.lab.compare.systems import (
     require_target,
     require_whole,
 )
+from sklar.lab.tables.reading import read_table
 from sklar.report.charts.canvas import write_picture
 from sklar.report.charts.tradeoff import tradeoff_chart
-from sklar.sample.rng import seed_entropy
+from sklar.sample.rng import seed_entropy, substream
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 Progress = Callable[[str, float], None]
 REPORT = "compare.custodian.html"
 PEER_SECONDS = 3600.0
+"""That a peer may take by default: a slow one needs more, and one that hangs costs as much for each cell."""
+MOST_JOBS = 4
+"""Worker processes by default, at most: each holds the tables of a fold and fits in memory."""
 
 
 def compare(
@@ -67,7 +70,7 @@ def compare(
     read: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> Compared:
-    """Compare methods and peers. Disclosed: results come from real rows without noise, and fits charge no ledger.
+    """Compare methods and peers. Not private: results come from real rows without noise, and fits charge no ledger.
 
     Every system learns from all folds but one and is measured against the rows it learned from; the fold left out is
     the test set of learners and the control of attacks. Choosing a method by results on private rows is not covered by
@@ -105,13 +108,17 @@ def compare(
     _require_budgets(systems, budgets, delta, facts)
     folds, seed = require_whole(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
     chosen, wanted = read_metrics(metrics, target), require_attacks(attacks)
-    jobs = require_whole(min(4, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
-    limits = Limits(seconds=_positive(peer_timeout, "peer_timeout"), memory=_bytes(peer_memory))
+    jobs = require_whole(min(MOST_JOBS, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
+    memory = _positive(peer_memory, "peer_memory")
+    limits = Limits(
+        seconds=_positive(peer_timeout, "peer_timeout"), memory=None if memory is None else int(memory * 1e9)
+    )
     if rows is not None:
         require_whole(rows, "rows", 1)
     tell = progress or (lambda what, fraction: None)
     tell("reading the table", 0.0)
-    table = read_whole(data, facts, replace(read or ReadOptions(), progress=None), seed)
+    # Under the schema's rules, and thinned (always in the same way) if it is very large.
+    table = read_table(data, facts, substream(seed, 0), role="real", read=replace(read or ReadOptions(), progress=None))
     plain = modelled_schema(facts)
     settings = CompareSettings(
         schema=plain.fingerprint, table=table_hash(table), folds=folds, seed=seed, delta=float(delta), rows=rows,
@@ -121,22 +128,34 @@ def compare(
         store.begin(settings.table, plain, source_facts(data))
         write_folds(store, table, plain, settings.table, folds, seed)
         cells = plan_cells(systems, budgets, folds)
-        run = _Run(store=store, settings=settings, limits=limits, timeout=_positive(timeout, "timeout"), tell=tell)
-        found = run.results(cells, jobs, retry)
+        seconds = _positive(timeout, "timeout")
+        run = _Run(store=store, settings=settings, limits=limits, timeout=seconds, tell=tell, jobs=jobs)
+        found = run.results(cells, retry)
         compared = Compared(
-            [Row(cell=cell, result=found[cell.key(settings)]) for cell in cells], systems, budgets, settings,
-            columns=len(plain.modelled), real_rows=table.total, folder=None if output is None else str(store.folder),
+            rows=tuple(Row(cell=cell, result=found[cell.key(settings)]) for cell in cells), systems=systems,
+            epsilons=budgets, settings=settings, columns=len(plain.modelled), real_rows=table.total,
+            folder=None if output is None else str(store.folder),
         )  # fmt: skip
         if output is not None:
             write_results(compared, store)
     return compared
 
 
+def _folder(output: str | PathLike[str] | None) -> AbstractContextManager[str | PathLike[str]]:
+    """The named folder, or one that is gone afterwards."""
+    if output is not None:
+        return nullcontext(output)
+    return TemporaryDirectory(prefix="sklar-compare-", ignore_cleanup_errors=True)
+
+
 def write_results(compared: Compared, store: Store) -> None:
     """The table of all cells as Parquet and CSV, the report, and what each attack gets against utility as pictures."""
-    table = compared.arrow()
+    import pyarrow.csv
+
+    table, text = compared.arrow(), io.BytesIO()
     store.write_parquet("results.parquet", table)
-    store.write_csv("results.csv", table)
+    pyarrow.csv.write_csv(table, text)
+    store.write("results.csv", text.getvalue())
     compared.html(store.folder / REPORT)
     for kind, plot in compared.tradeoffs.items():
         write_picture(tradeoff_chart(plot), store.folder / f"tradeoff-{kind}.svg", mode=0o600)
@@ -151,24 +170,25 @@ class _Run:
     limits: Limits
     timeout: float | None
     tell: Progress
+    jobs: int
     spent: dict[str, list[float]] = field(default_factory=dict)
-    jobs: int = 1
 
-    def results(self, cells: Sequence[Cell], jobs: int, retry: bool) -> dict[str, dict[str, Any]]:
+    def results(self, cells: Sequence[Cell], retry: bool) -> dict[str, dict[str, Any]]:
         """All results by key."""
-        self.jobs = jobs
+        plan = {cell.key(self.settings): cell for cell in cells}
         found: dict[str, dict[str, Any]] = {}
-        for cell in cells:
-            known = self.store.cell(cell.key(self.settings))
+        for key, cell in plan.items():
+            known = self.store.cell(key)
             if known is not None and not self._again(known, cell, retry):
-                found[cell.key(self.settings)] = known
+                found[key] = known
                 self._note(cell, known)
-        missing = [cell for cell in cells if cell.key(self.settings) not in found]
-        self._told("starting", cells, missing)
-        clock = time.monotonic()
-        for cell, result in work_off(
-            missing, self.store, self.settings, self.limits, jobs=min(jobs, len(missing) or 1), timeout=self.timeout
-        ):
+        missing = {key: cell for key, cell in plan.items() if key not in found}
+        self._tell("starting", len(plan), missing.values())
+        clock, jobs = time.monotonic(), min(self.jobs, len(missing) or 1)
+        results = work_off(
+            list(missing.values()), self.store, self.settings, self.limits, jobs=jobs, timeout=self.timeout
+        )
+        for cell, result in results:
             key = cell.key(self.settings)
             limit = {"time": self._seconds(cell), "memory": self.limits.memory}.get(result.get("stopped") or "")
             found[key] = {
@@ -177,7 +197,8 @@ class _Run:
             }  # fmt: skip
             self.store.write_cell(key, found[key])
             self._note(cell, found[key])
-            self._told(cell.label, cells, [cell for cell in missing if cell.key(self.settings) not in found])
+            del missing[key]
+            self._tell(cell.label, len(plan), missing.values())
         return found
 
     def _seconds(self, cell: Cell) -> float | None:
@@ -196,11 +217,11 @@ class _Run:
         seconds = (result.get("seconds") or 0.0) + (result.get("score_seconds") or 0.0)
         self.spent.setdefault(cell.system.name, []).append(seconds or result.get("limit") or 0.0)
 
-    def _told(self, what: str, cells: Sequence[Cell], missing: Sequence[Cell]) -> None:
-        done = len(cells) - len(missing)
-        self.tell(f"{what}, {done} of {len(cells)}{self._left(missing)}", done / len(cells))
+    def _tell(self, what: str, cells: int, missing: Collection[Cell]) -> None:
+        done = cells - len(missing)
+        self.tell(f"{what}, {done} of {cells}{self._left(missing)}", done / cells)
 
-    def _left(self, missing: Sequence[Cell]) -> str:
+    def _left(self, missing: Collection[Cell]) -> str:
         """The time left, from the mean of what each system took so far."""
         means = {name: sum(times) / len(times) for name, times in self.spent.items()}
         if not means or not missing:
@@ -208,19 +229,6 @@ class _Run:
         usual = sum(means.values()) / len(means)
         seconds = sum(means.get(cell.system.name, usual) for cell in missing) / self.jobs
         return f", about {_duration(seconds)} left"
-
-
-@contextmanager
-def _folder(output: str | PathLike[str] | None) -> Generator[Path]:
-    """The named folder, or one that is gone afterwards."""
-    if output is not None:
-        yield Path(output)
-        return
-    folder = Path(tempfile.mkdtemp(prefix="sklar-compare-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _require_budgets(systems: Sequence[System], epsilons: Sequence[float], delta: float, schema: Schema) -> None:
@@ -252,11 +260,6 @@ def _positive(value: float | None, what: str) -> float | None:
     if value is not None and (isinstance(value, bool) or not math.isfinite(value) or value <= 0):
         raise UsageError(f"{what} must be a number above 0; found {value!r}")
     return None if value is None else float(value)
-
-
-def _bytes(gigabytes: float | None) -> int | None:
-    value = _positive(gigabytes, "peer_memory")
-    return None if value is None else int(value * 1e9)
 
 
 def _duration(seconds: float) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import shutil
 import signal
 import stat
 import subprocess
@@ -26,8 +25,16 @@ from sklar.lab.compare.systems import PLACES
 
 OUTPUT, PROMISE = "synthetic.parquet", "promise.txt"
 LOG_BYTES = 1_000_000
+"""What is kept of a peer's messages: enough for any traceback, and no peer fills the disk."""
 PROMISE_CHARACTERS = 300
+"""What is shown of a peer's promise: a sentence or two in a table."""
 POLL, MEMORY_POLL = 0.05, 0.25
+"""Seconds between looks at whether a peer has ended, and at its memory: shorter catches sooner and takes more time."""
+PROC = Path("/proc")
+ADOPT = 36
+"""prctl's PR_SET_CHILD_SUBREAPER: children whose parents are gone become ours, so that none escapes."""
+Processes = dict[int, tuple[int, int, int]]
+"""(parent, group, resident bytes) by process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,22 +80,17 @@ def run_peer(
     limits: Limits,
     began: Callable[[int], None] = lambda group: None,
 ) -> PeerRun:
-    """Run a peer to its end.
+    """Run a peer to its end: `told` goes to its places, its table and temporary files to `folder`, messages to `log`.
 
-    Args:
-        command: The command.
-        told: What goes to its places, besides `output`.
-        folder: A scratch folder of this run: for its table and temporary files.
-        log: Where its messages go.
-        limits: When to stop it.
-        began: Told its process group.
+    `began` is told its process group.
     """
     output = folder / OUTPUT
     words = words_of(command, {**told, "output": str(output)})
     clock, before = time.monotonic(), children(os.getpid())
     peer = _start(words, folder)
     began(peer.pid)
-    pump = _pump(peer, log)
+    pump = threading.Thread(target=_keep_messages, args=(peer.stdout, log), daemon=True)
+    pump.start()
     try:
         peak = _watch(peer, limits, clock, before)
     finally:
@@ -130,17 +132,10 @@ def _watch(peer: subprocess.Popen[bytes], limits: Limits, clock: float, before: 
     return peak
 
 
-def _pump(peer: subprocess.Popen[bytes], log: Path) -> threading.Thread:
+def _keep_messages(stream: IO[bytes], log: Path) -> None:
     """Keep the first megabyte of what it says; read on, so that it never waits for us."""
-    assert peer.stdout is not None
-    thread = threading.Thread(target=_keep, args=(peer.stdout, log), daemon=True)
-    thread.start()
-    return thread
-
-
-def _keep(stream: IO[bytes], log: Path) -> None:
-    left = LOG_BYTES
-    with stream, _log_file(log) as file:
+    left, handle = LOG_BYTES, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with stream, os.fdopen(handle, "wb", buffering=0) as file:
         while data := stream.read1(65_536):  # type: ignore[attr-defined]
             try:
                 file.write(data[:left])
@@ -149,19 +144,11 @@ def _keep(stream: IO[bytes], log: Path) -> None:
             left -= min(left, len(data))
 
 
-def _log_file(path: Path) -> IO[bytes]:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb", buffering=0)
-
-
 def _require_success(code: int, log: Path) -> None:
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = str(-code)
-        raise PeerError(f"it was ended by signal {name}; its messages are in logs/{log.name}")
-    if code > 0:
-        raise PeerError(f"it failed with exit code {code}; its messages are in logs/{log.name}")
+    if code:
+        names = {-one.value: one.name for one in signal.Signals}
+        how = f"was ended by signal {names.get(code, -code)}" if code < 0 else f"failed with exit code {code}"
+        raise PeerError(f"it {how}; its messages are in logs/{log.name}")
 
 
 def _require_file(output: Path) -> None:
@@ -187,19 +174,6 @@ def _promise(path: Path) -> str | None:
     return plain[:PROMISE_CHARACTERS] or None
 
 
-def scratch(parent: Path, name: str) -> Path:
-    """A fresh folder for one run."""
-    folder = parent / f"{name}-{os.getpid()}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
-    return folder
-
-
-PROC = Path("/proc")
-ADOPT = 36
-"""prctl's PR_SET_CHILD_SUBREAPER: children whose parents are gone become ours, so that none escapes."""
-
-
 def adopt_orphans() -> None:
     """Let processes that detach themselves stay below this one (Linux)."""
     if sys.platform != "linux":
@@ -212,26 +186,19 @@ def adopt_orphans() -> None:
 
 def children(root: int) -> frozenset[int]:
     """The processes right below `root`."""
-    known = _processes() if PROC.is_dir() else _processes_by_ps()
+    known = _processes()
     return frozenset(pid for pid, (parent, _, _) in known.items() if parent == root)
 
 
 def members(group: int, root: int, spared: frozenset[int] = frozenset()) -> dict[int, int]:
-    """Resident bytes by process: those of the group, and everything below `root`.
+    """Resident bytes by process: those of the group, and everything below `root` (which itself is no member).
 
-    Args:
-        group: Process group of the peer.
-        root: The process that started it (and adopts its orphans); it is not a member itself.
-        spared: Children of `root` that were there before the peer, which are none of its own.
+    `root` started the peer and adopts its orphans; `spared` are its children from before, which are none of the peer's.
     """
-    known = _processes() if PROC.is_dir() else _processes_by_ps()
+    known = _processes()
     inside = {pid for pid, (_, its_group, _) in known.items() if its_group == group}
-    grown = True
-    while grown:
-        below = {pid for pid, (parent, _, _) in known.items() if parent in inside or parent == root}
-        more = below - inside - spared
+    while more := {pid for pid, (up, _, _) in known.items() if up in inside or up == root} - inside - spared:
         inside |= more
-        grown = bool(more)
     return {pid: known[pid][2] for pid in inside if pid not in (root, os.getpid())}
 
 
@@ -245,35 +212,25 @@ def end_all(group: int, root: int, spared: frozenset[int] = frozenset()) -> None
         for pid in alive:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        _collect(alive)
+        for pid in alive:
+            with contextlib.suppress(OSError):
+                os.waitpid(pid, os.WNOHANG)  # takes away the remains of adopted processes
         if not alive or time.monotonic() > until:
             return
         time.sleep(0.02)
 
 
-def _collect(pids: dict[int, int]) -> None:
-    """Take away the remains of adopted processes."""
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            os.waitpid(pid, os.WNOHANG)
-
-
-def _processes() -> dict[int, tuple[int, int, int]]:
-    """(parent, group, resident bytes) of every process that is not just remains."""
-    page, out = os.sysconf("SC_PAGE_SIZE"), dict[int, tuple[int, int, int]]()
-    for entry in os.listdir(PROC):
-        if not entry.isdigit():
-            continue
+def _processes() -> Processes:
+    """Every process that is not just remains."""
+    if not PROC.is_dir():
+        table = subprocess.run(["ps", "-axo", "pid=,ppid=,pgid=,rss="], capture_output=True, text=True, check=False)
+        rows = [[int(word) for word in line.split()] for line in table.stdout.splitlines()]
+        return {pid: (parent, group, resident * 1024) for pid, parent, group, resident in rows}
+    page, out = os.sysconf("SC_PAGE_SIZE"), Processes()
+    for entry in filter(str.isdigit, os.listdir(PROC)):
         with contextlib.suppress(OSError, ValueError, IndexError):
             # The name, in parentheses, may hold anything; the numbers come after it.
             fields = (PROC / entry / "stat").read_text().rpartition(")")[2].split()
             if fields[0] != "Z":
                 out[int(entry)] = (int(fields[1]), int(fields[2]), int(fields[21]) * page)
     return out
-
-
-def _processes_by_ps() -> dict[int, tuple[int, int, int]]:
-    """The same where there is no /proc."""
-    text = subprocess.run(["ps", "-axo", "pid=,ppid=,pgid=,rss="], capture_output=True, text=True, check=False).stdout
-    rows = [[int(word) for word in line.split()] for line in text.splitlines()]
-    return {pid: (parent, group, resident * 1024) for pid, parent, group, resident in rows}

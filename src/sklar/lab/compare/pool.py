@@ -1,15 +1,22 @@
-"""Worker processes of a comparison: each works off one cell at a time; one that dies costs its cell, not the run."""
+"""Worker processes of a comparison: each works off one cell at a time; one that dies costs its cell, not the run.
+
+Both ends of the pipes are here, a line of JSON each way: `Worker` in the process of the comparison, and `main`, which
+the worker runs. When its input ends, the comparison is over or its process is gone: whatever runs is ended at once.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import queue
 import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,13 +24,13 @@ from typing import Any
 
 import sklar
 from sklar.arrays import usable_cores
-from sklar.lab.compare.cell import Result, failed
-from sklar.lab.compare.peers import Limits
+from sklar.lab.compare.cell import Bank, Result, failed, run_cell
+from sklar.lab.compare.peers import Limits, adopt_orphans, end_all
 from sklar.lab.compare.store import Store
-from sklar.lab.compare.systems import Cell, CompareSettings
+from sklar.lab.compare.systems import Cell, CompareSettings, System
 
 PATIENCE = 3.0
-"""Seconds that a worker has to end its peer and itself."""
+"""Seconds that a worker has to end its peer and itself: an interrupt waits no longer."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -34,7 +41,7 @@ class Worker:
         log = os.open(store.folder / "logs" / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(log, "ab") as messages:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "sklar.lab.compare.worker"],
+                [sys.executable, "-m", "sklar.lab.compare.pool"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
@@ -106,24 +113,9 @@ class Worker:
 
 
 def work_off(
-    cells: Iterable[Cell],
-    store: Store,
-    settings: CompareSettings,
-    limits: Limits,
-    *,
-    jobs: int,
-    timeout: float | None = None,
+    cells: Iterable[Cell], store: Store, settings: CompareSettings, limits: Limits, *, jobs: int, timeout: float | None
 ) -> Iterator[tuple[Cell, Result]]:
-    """Each cell with its result, as they are finished.
-
-    Args:
-        cells: What to do, in this order.
-        store: The folder of the comparison.
-        settings: What all cells have in common.
-        limits: Of peers.
-        jobs: Worker processes.
-        timeout: Seconds that a cell may take in all; None for no limit.
-    """
+    """Each cell with its result, as they are finished; a cell may take `timeout` seconds in all."""
     waiting, workers = list(reversed(list(cells))), list[Worker]()
     threads = max(1, usable_cores() // jobs)
     try:
@@ -163,3 +155,53 @@ def _environment(threads: int) -> dict[str, str]:
     home = str(Path(sklar.__file__).resolve().parents[1])
     path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "PYTHONPATH": path, **{name: os.environ.get(name, str(threads)) for name in THREADS}}
+
+
+class _Voice:
+    """Answers to the comparison. Libraries that print do so to standard error."""
+
+    def __init__(self) -> None:
+        self._handle = os.dup(1)
+        os.dup2(2, 1)
+        self.group = 0
+
+    def say(self, **facts: Any) -> None:
+        os.write(self._handle, json.dumps(facts).encode() + b"\n")
+
+    def began(self, group: int) -> None:
+        """A peer was started."""
+        self.group = group
+        self.say(group=group)
+
+
+def _listen(tasks: queue.Queue[dict[str, Any]], voice: _Voice) -> None:
+    for line in sys.stdin:
+        tasks.put(json.loads(line))
+    if voice.group:
+        end_all(voice.group, os.getpid())
+    os._exit(0)
+
+
+def main() -> None:
+    """Work until the input ends."""
+    warnings.simplefilter("ignore")
+    adopt_orphans()
+    voice = _Voice()
+    tasks: queue.Queue[dict[str, Any]] = queue.Queue()
+    threading.Thread(target=_listen, args=(tasks, voice), daemon=True).start()
+    start = tasks.get()
+    store = Store(Path(start["folder"]))
+    plain: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in start["settings"].items()}
+    settings = CompareSettings(**plain)
+    limits = Limits(**start["limits"])
+    bank = Bank(store=store, schema=store.schema(), settings=settings, limits=limits, began=voice.began)
+    while True:
+        facts = tasks.get()["cell"]
+        cell = Cell(system=System(**facts["system"]), epsilon=facts["epsilon"], fold=facts["fold"])
+        result = run_cell(bank, cell)
+        voice.group = 0
+        voice.say(result=result)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklar.lab.compare.store import now
 from sklar.lab.compare.systems import Cell, CompareSettings, System
@@ -25,6 +25,18 @@ RULE = (
     "Nadeau and Bengio 2003) holds zero. A rank is one plus the number of systems that are better beyond a tie. "
     "Many pairs are looked at, so about one in twenty differences without substance is still called one."
 )
+NOTICE = "For the custodian: computed from real rows, not private; nothing of it may be published."
+ADVICE = (
+    "Choosing a method or an epsilon after looking at results on the private rows is not covered by the claim of the "
+    "model that is released afterwards: the choice itself tells something about the rows. Compare on a public table of "
+    "the same kind, or on a stand-in, and fit the private table once. The fits made here were charged to no ledger."
+)
+COLUMNS = {
+    "system": "string", "kind": "string", "promise": "string", "epsilon": "double", "delta": "double", "fold": "int64",
+    "status": "string", "reason": "string", "notes": "string", "rows": "int64", "seconds": "double",
+    "peak_bytes": "int64",
+}  # fmt: skip
+"""What the table of all cells has before the numbers, and its Arrow types."""
 Values = Mapping[int, float]
 """A metric of one system by fold."""
 
@@ -34,10 +46,8 @@ class Standing:
     """Where a system stands in one metric at one epsilon.
 
     Attributes:
-        system: The system.
         mean: Mean over the folds that ended well; None if there is none.
         half: Half the width of its 95% interval; None with fewer than two folds.
-        folds: Folds that ended well.
         rank: One plus the number of systems that are better beyond a tie; None for those that are not ranked.
         first: Whether it is tied with, or is, the best.
     """
@@ -56,11 +66,6 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
     return found.value, found.high - found.value if math.isfinite(found.high) else None
 
 
-def tied(one: Values, two: Values) -> bool:
-    """Whether nothing tells two systems apart: too few common folds count as a tie."""
-    return not _beats(one, two, lower=True) and not _beats(one, two, lower=False)
-
-
 def _beats(one: Values, two: Values, *, lower: bool) -> bool:
     common = sorted(set(one) & set(two))
     if len(common) < 2:
@@ -74,32 +79,17 @@ def _beats(one: Values, two: Values, *, lower: bool) -> bool:
 def standings(found: Mapping[str, Values], *, lower: bool, ranked: frozenset[str]) -> list[Standing]:
     """All systems in one metric at one epsilon, best mean first, those without a number last.
 
-    Args:
-        found: The metric by system and fold.
-        lower: Whether lower is better.
-        ranked: Systems that are ranked; the others are shown for reference.
+    Systems that are not ranked are shown for reference.
     """
-    present = {name: values for name, values in found.items() if values}
-    ranks = {name: 1 + _better(name, present, lower, ranked) for name in present if name in ranked}
+    rivals = [values for name, values in found.items() if name in ranked]
     out: list[Standing] = []
     for name, values in found.items():
         mean, half = interval(list(values.values())) if values else (None, None)
-        rank = ranks.get(name)
+        better = sum(_beats(other, values, lower=lower) for other in rivals)
+        rank = 1 + better if values and name in ranked else None
         out.append(Standing(system=name, mean=mean, half=half, folds=len(values), rank=rank, first=rank == 1))
     sign = 1.0 if lower else -1.0
     return sorted(out, key=lambda s: (s.mean is None, 0.0 if s.mean is None else sign * s.mean))
-
-
-def _better(name: str, found: Mapping[str, Values], lower: bool, ranked: frozenset[str]) -> int:
-    return sum(_beats(values, found[name], lower=lower) for other, values in found.items() if other in ranked)
-
-
-NOTICE = "For the custodian: computed from real rows, not private; nothing of it may be published."
-ADVICE = (
-    "Choosing a method or an epsilon after looking at results on the private rows is not covered by the claim of the "
-    "model that is released afterwards: the choice itself tells something about the rows. Compare on a public table of "
-    "the same kind, or on a stand-in, and fit the private table once. The fits made here were charged to no ledger."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +114,6 @@ class Measure:
     says: str
     better: str
 
-    @property
-    def lower(self) -> bool:
-        """Whether lower is better."""
-        return self.better == "lower"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
@@ -140,7 +125,6 @@ class Summary:
         seconds: Mean of fit and sample.
         peak: Bytes of memory, of peers only.
         failed: Cells without a table.
-        cells: All its cells.
     """
 
     firsts: int
@@ -151,6 +135,7 @@ class Summary:
     cells: int
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Compared:
     """The results of a comparison. Computed from real rows without noise: not private.
 
@@ -158,29 +143,33 @@ class Compared:
         rows: One for each cell, in the order of the plan.
         systems: What was compared.
         epsilons: At which budgets.
-        measures: What was measured.
         settings: What all cells have in common.
+        columns: Modelled columns of the table.
         real_rows: Rows of the table.
         folder: Where everything is kept, if a folder was named.
     """
 
-    notice = NOTICE
-    advice = ADVICE
+    rows: tuple[Row, ...]
+    systems: tuple[System, ...]
+    epsilons: tuple[float, ...]
+    settings: CompareSettings
+    columns: int
+    real_rows: int
+    folder: str | None
+    notice: ClassVar[str] = NOTICE
+    advice: ClassVar[str] = ADVICE
 
-    def __init__(
-        self,
-        rows: Sequence[Row],
-        systems: Sequence[System],
-        epsilons: Sequence[float],
-        settings: CompareSettings,
-        *,
-        columns: int,
-        real_rows: int,
-        folder: str | None,
-    ):
-        self.rows, self.systems, self.epsilons = tuple(rows), tuple(systems), tuple(epsilons)
-        self.settings, self.columns, self.real_rows, self.folder = settings, columns, real_rows, folder
-        self.measures = _measures(self.rows, settings)
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """What was measured: metrics, then the numbers of attacks."""
+        from sklar.lab.metrics.registry import METRICS
+
+        abouts = [METRICS[name].about for name in self.settings.metrics]
+        found = {a.name: Measure(name=a.name, title=a.title, says=a.says, better=a.better) for a in abouts}
+        for row in self.rows:
+            for name, facts in (row.result.get("attacks") or {}).items():
+                found.setdefault(name, Measure(name=name, **facts))
+        return tuple(found.values())
 
     def __repr__(self) -> str:
         done = sum(row.ok for row in self.rows)
@@ -195,7 +184,10 @@ class Compared:
         """One row a cell, as an Arrow table."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist([self._plain(row) for row in self.rows], schema=self._arrow_schema())
+        extras = [name for row in self.rows for name in row.result.get("extras") or {}]
+        kinds = {**COLUMNS, **dict.fromkeys([*(measure.name for measure in self.measures), *extras], "double")}
+        schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in kinds.items()])
+        return pa.Table.from_pylist([self._plain(row) for row in self.rows], schema=schema)
 
     def frame(self) -> Any:
         """One row a cell: a pandas DataFrame, or an Arrow table where pandas is not installed."""
@@ -209,7 +201,7 @@ class Compared:
         shown = [s for s in self.systems if s.budgeted == (epsilon is not None) or not s.budgeted]
         ranked = frozenset(s.name for s in shown if s.kind != "disclosed" and s.budgeted == (epsilon is not None))
         found = {s.name: self.values(s, epsilon if s.budgeted else None, measure.name) for s in shown}
-        return standings(found, lower=measure.lower, ranked=ranked)
+        return standings(found, lower=measure.better == "lower", ranked=ranked)
 
     def values(self, system: System, epsilon: float | None, name: str) -> dict[int, float]:
         """A measure of a system at an epsilon, by fold."""
@@ -315,43 +307,14 @@ class Compared:
 
     def _plain(self, row: Row) -> dict[str, Any]:
         cell, result = row.cell, row.result
-        extras: Mapping[str, Any] = result.get("extras") or {}
         return {
             "system": cell.system.name, "kind": cell.system.kind, "promise": result.get("promise", cell.system.promise),
             "epsilon": cell.epsilon, "delta": self.settings.delta if cell.system.budgeted else None, "fold": cell.fold,
             "status": result["status"], "reason": result.get("reason"), "notes": "; ".join(result.get("notes") or ()),
             "rows": result.get("rows"), "seconds": result.get("seconds"), "peak_bytes": result.get("peak_bytes"),
-            **result["metrics"], **extras,
+            **result["metrics"], **(result.get("extras") or {}),
         }  # fmt: skip
-
-    def _arrow_schema(self) -> pa.Schema:
-        import pyarrow as pa
-
-        texts = ("system", "kind", "promise", "status", "reason", "notes")
-        whole = ("fold", "rows", "peak_bytes")
-        order = (
-            "system", "kind", "promise", "epsilon", "delta", "fold", "status", "reason", "notes", "rows", "seconds",
-            "peak_bytes",
-        )  # fmt: skip
-        extras = dict.fromkeys(name for row in self.rows for name in row.result.get("extras") or {})
-        numbers = [*(measure.name for measure in self.measures), *extras]
-        kinds = {**dict.fromkeys(texts, pa.string()), **dict.fromkeys(whole, pa.int64())}
-        return pa.schema([(name, kinds.get(name, pa.float64())) for name in (*order, *numbers)])
 
 
 def _ends(mean: float, half: float | None) -> tuple[float, float, float]:
     return mean, mean - (half or 0.0), mean + (half or 0.0)
-
-
-def _measures(rows: Sequence[Row], settings: CompareSettings) -> tuple[Measure, ...]:
-    from sklar.lab.metrics.registry import METRICS
-
-    chosen = {name: METRICS[name].about for name in settings.metrics}
-    out = [Measure(name=name, title=a.title, says=a.says, better=a.better) for name, a in chosen.items()]
-    known = {measure.name for measure in out}
-    for row in rows:
-        for name, facts in (row.result.get("attacks") or {}).items():
-            if name not in known:
-                known.add(name)
-                out.append(Measure(name=name, title=facts["title"], says=facts["says"], better=facts["better"]))
-    return tuple(out)

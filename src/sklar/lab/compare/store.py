@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import io
 import json
 import os
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -21,24 +20,20 @@ from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import atomic_file, reason
 from sklar.sample.decode import Values, decode_column
 from sklar.sample.rng import generator, substream
-from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from sklar.lab.tables.table import ExactTable
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from sklar.lab.tables.table import ExactTable
-
 
 HEAD, LOCK, SCHEMA = "compare.json", ".lock", "schema.toml"
 README = "PRIVATE.txt"
 FOLDERS = ("cells", "folds", "logs", "work")
 OWN = frozenset({*FOLDERS, LOCK, SCHEMA, README})
 """What a comparison that came to nothing may have left."""
+LEAST_ROWS = 10
+"""Rows of the smallest fold: fewer measure nothing."""
 WARNING = (
     "This folder holds real rows and results computed from them without noise. It is for the custodian only: nothing "
     "in it is private, and nothing in it may be published. Delete it when the comparison has been read.\n"
@@ -126,14 +121,6 @@ class Store:
         with atomic_file(self.folder / name, mode=0o600) as file:
             pq.write_table(table, file)
 
-    def write_csv(self, name: str, table: pa.Table) -> None:
-        """Write a table as CSV, likewise."""
-        import pyarrow.csv
-
-        text = io.BytesIO()
-        pyarrow.csv.write_csv(table, text)
-        self.write(name, text.getvalue())
-
 
 def table_hash(table: ExactTable) -> str:
     """A hash of all values under the schema, in the order of the rows. It tells about rows: it stays in the folder."""
@@ -155,13 +142,16 @@ def source_facts(data: Any) -> dict[str, Any]:
         stat = path.stat()
     except OSError:
         return {}
-    changed = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="seconds")
-    return {"path": str(path.resolve()), "size": stat.st_size, "changed": changed}
+    return {"path": str(path.resolve()), "size": stat.st_size, "changed": _time(stat.st_mtime)}
 
 
 def now() -> str:
     """The time, for people."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return _time(time.time())
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _change(known: Mapping[str, Any], source: Mapping[str, Any]) -> str:
@@ -183,43 +173,22 @@ def _read(path: Path) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-LEAST_ROWS = 10
-"""Rows of the smallest fold."""
+def fold_files(store: Store, table: str, folds: int, seed: int, fold: int) -> tuple[Path, Path]:
+    """Where the rows of a fold are: those to learn from, and those held out."""
+    stem = f"{table[:12]}-{folds}-{seed}-{fold}"
+    return store.folder / "folds" / f"{stem}-train.parquet", store.folder / "folds" / f"{stem}-held.parquet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fold:
-    """The files of one fold."""
-
-    train: Path
-    holdout: Path
-
-
-def read_whole(data: Any, schema: Schema, read: ReadOptions | None, seed: int) -> ExactTable:
-    """The table under the schema's rules, thinned (always in the same way) if it is very large."""
-    from sklar.lab.tables.reading import read_table
-
-    return read_table(data, schema, substream(seed, 0), role="real", read=read)
-
-
-def fold_files(store: Store, table: str, folds: int, seed: int, fold: int) -> Fold:
-    """Where the files of a fold are."""
-    stem = store.folder / "folds" / f"{table[:12]}-{folds}-{seed}-{fold}"
-    return Fold(train=stem.with_name(f"{stem.name}-train.parquet"), holdout=stem.with_name(f"{stem.name}-held.parquet"))
-
-
-def write_folds(store: Store, table: ExactTable, schema: Schema, key: str, folds: int, seed: int) -> int:
-    """Write the folds that are missing; returns the least number of rows to learn from."""
+def write_folds(store: Store, table: ExactTable, schema: Schema, key: str, folds: int, seed: int) -> None:
+    """Write the folds that are missing."""
     if table.rows < folds * LEAST_ROWS:
         raise UsageError(f"the table has too few rows for {folds} folds: {LEAST_ROWS} rows a fold are needed")
     member = substream(seed, 1).permutation(np.arange(table.rows) % folds)
     for fold in range(folds):
-        files = fold_files(store, key, folds, seed, fold)
-        for path, rows in ((files.train, member != fold), (files.holdout, member == fold)):
+        train, held = fold_files(store, key, folds, seed, fold)
+        for path, rows in ((train, member != fold), (held, member == fold)):
             if not path.exists():
-                part = table.take(np.flatnonzero(rows))
-                store.write_parquet(f"folds/{path.name}", as_arrow(schema, part))
-    return int(table.rows - np.bincount(member).max())
+                store.write_parquet(f"folds/{path.name}", as_arrow(schema, table.take(np.flatnonzero(rows))))
 
 
 def modelled_schema(schema: Schema) -> Schema:
@@ -242,10 +211,3 @@ def _values(schema: Schema, table: ExactTable, name: str) -> Values:
     null = np.isnan(numbers)
     data = np.where(null, 0.0, numbers)
     return Values(data=data if column.kind == "real" else np.rint(data).astype(np.int64), null=null)
-
-
-def read_values(path: str | PathLike[str]) -> Any:
-    """A file of a fold as an Arrow table: a fit on it has no ledger beyond itself."""
-    import pyarrow.parquet as pq
-
-    return pq.read_table(path)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -21,18 +22,19 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
 PLACES = ("train", "schema", "epsilon", "delta", "rows", "output")
 """What a peer is told, in the order in which it is appended to a command without places."""
 MAX_FOLDS = 50
+"""Every fold is one more fit of each system at each epsilon."""
+PROMISES = {
+    "private": "differential privacy at the epsilon and delta shown",
+    "disclosed": "NO DP GUARANTEE",
+    "peer": "whatever its makers say; not checked here",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """One way to make a synthetic table.
+    """One way to make a synthetic table: a method with a guarantee, one without, or the command of a peer.
 
     Attributes:
-        name: How results call it.
-        kind: A method with a guarantee, one without, or an external command.
-        method: Name of the method; empty for peers.
-        options: Its options.
-        command: The command of a peer; empty for methods.
         budgeted: Whether it is run once for each epsilon, or once without any.
         target: Whether it is told the target.
     """
@@ -48,11 +50,7 @@ class System:
     @property
     def promise(self) -> str:
         """What it promises, in a few words."""
-        return {
-            "private": "differential privacy at the epsilon and delta shown",
-            "disclosed": "NO DP GUARANTEE",
-            "peer": "whatever its makers say; not checked here",
-        }[self.kind]
+        return PROMISES[self.kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +60,8 @@ class CompareSettings:
     Attributes:
         schema: Fingerprint of the schema.
         table: Hash of the rows under the schema.
-        folds: Number of folds.
         seed: Fixes folds, samples and subsamples; the noise of private fits is always fresh.
-        delta: Of every budget.
         rows: Synthetic rows to make; None for as many as there are to learn from.
-        target: Column to predict.
-        metrics: Names of metrics.
-        attacks: Names of attacks.
-        learners: Names of learners.
     """
 
     schema: str
@@ -123,7 +115,7 @@ def read_systems(
     if isinstance(methods, str):
         methods = methods.split(",")
     named = methods if isinstance(methods, Mapping) else {name: {"method": name} for name in methods}
-    found = [*(_method(name, dict(facts), target, schema) for name, facts in named.items())]
+    found = [_method(name, dict(facts), target, schema) for name, facts in named.items()]
     found += [read_peer(name, command) for name, command in peers.items()]
     if not found:
         raise UsageError("name at least one method or peer to compare")
@@ -136,20 +128,18 @@ def read_systems(
 def _method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
     method = str(facts.pop("method", name))
     _require_name(name)
-    disclosed = BASELINES.get(method)
-    chosen = find_method(method) if disclosed is None else disclosed
+    baseline = BASELINES.get(method)
+    chosen = baseline or find_method(method)
     told = target is not None and chosen.takes_target and "target" not in facts
     chosen.check(schema, chosen.read_options({**facts, **({"target": target} if told else {})}))
     return System(
-        name=name, kind="private" if disclosed is None else "disclosed", method=method, options=facts,
-        budgeted=disclosed is None or disclosed.takes_epsilon, target=told,
+        name=name, kind="private" if baseline is None else "disclosed", method=method, options=facts,
+        budgeted=baseline is None or baseline.takes_epsilon, target=told,
     )  # fmt: skip
 
 
 def read_peer(name: str, command: str) -> System:
     """A peer. A command with places but none for epsilon is run once, without a budget."""
-    import shlex
-
     _require_name(name)
     try:
         words = shlex.split(command)
@@ -211,8 +201,6 @@ def require_target(target: str | None, schema: Schema) -> None:
 
 def require_attacks(kinds: Sequence[str]) -> tuple[str, ...]:
     """Refuse attacks that do not exist, or that attack a method and not a table, before any work is done."""
-    if not kinds:
-        return ()
     from sklar.lab.attacks.release import TABLE_ATTACKS
 
     if "attribute" in kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,11 @@ from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes, ordered
 
 Words = npt.NDArray[np.uint64]
 WORKERS = 2
+"""Threads of one search: attacks and comparisons run several searches side by side already."""
 CHUNK = 64
-"""Targets that a thread takes at a time."""
+"""Targets that a thread takes at a time: fewer share the work more evenly, at more calls."""
+FARTHEST = 1e6
+"""Standard deviations at which numbers are clipped, so that squares stay finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,10 +31,6 @@ class Packed:
     low: np.uint64
     high: np.uint64
     columns: int
-
-    def take(self, rows: Ints) -> Packed:
-        """Some of the rows."""
-        return Packed(words=self.words[rows], low=self.low, high=self.high, columns=self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,10 +44,6 @@ class RowPoints:
     def rows(self) -> int:
         """Number of rows."""
         return len(self.numbers)
-
-    def take(self, rows: Ints) -> RowPoints:
-        """Some of the rows."""
-        return RowPoints(numbers=self.numbers[rows], labels=self.labels.take(rows))
 
 
 def packed(table: ExactTable, grid: CoarseGrid) -> Packed:
@@ -75,17 +70,52 @@ def hamming_histograms(targets: Packed, others: Packed) -> Ints:
     from sklar.lab.kernels import hamming_counts
 
     out = np.zeros((len(targets.words), targets.columns + 1), dtype=np.int64)
-    in_threads(len(out), lambda s: hamming_counts(targets.words[s], others.words, targets.low, targets.high, out[s]))
+    _in_threads(len(out), lambda s: hamming_counts(targets.words[s], others.words, targets.low, targets.high, out[s]))
     return out
 
 
-def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None) -> list[RowPoints]:
-    """Points of the tables in the units of the real one; null is the real mean and a mark of its own."""
+def points(
+    real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None, labels: int | None = None
+) -> list[RowPoints]:
+    """Points of the tables in the units of the real one; null is the real mean and a mark of its own.
+
+    Labels are equal or not; of more than `labels` labels of a column, those least frequent in the real table are one.
+    """
     chosen = real.names if names is None else tuple(names)
-    ordered = [name for name in chosen if real.schema[name].ordered]
-    other = [name for name in chosen if not real.schema[name].ordered]
-    scales = {name: _scale(ordered_values(real, name)) for name in ordered}
-    return [_points(table, ordered, other, scales) for table in tables]
+    scales = {name: _scale(ordered_values(real, name)) for name in chosen if real.schema[name].ordered}
+    groups = {name: _groups(real, name, labels) for name in chosen if name not in scales}
+    return [RowPoints(numbers=_numbers(table, scales), labels=_pack(_labels(table, groups))) for table in tables]
+
+
+def _scale(values: Floats) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
+
+
+def _groups(real: ExactTable, name: str, labels: int | None) -> Ints:
+    """By code the rank of its label in the real table, the last rank for all that come after it."""
+    counts = np.bincount(real.codes[name], minlength=real.schema.size(name))
+    last = min(labels or len(counts), len(counts)) - 1
+    return np.minimum(np.argsort(np.argsort(-counts, kind="stable")), last)
+
+
+def _numbers(table: ExactTable, scales: Mapping[str, tuple[float, float]]) -> Floats:
+    columns: list[Floats] = []
+    for name, (center, spread) in scales.items():
+        values = ordered_values(table, name)
+        null = np.isnan(values)
+        columns.append(np.clip((np.where(null, center, values) - center) / spread, -FARTHEST, FARTHEST))
+        if table.schema[name].null_code is not None or table.schema[name].other_code is not None:
+            columns.append(null.astype(np.float64))
+    return np.ascontiguousarray(np.array(columns).reshape(len(columns), table.rows).T)
+
+
+def _labels(table: ExactTable, groups: Mapping[str, Ints]) -> npt.NDArray[Any]:
+    widest = max([1, *(int(group.max()) for group in groups.values())])
+    labels = np.empty((len(groups), table.rows), dtype=np.min_scalar_type(widest))
+    for at, (name, group) in enumerate(groups.items()):
+        labels[at] = group[table.codes[name]]
+    return labels
 
 
 def nearest_points(targets: RowPoints, others: RowPoints, own: Ints | None = None) -> tuple[Floats, Ints]:
@@ -94,7 +124,7 @@ def nearest_points(targets: RowPoints, others: RowPoints, own: Ints | None = Non
 
     skip = np.full(targets.rows, -1, dtype=np.int64) if own is None else own.astype(np.int64)
     distance, place = np.empty(targets.rows), np.empty(targets.rows, dtype=np.int64)
-    in_threads(
+    _in_threads(
         targets.rows,
         lambda s: mixed_nearest(
             targets.numbers[s], targets.labels.words[s], others.numbers, others.labels.words, targets.labels.low,
@@ -110,7 +140,7 @@ def within_radii(targets: RowPoints, others: RowPoints, radii: Floats, scale: fl
 
     counts = np.zeros((targets.rows, len(radii)), dtype=np.int64)
     scores = np.zeros((targets.rows, len(radii)))
-    in_threads(
+    _in_threads(
         targets.rows,
         lambda s: mixed_within(
             targets.numbers[s], targets.labels.words[s], others.numbers, others.labels.words, targets.labels.low,
@@ -127,32 +157,8 @@ def diameter(tables: Sequence[RowPoints]) -> float:
     return math.sqrt(float((span**2).sum()) + tables[0].labels.columns) or 1.0
 
 
-def in_threads(rows: int, work: Callable[[slice], Any]) -> None:
+def _in_threads(rows: int, work: Callable[[slice], Any]) -> None:
     """Do the work on chunks of rows, side by side; the compiled loops let go of the interpreter's lock."""
     chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(work, chunks))
-
-
-def _scale(values: Floats) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
-
-
-def _points(
-    table: ExactTable, ordered: list[str], other: list[str], scales: dict[str, tuple[float, float]]
-) -> RowPoints:
-    columns: list[Floats] = []
-    for name in ordered:
-        values, (center, spread) = ordered_values(table, name), scales[name]
-        null = np.isnan(values)
-        columns.append(np.clip((np.where(null, center, values) - center) / spread, -1e6, 1e6))
-        if table.schema[name].null_code is not None or table.schema[name].other_code is not None:
-            columns.append(null.astype(np.float64))
-    widest = max([2, *(table.schema.size(name) for name in other)])
-    labels = np.empty((len(other), table.rows), dtype=np.min_scalar_type(widest - 1))
-    for at, name in enumerate(other):
-        labels[at] = table.codes[name]
-    return RowPoints(
-        numbers=np.ascontiguousarray(np.array(columns).reshape(len(columns), table.rows).T), labels=_pack(labels)
-    )
