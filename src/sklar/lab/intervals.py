@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from sklar.arrays import Floats
 
 LEVEL = 0.95
+"""Confidence of all intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, float]:
         """As plain data."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+        return asdict(self)
 
     def contains(self, value: float) -> bool:
         """Whether the interval holds this value."""

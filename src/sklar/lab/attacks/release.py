@@ -16,7 +16,7 @@ from sklar.lab.attacks.copies import find_copies
 from sklar.lab.attacks.membership import monte_carlo
 from sklar.lab.attacks.result import LABEL, AttackResult
 from sklar.lab.attacks.singling_out import link, single_out
-from sklar.lab.custodian import NOTICE, write_page
+from sklar.report.page import NOTICE, write_page
 from sklar.sample.rng import substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema

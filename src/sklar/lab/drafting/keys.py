@@ -13,8 +13,8 @@ FEWEST_ROWS = 20
 LONG_TEXT = 40
 """Letters: texts that are longer on average are prose rather than names or codes."""
 MANY, SEVERAL = 0.5, 0.1
-"""Distinct values, as a share of the rows: beyond MANY long texts are free text, and beyond SEVERAL the texts of a column
-that is personal by its name are names. Fewer repeat like the words of a list."""
+"""Distinct values, as a share of the rows: beyond MANY long texts are free text, and beyond SEVERAL the texts of a
+column that is personal by its name are names. Fewer repeat like the words of a list."""
 UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
