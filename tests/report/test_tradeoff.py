@@ -14,7 +14,7 @@ from sklar.lab.attacks.result import Number
 from sklar.lab.intervals import Estimate
 from sklar.lab.pictures import tradeoff, tradeoff_point
 from sklar.report.charts.canvas import to_svg
-from sklar.report.charts.tradeoff import tradeoff_chart
+from sklar.report.charts.plots import tradeoff_chart
 
 POINTS = [
     tradeoff_point("vine <1>", (0.8, 0.7, 0.9), (0.55, 0.5, 0.6), group="vine"),

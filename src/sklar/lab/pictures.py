@@ -15,8 +15,8 @@ from sklar.lab.baselines.levels import at_level, candidate_levels, levels
 from sklar.pipeline.inspection import draw_structure
 from sklar.pipeline.model import Model
 from sklar.report.charts.canvas import require_picture, write_picture
-from sklar.report.charts.plots import MOST_COLUMNS, scatter_grid
-from sklar.report.charts.tradeoff import Tradeoff, TradeoffPoint, Triple, draw_contours, draw_levels, tradeoff_chart
+from sklar.report.charts.grids import MOST_COLUMNS, draw_contours, draw_levels, scatter_grid
+from sklar.report.charts.plots import Tradeoff, TradeoffPoint, Triple, tradeoff_chart
 from sklar.sample.rng import generator, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema

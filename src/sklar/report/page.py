@@ -14,12 +14,11 @@ from typing import Any
 
 from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file, require_writable
-from sklar.report import colors
+from sklar.report import colours
 from sklar.report.charts import plots as charts
-from sklar.report.charts import tradeoff
 from sklar.report.charts.canvas import Canvas, image_address, to_svg
-from sklar.report.charts.plots import Range, line_color
-from sklar.report.colors import diverge, shade
+from sklar.report.charts.plots import Range, line_colour
+from sklar.report.colours import diverge, shade
 
 NOTICE = "For the custodian: computed from real rows, not private."
 ENDING = ".custodian.html"
@@ -56,11 +55,11 @@ def render(template: str, **values: Any) -> str:
     )
     shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
     shown.update(
-        colors=colors, grades=GRADES, line_color=line_color, number=number, interval=interval, figure=figure,
+        colours=colours, grades=GRADES, line_colour=line_colour, number=number, interval=interval, figure=figure,
         words=words, learning_span=learning_span, matrix_image=matrix_image, pair_image=pair_image,
         margin_chart=_inline(charts.margin_chart), curve_chart=_inline(charts.curve_chart),
         learning_chart=_inline(charts.learning_chart), interval_chart=_inline(charts.interval_chart),
-        epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(tradeoff.tradeoff_chart),
+        epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(charts.tradeoff_chart),
     )  # fmt: skip
     return environment.get_template(template).render(**values)
 

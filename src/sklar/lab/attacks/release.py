@@ -23,7 +23,7 @@ from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     from sklar.lab.tables.table import ExactTable
-    from sklar.report.charts.tradeoff import Tradeoff
+    from sklar.report.charts.plots import Tradeoff
 
 
 Progress = Callable[[str, float], None]
