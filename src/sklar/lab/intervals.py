@@ -98,11 +98,11 @@ def corrected_resampled_t(values: Sequence[float] | Floats, level: float = LEVEL
 
 def _mean(values: Sequence[float] | Floats, level: float, widening: float) -> Estimate:
     found = np.asarray(values, dtype=np.float64)
-    center = float(found.mean())
+    centre = float(found.mean())
     if len(found) < 2:
-        return within(center, math.inf)
+        return within(centre, math.inf)
     error = float(found.std(ddof=1)) * math.sqrt(widening / len(found))
-    return within(center, student_quantile(len(found) - 1, (1 + level) / 2) * error)
+    return within(centre, student_quantile(len(found) - 1, (1 + level) / 2) * error)
 
 
 def hedges_difference(one: Floats, other: Floats, tail: float) -> Estimate:

@@ -133,8 +133,8 @@ def _triple(value: Any) -> Triple:
     attack = getattr(value, "attack", value)
     if hasattr(attack, "low"):
         attack = attack.value, attack.low, attack.high
-    center, low, high = attack if isinstance(attack, tuple | list) else (attack, attack, attack)
-    return float(center), float(low), float(high)
+    centre, low, high = attack if isinstance(attack, tuple | list) else (attack, attack, attack)
+    return float(centre), float(low), float(high)
 
 
 def scatter(

@@ -12,12 +12,11 @@ from sklar.report.colours import REAL, SYNTHETIC
 MARGIN, HEAD = 24.0, 58.0
 ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
 PAIR_ROW, PAIR_GAP = 50.0, 128.0
-LETTER = 6.7
-LONGEST_NAME = 22
+"""In pixels: around and above all; of tree one, a row, a box and between boxes; the same for pairs of deeper trees."""
+LETTER, LONGEST_NAME = 6.7, 22
+"""Pixels of a letter on average, and letters of a name that are shown."""
 DEEPER_TREES, DEEPER_PAIRS, PAIRS_ACROSS = 5, 12, 3
 """More trees, and weaker pairs of a deeper tree, are counted but not drawn."""
-
-
 Edge = Mapping[str, Any]
 """A pair copula as `inspect` tells of it: first, second, given, family, tau, and perhaps a strength from 0 to 1."""
 
@@ -27,7 +26,7 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
 
     `trees` are the edges of every tree; those without dependence may be left out.
     """
-    names = {column: shortened(column) for column in columns}
+    names = {column: shorten(column) for column in columns}
     box = max((len(name) for name in names.values()), default=4) * LETTER + 18
     first = trees[0] if trees else ()
     places = lay_out_forest(columns, [(edge["first"], edge["second"]) for edge in first])
@@ -60,7 +59,7 @@ def thickness(edge: Edge) -> float:
     return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """A name that fits into its box."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
