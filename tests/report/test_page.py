@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sklar.lab.intervals import Estimate, exactly
 from sklar.lab.learning.transfer import Learned, Transfer
 from sklar.lab.metrics.correlation import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
@@ -22,8 +23,8 @@ from sklar.lab.metrics.score import About, Part, Score, not_applicable
 from sklar.lab.metrics.support import Support
 from sklar.lab.overview import MarginPicture, Overview, PairPicture
 from sklar.report.charts.canvas import image_address
-from sklar.report.colors import diverge, shade
-from sklar.report.page import render
+from sklar.report.colours import diverge, shade
+from sklar.report.page import figure, interval, learning_span, matrix_image, number, pair_image, render, words
 
 EVIL = "<script>alert(1)</script>\"'&"
 ABOUT = About(
@@ -118,7 +119,7 @@ def test_a_hundred_columns_stay_light() -> None:
     assert len(page(100).encode()) < 400_000
 
 
-def test_images_hold_the_colors() -> None:
+def test_images_hold_the_colours() -> None:
     raw = base64.b64decode(
         image_address([[shade(x) for x in row] for row in ([0.0, 1.0], [0.5, math.nan])]).split(",")[1]
     )
@@ -130,7 +131,38 @@ def test_images_hold_the_colors() -> None:
 
 
 @pytest.mark.parametrize("value", [-2.0, -0.3, 0.0, 0.3, 2.0])
-def test_color_scales_are_monotone_and_bounded(value: float) -> None:
+def test_colour_scales_are_monotone_and_bounded(value: float) -> None:
     assert all(0 <= x <= 255 for x in (*shade(value), *diverge(value)))
     assert sum(shade(0.2)) > sum(shade(0.9))
     assert diverge(0.0) == (255, 255, 255)
+
+
+def test_numbers_as_texts() -> None:
+    assert [number(x) for x in (None, 0.12345, -3.0, 12_345.6)] == ["-", "0.123", "-3.000", "12,346"]
+    assert [figure(x) for x in (None, 0.12345, 12.345678, 123_456.0)] == ["-", "0.1235", "12.35", "1.235e+05"]
+    assert interval(None) == "-" and interval(exactly(0.5)) == "0.500"
+    assert interval(Estimate(value=0.5, low=0.4, high=0.6)) == "0.500 (0.400 to 0.600)"
+    assert words(["a", (1, 2.5), None]) == "a, 1, 2.5, None"
+
+
+def test_all_learners_share_the_scale_of_a_measure() -> None:
+    found = [
+        Learned(learner=learner, measure=measure, real=real, synthetic=synthetic, noise=0.0)
+        for learner, measure, real, synthetic in (
+            ("a", "r2", 0.5, -7.0),
+            ("b", "r2", 0.9, 0.1),
+            ("a", "rmse", 3.0, 4.0),
+        )
+    ]
+    assert learning_span(found, "r2") == (-1.0, 1.0)
+    assert learning_span(found, "rmse") == (0.0, 4.0)
+
+
+def test_images_of_matrices_and_pairs() -> None:
+    """Signs do not count for strength; joint shares are on the scale of the real ones, the first column upwards."""
+    one, two = [[1.0, -0.4]], [[1.0, 0.9]]
+    assert matrix_image(one) == image_address([[shade(1.0), shade(0.4)]])
+    assert matrix_image(one, two) == image_address([[diverge(0.0), diverge(1.0)]])
+    real = [[0.25, 0.0], [0.0, 0.01]]
+    assert pair_image(real, real) == image_address([[shade(0.0), shade(0.2)], [shade(1.0), shade(0.0)]])
+    assert pair_image([[1.0]], [[0.25]]) == image_address([[shade(1.0)]])

@@ -7,7 +7,7 @@ import pytest
 
 from sklar.errors import UsageError
 from sklar.report.charts.canvas import Path, Picture, to_svg
-from sklar.report.charts.plots import scatter_grid
+from sklar.report.charts.grids import scatter_grid
 
 
 def rows(seed: int, columns: str = "abc") -> dict[str, np.ndarray]:
@@ -28,7 +28,7 @@ def test_a_row_is_a_dot_where_it_lies() -> None:
     below = {"a": np.array([0.0, 1.0]), "b": np.array([1.0, 0.0])}
     picture = next(s for s in scatter_grid(below).shapes if isinstance(s, Picture) and s.y > s.x)
     white = (255, 255, 255)
-    dots = {(i, j) for i, row in enumerate(picture.rows) for j, color in enumerate(row) if color != white}
+    dots = {(i, j) for i, row in enumerate(picture.rows) for j, colour in enumerate(row) if colour != white}
     assert dots == {(0, 0), (len(picture.rows) - 1, len(picture.rows) - 1)}
 
 

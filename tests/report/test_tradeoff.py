@@ -12,9 +12,9 @@ import pytest
 from sklar.errors import UsageError
 from sklar.lab.attacks.result import Number
 from sklar.lab.intervals import Estimate
-from sklar.lab.pictures import tradeoff, tradeoff_point, write_tradeoff
+from sklar.lab.pictures import tradeoff, tradeoff_point
 from sklar.report.charts.canvas import to_svg
-from sklar.report.charts.tradeoff import tradeoff_chart
+from sklar.report.charts.plots import tradeoff_chart
 
 POINTS = [
     tradeoff_point("vine <1>", (0.8, 0.7, 0.9), (0.55, 0.5, 0.6), group="vine"),
@@ -54,12 +54,13 @@ def test_the_svg_is_whole_and_told_in_words() -> None:
 
 def test_files(tmp_path: Path) -> None:
     for name, start in (("p.svg", b"<svg"), ("p.png", b"\x89PNG")):
-        write_tradeoff(plot(), tmp_path / name)
+        plot(path=tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     with pytest.raises(UsageError, match=r"\.svg or \.png"):
-        write_tradeoff(plot(), tmp_path / "p.pdf")
-    plot(path=tmp_path / "q.svg")
-    assert (tmp_path / "q.svg").read_bytes() == (tmp_path / "p.svg").read_bytes()
+        plot(path=tmp_path / "p.pdf")
+    assert (tmp_path / "p.svg").read_text() == to_svg(tradeoff_chart(plot()))
+    with pytest.raises(UsageError, match="no point"):
+        tradeoff([], utility="u", risk="r", path=tmp_path / "q.svg")
     with pytest.raises(UsageError, match="higher"):
         plot(better_risk="up")

@@ -67,7 +67,7 @@ def test_edges_carry_family_and_tau_and_stronger_ones_are_thicker():
     assert {"clayton", "+0.60", "frank", "-0.10"} <= texts
     weak, strong = (shape for shape in canvas.shapes if isinstance(shape, Path))
     assert strong.width > weak.width
-    assert strong.color != weak.color
+    assert strong.colour != weak.colour
 
 
 def test_svg_is_well_formed_whatever_the_names():

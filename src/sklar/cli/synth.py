@@ -81,7 +81,7 @@ def command(
 
 def require_reportable(report: str | None, output: str) -> None:
     """A report needs a name of its own kind, and a synthetic table that can be read again."""
-    from sklar.lab.custodian import require_report
+    from sklar.report.page import require_report
 
     if report is None:
         return

@@ -28,6 +28,7 @@ REPORT = "people.custodian.html"
 TARGET = "smoker"
 """What the report trains classifiers for."""
 DELTA = 1e-9
+"""Of the fit: far below one over the rows of the table."""
 CAP = 3
 """The ledger of the demo admits a few fits of this size."""
 

@@ -1,15 +1,16 @@
-"""Evaluate synthetic tables against the real one (disclosed): every metric with its floor, and the report."""
+"""Evaluate synthetic tables against the real one: metrics with floors, what they mean in words, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.lab import verdict as evidence
-from sklar.lab.custodian import NOTICE, write_page
+from sklar.report.page import NOTICE, write_page
 from sklar.sample.rng import named_streams, seed_entropy, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -19,9 +20,35 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.bench import Settings
     from sklar.lab.metrics.score import Score
     from sklar.lab.overview import Overview
+    from sklar.lab.tables.table import ExactTable
     from sklar.pipeline.model import Model
 
 Progress = Callable[[str, float], None]
+NO_HOLDOUT = "Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from."
+NOT_ATTACKED = "Membership, attribute and other attacks: add --attacks, or see sklar attack."
+ALWAYS_UNCHECKED = (
+    "Whether rows obey rules between columns that the schema does not state.",
+    "Columns marked id or ignore, and everything that the schema's grid does not tell apart.",
+)
+ORDER = ("sampling", "good", "fair", "poor")
+QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[str, str, str, str]]] = {
+    "Single columns": (("tvd1", "ks"), (
+        "are as close as a fresh real sample would be", "are close to the real ones",
+        "differ visibly from the real ones", "differ strongly from the real ones",
+    )),
+    "How columns go together": (("tvd2", "tvd3", "range_queries", "spearman", "kendall", "phik"), (
+        "is kept as well as in a fresh real sample", "is kept well", "is kept in part", "is largely lost",
+    )),
+    "Learning from the synthetic rows": (("learning",), (
+        "works as well as learning from real ones", "works nearly as well as learning from real ones",
+        "costs some accuracy", "costs much accuracy",
+    )),
+    "A classifier": (("detection_linear", "detection_boosting"), (
+        "cannot tell synthetic rows from real ones", "hardly tells synthetic rows from real ones",
+        "often tells synthetic rows from real ones", "tells most synthetic rows from real ones",
+    )),
+}  # fmt: skip
+"""What a reader asks, the metrics that answer, and the answer by the worst of their grades, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,14 +56,11 @@ class Evaluation:
     """What was found about one synthetic table. Computed from real rows without noise: not private.
 
     Attributes:
-        name: The synthetic table.
         scores: Each metric by name, with its floor, or the reason why it does not apply.
         warnings: What a custodian should know first, in plain sentences.
         rows: Rows of the real, the synthetic and the hold-out table, by role.
-        schema: Public facts about the columns.
         claim: What the method promises, if it was given.
         overview: What is pictured: columns, correlations, pairs, error curves.
-        attacks: What attacks found, if any were asked for.
     """
 
     name: str
@@ -54,13 +78,20 @@ class Evaluation:
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """What the scores mean, in plain sentences."""
-        return evidence.verdict(self.scores)
+        """What the scores mean: one sentence a question, by the worst grade among its metrics."""
+        out: list[str] = []
+        for subject, (names, answers) in QUESTIONS.items():
+            grades = [ORDER.index(self[name].grade) for name in names if self[name].value is not None]
+            answer = f" {answers[max(grades)]}." if grades else f": not checked, {self[names[0]].reason}"
+            out.append(subject + answer)
+        return tuple(out)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
         """What a reader should not take for checked, in plain sentences."""
-        return evidence.unchecked(self.scores, held_out="holdout" in self.rows, attacked=bool(self.attacks))
+        missing = [f"{score.about.title}: {score.reason}" for score in self.scores.values() if score.value is None]
+        gaps = [] if "holdout" in self.rows else [NO_HOLDOUT]
+        return (*missing, *gaps, *([] if self.attacks else [NOT_ATTACKED]), *ALWAYS_UNCHECKED)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -72,7 +103,7 @@ class Evaluation:
             "verdict": list(self.verdict),
             "claim": self.claim,
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
-            **evidence.details(self.scores, self.overview),
+            **_details(self.scores, self.overview),
             **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
         }
 
@@ -101,7 +132,7 @@ def evaluate(
     attacks: Sequence[str] = (),
     sensitive: Sequence[str] = (),
 ) -> Evaluation:
-    """Compare a synthetic table, whoever made it, with the real one. Disclosed: the results are not private.
+    """Compare a synthetic table, whoever made it, with the real one. No noise is added: the results are not private.
 
     Args:
         real: The real table: a file, a data frame, or anything that speaks Arrow.
@@ -150,7 +181,7 @@ def evaluate(
     scores = measure(bench, done=tell)
     found = Evaluation(
         name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
-        warnings=tuple(evidence.table_warnings(exact, table, scores["copies"].behind.warning)),
+        warnings=tuple(_table_warnings(exact, table, scores["copies"].behind.warning)),
         rows=rows_by_role(exact, table, held), overview=overview(bench, scores),
         attacks=attack_tables(exact, table, held, attacks, sensitive, seed),
     )  # fmt: skip
@@ -169,15 +200,9 @@ def report_on(
     progress: Progress | None = None,
 ) -> None:
     """Write the custodian's report on a synthetic table that was just made. Computed from real rows: not private."""
+    plain = ReadOptions()
     found = evaluate(
-        data,
-        output,
-        model.schema,
-        target,
-        claim=model.claim,
-        read=read,
-        read_synthetic=ReadOptions(),
-        progress=progress,
+        data, output, model.schema, target, claim=model.claim, read=read, read_synthetic=plain, progress=progress
     )
     found.html(path)
 
@@ -212,3 +237,55 @@ def _settings(
         raise UsageError(f"there is no learner {unknown}; known are {', '.join(LEARNERS)}, or all.")
     listed = None if targets is None else tuple(targets)
     return Settings(target=target, learners=chosen, folds=folds, weights=checked_weights(weights), targets=listed)
+
+
+def _table_warnings(real: ExactTable, synthetic: ExactTable, copied: str | None) -> Iterator[str]:
+    """What may be wrong with the tables themselves."""
+    from sklar.lab.tables.table import lost_columns
+
+    if copied is not None:
+        yield copied
+    for name in lost_columns(synthetic, real):
+        yield (
+            f"nearly all values of column '{name}' of the synthetic table are null or not listed in the schema: "
+            "its type or labels may differ from those of the real table."
+        )
+    for name in lost_columns(real, synthetic):
+        yield (
+            f"nearly all values of column '{name}' of the real table are null or not listed in the schema, but not "
+            "those of the synthetic one: are the tables swapped, or is the schema of another table?"
+        )
+    if synthetic.total < real.total / 20:
+        yield "the synthetic table has far fewer rows than the real one; sampling noise weighs heavily in every score."
+    if real.total < 100:
+        yield "the real table has fewer than 100 rows; scores and floors are rough."
+
+
+def _details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
+    """What lies behind the scores, as plain data."""
+    learned, g, copied = (scores[name].behind for name in ("learning", "g_epsilon_plus", "copies"))
+    support, matrix = scores["alpha_precision"].behind, seen.matrix
+    return {
+        "learning": None if learned is None else {
+            "target": learned.target, "task": learned.task, "folds": learned.folds,
+            "results": [result.to_dict() for result in learned.results],
+        },
+        "g_epsilon": None if g is None else {key: value for key, value in g.to_dict().items() if key != "score"},
+        "support": {
+            "levels": list(support.levels), "precision": list(support.precision_curve),
+            "recall": list(support.recall_curve),
+        },
+        "queries": {"levels": list(seen.errors.levels), **{name: list(y) for name, y in seen.errors.curves}},
+        "copies": {
+            "share": scores["copies"].value, "expected": scores["copies"].floor,
+            "lone": copied.lone, "lone_expected": copied.lone_expected,
+        },
+        "correlations": None if matrix is None else {
+            "measure": matrix.measure, "columns": list(matrix.columns), "real": _without_nan(matrix.real),
+            "synthetic": _without_nan(matrix.synthetic),
+        },
+    }  # fmt: skip
+
+
+def _without_nan(matrix: Floats) -> list[list[float | None]]:
+    return [[None if math.isnan(x) else x for x in row] for row in matrix.tolist()]

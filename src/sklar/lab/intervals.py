@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from sklar.arrays import Floats
 
 LEVEL = 0.95
+"""Confidence of all intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, float]:
         """As plain data."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+        return asdict(self)
 
     def contains(self, value: float) -> bool:
         """Whether the interval holds this value."""
@@ -97,11 +98,11 @@ def corrected_resampled_t(values: Sequence[float] | Floats, level: float = LEVEL
 
 def _mean(values: Sequence[float] | Floats, level: float, widening: float) -> Estimate:
     found = np.asarray(values, dtype=np.float64)
-    center = float(found.mean())
+    centre = float(found.mean())
     if len(found) < 2:
-        return within(center, math.inf)
+        return within(centre, math.inf)
     error = float(found.std(ddof=1)) * math.sqrt(widening / len(found))
-    return within(center, student_quantile(len(found) - 1, (1 + level) / 2) * error)
+    return within(centre, student_quantile(len(found) - 1, (1 + level) / 2) * error)
 
 
 def hedges_difference(one: Floats, other: Floats, tail: float) -> Estimate:

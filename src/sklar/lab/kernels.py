@@ -1,4 +1,4 @@
-"""Compiled loops over rows: counting pairs into cells and reading h-functions off a table."""
+"""Compiled loops over rows: pairs into cells, h-functions off a table, and distances between packed rows."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -38,20 +38,26 @@ def read_table(table: np.ndarray, low: float, step: float, first: np.ndarray, se
 
 
 @njit(nogil=True, cache=True)
-def hamming_counts(targets, others, low, high, out):
-    """out[i, d] += number of other rows that differ from target i in d columns.
+def _mismatches(target, other, low, high):
+    """Number of columns in which two packed rows differ.
 
     A word holds several columns, one a lane. `low` has all bits of each lane but the highest, `high` the highest only:
     ((x & low) + low) | x then has the highest bit of a lane set just if the lane of x is not zero, so that the number
     of such bits in the exclusive or of two words is the number of columns in which they differ.
     """
+    count = np.uint64(0)
+    for w in range(len(target)):
+        x = target[w] ^ other[w]
+        count += popcount((((x & low) + low) | x) & high)
+    return count
+
+
+@njit(nogil=True, cache=True)
+def hamming_counts(targets, others, low, high, out):
+    """out[i, d] += number of other rows that differ from target i in d columns."""
     for i in range(targets.shape[0]):
         for j in range(others.shape[0]):
-            distance = np.uint64(0)
-            for w in range(targets.shape[1]):
-                x = targets[i, w] ^ others[j, w]
-                distance += popcount((((x & low) + low) | x) & high)
-            out[i, distance] += 1
+            out[i, _mismatches(targets[i], others[j], low, high)] += 1
 
 
 @njit(nogil=True, cache=True)
@@ -64,11 +70,7 @@ def mixed_nearest(numbers, words, other_numbers, other_words, low, high, skip, d
     for i in range(numbers.shape[0]):
         best, found = np.inf, -1
         for j in range(other_numbers.shape[0]):
-            mismatches = np.uint64(0)
-            for w in range(words.shape[1]):
-                x = words[i, w] ^ other_words[j, w]
-                mismatches += popcount((((x & low) + low) | x) & high)
-            d = float(mismatches)
+            d = float(_mismatches(words[i], other_words[j], low, high))
             if d >= best or j == skip[i]:
                 continue
             for k in range(numbers.shape[1]):
@@ -90,11 +92,7 @@ def mixed_within(numbers, words, other_numbers, other_words, low, high, radius, 
     last = radius[-1]
     for i in range(numbers.shape[0]):
         for j in range(other_numbers.shape[0]):
-            mismatches = np.uint64(0)
-            for w in range(words.shape[1]):
-                x = words[i, w] ^ other_words[j, w]
-                mismatches += popcount((((x & low) + low) | x) & high)
-            d = float(mismatches)
+            d = float(_mismatches(words[i], other_words[j], low, high))
             if d > last:
                 continue
             for k in range(numbers.shape[1]):

@@ -17,33 +17,18 @@ def methods() -> list[dict[str, Any]]:
 def private_methods() -> list[dict[str, Any]]:
     """The DP methods as plain data."""
     return [
-        {
-            "name": method.name,
-            "default": method.name == DEFAULT_METHOD,
-            "summary": method.summary,
-            "guarantee": "differential privacy",
-            "neighbours": method.neighbours,
-            "pure_epsilon": not method.needs_delta,
-            "options": _options(method.options),
-        }
-        for method in METHODS.values()
+        _facts(one, guarantee="differential privacy", neighbours=one.neighbours, pure_epsilon=not one.needs_delta)
+        for one in METHODS.values()
     ]
 
 
 def baseline_methods() -> list[dict[str, Any]]:
     """The methods without a guarantee as plain data."""
-    return [
-        {
-            "name": method.name,
-            "default": False,
-            "summary": method.summary,
-            "guarantee": None,
-            "options": _options(method.options),
-        }
-        for method in BASELINES.values()
-    ]
+    return [_facts(one, guarantee=None) for one in BASELINES.values()]
 
 
-def _options(options: type) -> dict[str, Any]:
-    fields = dataclasses.fields(options)
-    return {field.name: None if field.default is dataclasses.MISSING else field.default for field in fields}
+def _facts(method: Any, **promised: Any) -> dict[str, Any]:
+    fields = dataclasses.fields(method.options)
+    options = {field.name: None if field.default is dataclasses.MISSING else field.default for field in fields}
+    default = method.name == DEFAULT_METHOD
+    return {"name": method.name, "default": default, "summary": method.summary, **promised, "options": options}

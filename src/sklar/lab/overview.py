@@ -103,7 +103,9 @@ def _margin(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, part: Par
     if not column.numeric and len(labels) > SHOWN:
         one, two = (np.append(x[: SHOWN - 1], x[SHOWN - 1 :].sum()) for x in (one, two))
         labels = [*labels[: SHOWN - 1], f"{len(labels) - SHOWN + 1} more"]
-    low, high = bounds(column)
+    low, high = (column.lower, column.upper) if column.numeric else ("", "")  # type: ignore[attr-defined]
+    if not isinstance(low, str):
+        low, high = f"{low:,.6g}", f"{high:,.6g}"
     return MarginPicture(
         column=name, kind=column.kind, labels=tuple(labels), real=tuple(one.tolist()), synthetic=tuple(two.tolist()),
         numeric=column.numeric, low=low, high=high, distance=part.value, floor=part.floor,
@@ -113,21 +115,11 @@ def _margin(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, part: Par
 def _labels(column: Column, value_cells: int, size: int) -> list[str]:
     if column.kind == "boolean":
         values = ["false", "true"]
-    elif column.numeric:
-        values = [""] * value_cells
     else:
-        values = [str(v) for v in column.values]  # type: ignore[attr-defined]
+        values = [""] * value_cells if column.numeric else [str(v) for v in column.values]  # type: ignore[attr-defined]
     if column.other_code is not None:
         values.append(f"{column.other} (other)")  # type: ignore[attr-defined]
     return [*values, *["null"] * (size - len(values))]
-
-
-def bounds(column: Column) -> tuple[str, str]:
-    """The public bounds of a numeric column as text."""
-    if not column.numeric:
-        return "", ""
-    low, high = column.lower, column.upper  # type: ignore[attr-defined]
-    return (low, high) if isinstance(low, str) else (f"{low:,.6g}", f"{high:,.6g}")
 
 
 def _pair(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, pair: tuple[str, str]) -> PairPicture:

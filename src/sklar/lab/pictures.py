@@ -1,4 +1,5 @@
-"""Pictures of a fitted model by name: its trees, truncation levels, strongest pairs, scatter plots. No row is read."""
+"""Pictures for the custodian: of a fitted model (its trees, truncation levels, strongest pairs), of releases by utility
+and risk, and scatter plots of synthetic rows, beside real ones if wanted."""
 
 from __future__ import annotations
 
@@ -8,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.levels import at_level, candidate_levels, levels
 from sklar.pipeline.inspection import draw_structure
 from sklar.pipeline.model import Model
 from sklar.report.charts.canvas import require_picture, write_picture
-from sklar.report.charts.plots import MOST_COLUMNS, scatter_grid
-from sklar.report.charts.tradeoff import Tradeoff, TradeoffPoint, Triple, draw_contours, draw_levels, tradeoff_chart
+from sklar.report.charts.grids import MOST_COLUMNS, draw_contours, draw_levels, scatter_grid
+from sklar.report.charts.plots import Tradeoff, TradeoffPoint, Triple, tradeoff_chart
 from sklar.sample.rng import generator, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -82,14 +84,6 @@ def _title(edge: dict[str, Any], columns: list[str]) -> str:
     return f"{first}, {second}" + (f" | {given}{more}" if given else "") + f"\n{edge['pair_copula'].family.name}"
 
 
-PICTURES: dict[str, Callable[[Model, str | PathLike[str]], None]] = {
-    "trees": lambda model, path: draw_structure(model.inspect(), path),
-    "levels": plot_levels,
-    "pairs": plot_pairs,
-    "scatter": lambda model, path: scatter(model.sample(SCATTERED, seed=0), model.schema, path),
-}
-
-
 def tradeoff_point(name: str, utility: Any, risk: Any, *, group: str | None = None) -> TradeoffPoint:
     """A point from a utility and an attack's number.
 
@@ -128,28 +122,19 @@ def tradeoff(
         points=tuple(points), utility_title=utility, risk_title=risk, better_utility=better_utility,
         better_risk=better_risk,
     )  # fmt: skip
-    if path is not None:
-        write_tradeoff(plot, path)
-    return plot
-
-
-def write_tradeoff(plot: Tradeoff, path: str | PathLike[str]) -> None:
-    """Write the plot as .svg or .png, readable by its owner only: it is computed from real rows."""
-    from sklar.report.charts.canvas import write_picture
-
-    if not plot.points:
+    if path is not None and not plot.points:
         raise UsageError("there is no point to plot.")
-    write_picture(tradeoff_chart(plot), path, mode=0o600)
+    if path is not None:
+        write_picture(tradeoff_chart(plot), path, mode=0o600)
+    return plot
 
 
 def _triple(value: Any) -> Triple:
     attack = getattr(value, "attack", value)
     if hasattr(attack, "low"):
-        return float(attack.value), float(attack.low), float(attack.high)
-    if isinstance(attack, tuple | list):
-        center, low, high = attack
-        return float(center), float(low), float(high)
-    return float(attack), float(attack), float(attack)
+        attack = attack.value, attack.low, attack.high
+    centre, low, high = attack if isinstance(attack, tuple | list) else (attack, attack, attack)
+    return float(centre), float(low), float(high)
 
 
 def scatter(
@@ -186,13 +171,11 @@ def scatter(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"'{unknown[0]}' is not a column of numbers of the schema.")
-    streams = substreams(seed, 2)
-    tables = {
-        role: read_table(data, facts, rng, role=role, read=read).numbers
-        for (role, data), rng in zip({"synthetic": synthetic, "real": real}.items(), streams, strict=True)
-        if data is not None
-    }
-    shown = {role: {name: numbers[name] for name in names} for role, numbers in tables.items()}
+    shown: dict[str, dict[str, Floats]] = {}
+    for role, data, rng in zip(("synthetic", "real"), (synthetic, real), substreams(seed, 2), strict=True):
+        if data is not None:
+            numbers = read_table(data, facts, rng, role=role, read=read).numbers
+            shown[role] = {name: numbers[name] for name in names}
     canvas = scatter_grid(shown["synthetic"], real=shown.get("real"))
     write_picture(canvas, path, mode=None if real is None else 0o600)
 
@@ -202,3 +185,11 @@ def require_scatter(path: str | PathLike[str], real: bool) -> None:
     require_picture(path)
     if real and ".custodian." not in fspath(path):
         raise UsageError("a picture of real rows is for the custodian: let its name end in .custodian.svg or .png")
+
+
+PICTURES: dict[str, Callable[[Model, str | PathLike[str]], None]] = {
+    "trees": lambda model, path: draw_structure(model.inspect(), path),
+    "levels": plot_levels,
+    "pairs": plot_pairs,
+    "scatter": lambda model, path: scatter(model.sample(SCATTERED, seed=0), model.schema, path),
+}

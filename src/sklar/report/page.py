@@ -1,24 +1,49 @@
 """Findings to one self-contained HTML page: no script, no network, prints well.
 
 Templates read the attributes of whatever found something (an evaluation, an attack, a comparison); this room knows
-numbers and texts only.
+numbers and texts only. What is found is computed from real rows, so pages are for the custodian: their names say so,
+and only the owner can read them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from os import PathLike, fspath
 from typing import Any
 
-from sklar.report import colors
+from sklar.errors import UsageError
+from sklar.export.atomic import atomic_file, require_writable
+from sklar.report import colours
 from sklar.report.charts import plots as charts
-from sklar.report.charts import tradeoff
 from sklar.report.charts.canvas import Canvas, image_address, to_svg
-from sklar.report.charts.plots import Range, line_color
-from sklar.report.colors import diverge, shade
+from sklar.report.charts.plots import Range, line_colour
+from sklar.report.colours import diverge, shade
 
+NOTICE = "For the custodian: computed from real rows, not private."
+ENDING = ".custodian.html"
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
 Grid = Sequence[Sequence[float]]
+
+
+def require_report(path: str | PathLike[str]) -> None:
+    """Refuse a name that does not tell whom the report is for, or a place that cannot be written."""
+    if not fspath(path).endswith(ENDING):
+        raise UsageError(
+            f"a report is computed from real rows and not private, so its name must end in {ENDING}; "
+            f"found {fspath(path)}."
+        )
+    require_writable(path)
+
+
+def write_page(path: str | PathLike[str], template: str, **values: Any) -> None:
+    """Write the page that a template makes of some findings, readable by its owner only."""
+    import sklar
+
+    require_report(path)
+    page = render(template, **{"notice": NOTICE, "version": sklar.__version__, **values})
+    with atomic_file(path, mode=0o600) as file:
+        file.write(page.encode())
 
 
 def render(template: str, **values: Any) -> str:
@@ -30,11 +55,11 @@ def render(template: str, **values: Any) -> str:
     )
     shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
     shown.update(
-        colors=colors, grades=GRADES, line_color=line_color, number=number, interval=interval, figure=figure,
+        colours=colours, grades=GRADES, line_colour=line_colour, number=number, interval=interval, figure=figure,
         words=words, learning_span=learning_span, matrix_image=matrix_image, pair_image=pair_image,
         margin_chart=_inline(charts.margin_chart), curve_chart=_inline(charts.curve_chart),
         learning_chart=_inline(charts.learning_chart), interval_chart=_inline(charts.interval_chart),
-        epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(tradeoff.tradeoff_chart),
+        epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(charts.tradeoff_chart),
     )  # fmt: skip
     return environment.get_template(template).render(**values)
 

@@ -121,7 +121,7 @@ T = TypeVar("T", bound=Finding)
 
 def require_reportable(report: str | None) -> None:
     """Refuse a place for the report before any work is done."""
-    from sklar.lab.custodian import require_report
+    from sklar.report.page import require_report
 
     if report is not None:
         require_report(report)
@@ -136,7 +136,7 @@ def hand_over(
     json: bool,
 ) -> None:
     """Write the report if it was asked for, and tell the rest; JSON stands alone: an object, or a list of several."""
-    from sklar.lab.custodian import NOTICE
+    from sklar.report.page import NOTICE
 
     if report is not None:
         write(found, report)

@@ -15,14 +15,14 @@ from sklar.lab.attacks.attribute import infer_attributes
 from sklar.lab.attacks.closeness import find_copies, monte_carlo
 from sklar.lab.attacks.result import LABEL, AttackResult, Progress, Tables
 from sklar.lab.attacks.singling_out import link, single_out
-from sklar.lab.custodian import NOTICE, write_page
+from sklar.report.page import NOTICE, write_page
 from sklar.sample.rng import substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     from sklar.lab.tables.table import ExactTable
-    from sklar.report.charts.tradeoff import Tradeoff
+    from sklar.report.charts.plots import Tradeoff
 
 TABLE_ATTACKS: dict[str, Callable[..., AttackResult]] = {
     "membership": monte_carlo,

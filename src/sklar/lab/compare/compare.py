@@ -33,7 +33,7 @@ from sklar.lab.compare.systems import (
 )
 from sklar.lab.tables.reading import read_table
 from sklar.report.charts.canvas import write_picture
-from sklar.report.charts.tradeoff import tradeoff_chart
+from sklar.report.charts.plots import tradeoff_chart
 from sklar.sample.rng import seed_entropy, substream
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklar.lab.compare.store import now
 from sklar.lab.compare.systems import Cell, CompareSettings, System
-from sklar.lab.custodian import write_page
 from sklar.lab.intervals import corrected_resampled_t
-from sklar.report.charts.tradeoff import Tradeoff, TradeoffPoint
+from sklar.report.charts.plots import Tradeoff, TradeoffPoint
+from sklar.report.page import write_page
 
 if TYPE_CHECKING:
     import pyarrow as pa

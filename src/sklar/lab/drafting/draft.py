@@ -70,7 +70,7 @@ def draft_schema(
     table, more = first_rows(data, rows, read_options(read))
     profiles = [profile_of(name, table.column(i)) for i, name in enumerate(table.column_names)]
     guesses = {
-        one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).marked()
+        one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
     }
     if not any(guess.column.modelled for guess in guesses.values()):
@@ -207,7 +207,7 @@ def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool]:
     if not seen:
         raise SourceError("the table has no rows to draft a schema from; write the schema by hand")
     table = pa.Table.from_batches([b for b in batches if b.num_rows]) if _same(batches) else _as_text(batches)
-    return _nulled(table.slice(0, rows), tuple(read.null_values)), seen > rows
+    return _replace_nulls(table.slice(0, rows), tuple(read.null_values)), seen > rows
 
 
 def _require_names(names: Sequence[str]) -> None:
@@ -235,7 +235,7 @@ def _as_text(batches: Sequence[Any]) -> Any:
     return pa.table(columns)
 
 
-def _nulled(table: Any, null_values: tuple[str, ...]) -> Any:
+def _replace_nulls(table: Any, null_values: tuple[str, ...]) -> Any:
     """The table with the texts that stand for null, and the numbers among them, replaced by null."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -21,7 +21,7 @@ class Guess:
         """The same guess with further notes."""
         return Guess(column=self.column, notes=(*self.notes, *more))
 
-    def marked(self) -> Guess:
+    def mark_from_rows(self) -> Guess:
         """The same guess with the mark of the rows on all facts.
 
         Stated or not: that a column has no fixed number of digits, or no values that many rows share, was seen in the

@@ -13,9 +13,8 @@ from sklar.schema.columns import INT64_MAX, INT64_MIN, Category
 
 MOST_LABELS = 200
 """Values that are listed at most: a custodian has to go through them one by one."""
-RARE_ROWS = 10
-RARE_SHARE = 0.01
-"""A label needs RARE_ROWS rows, or this share of a small table, to be listed."""
+RARE_ROWS, RARE_SHARE = 10, 0.01
+"""A label needs so many rows, or this share of a table of few rows, to be listed: a rarer one may point at a person."""
 COVERED = 0.5
 """Listed labels must hold at least this share of the rows, else the column is taken as free text."""
 _PLAIN_INTEGER = re.compile(r"-?[1-9]\d{0,17}|0")

@@ -1,8 +1,10 @@
-"""What is seen in the rows of one column: its form, how much is missing, and its distinct values with their counts."""
+"""What is seen in the rows of one column: its form, how much is missing, its distinct values with their counts, and the
+numbers among them."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,6 +34,21 @@ EXCUSES = frozenset(
     | {"pending", "other", "invalid", "error", "#value!", "#ref!"}
 )
 """Further texts (in small letters) that stand for no number or time; in a list of words they are values."""
+NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+ENOUGH = 0.95
+"""A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
+MOST_DECIMALS = 6
+"""Reals with more digits after the point are taken to have any number of them."""
+LARGEST_EXACT = 2.0**53
+"""From here on reals have no digits after the point."""
+FIRST = 200
+"""Texts that are looked at first, to spare the rest of a column of words."""
+PADDED = re.compile(r"\s*0\d")
+SHARE = 0.05
+"""A number that holds more than this share of the rows gets a cell of its own."""
+SENTINELS = frozenset({-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 77, 88, 97, 98, 99, 777, 888, 998, 999,
+                       9998, 9999, 99999, 999999})  # fmt: skip
+"""Numbers that usually stand for a missing value where they lie far from all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,11 +56,8 @@ class Profile:
     """The exact content of one column of the sampled rows; private.
 
     Attributes:
-        name: Name of the column.
         form: How the values come: text, integer, real, boolean, moment, or other (nested values and the like).
-        rows: Number of rows looked at.
         values: Distinct values that are not missing, in order of first occurrence: str, int, float, bool or datetime.
-        counts: How often each occurs.
     """
 
     name: str
@@ -133,26 +147,14 @@ def _integers(column: Any) -> Any:
         return column.cast(pa.float64())
 
 
-NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-ENOUGH = 0.95
-"""A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
-MOST_DECIMALS = 6
-LARGEST_EXACT = 2.0**53
-"""From here on reals have no digits after the point."""
-FIRST = 200
-PADDED = re.compile(r"\s*0\d")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Numbers:
     """The distinct finite numbers of a column.
 
     Attributes:
         values: Ascending; plain integers where all are whole, so that large ones keep every digit.
-        counts: How often each occurs.
-        whole: Whether all are whole numbers.
         unread: Number of rows with text that is neither a number nor a word for missing.
-        padded: Whether numbers are written with leading zeros.
+        padded: Whether some are written with leading zeros.
     """
 
     values: tuple[Any, ...]
@@ -176,7 +178,7 @@ class Numbers:
 def numbers_of(profile: Profile) -> Numbers | None:
     """The numbers of a column, or None if it is not one of numbers. Kept for the next guess about the same column."""
     if profile.form in ("integer", "real"):
-        return _collected(list(profile.values), profile.counts)
+        return _collect(list(profile.values), profile.counts)
     if profile.form != "text" or not _seems_numeric(profile.values[:FIRST]):
         return None
     numeric = np.array([NUMERAL.fullmatch(v) is not None for v in profile.values], dtype=bool)
@@ -188,21 +190,19 @@ def numbers_of(profile: Profile) -> Numbers | None:
         return None
     texts = [v for v, n in zip(profile.values, numeric, strict=True) if n]
     padded = any(PADDED.match(v) for v in texts)
-    return _collected([_number(v) for v in texts], profile.counts[numeric], unread, padded)
+    return _collect([_number(v) for v in texts], profile.counts[numeric], unread, padded)
 
 
 def decimals_of(values: Floats) -> int | None:
     """Digits after the point that are enough for all values; None if many are needed."""
     if np.max(np.abs(values)) >= LARGEST_EXACT:
         return None
-    for digits in range(MOST_DECIMALS + 1):
-        if np.array_equal(np.round(values, digits), values):
-            return digits
-    return None
+    enough = (digits for digits in range(MOST_DECIMALS + 1) if np.array_equal(np.round(values, digits), values))
+    return next(enough, None)
 
 
 def _seems_numeric(texts: Sequence[Any]) -> bool:
-    """A quick look at the first texts, to spare the rest of a column of words."""
+    """Whether more than half of what is not a word for missing, or an excuse, reads as a number."""
     words = [v for v in texts if not (is_missing_word(v) or is_excuse(v))]
     return sum(NUMERAL.fullmatch(v) is not None for v in words) > len(words) / 2
 
@@ -214,7 +214,7 @@ def _number(text: str) -> int | float:
         return float(text)
 
 
-def _collected(values: list[Any], counts: Ints, unread: int = 0, padded: bool = False) -> Numbers | None:
+def _collect(values: list[Any], counts: Ints, unread: int = 0, padded: bool = False) -> Numbers | None:
     """Numbers in order, equal ones (1 and 1.0) together; infinite ones, which are clipped, are left out."""
     floats = np.array(values, dtype=np.float64)
     finite = np.isfinite(floats)
@@ -222,10 +222,9 @@ def _collected(values: list[Any], counts: Ints, unread: int = 0, padded: bool = 
         return None
     whole = bool(np.all(np.floor(floats[finite]) == floats[finite]))
     if whole:
-        found: dict[int, int] = {}
+        found = Counter[int]()
         for i in np.flatnonzero(finite):
-            number = int(values[i])
-            found[number] = found.get(number, 0) + int(counts[i])
+            found[int(values[i])] += int(counts[i])
         ordered = sorted(found)
         sums = np.array([found[v] for v in ordered], dtype=np.int64)
     else:
@@ -233,12 +232,6 @@ def _collected(values: list[Any], counts: Ints, unread: int = 0, padded: bool = 
         ordered = distinct.tolist()
         sums = np.bincount(place, weights=counts[finite]).astype(np.int64)
     return Numbers(values=tuple(ordered), counts=sums, whole=whole, unread=unread, padded=padded)
-
-
-SHARE = 0.05
-"""A number that holds more than this share of the rows gets a cell of its own."""
-SENTINELS = frozenset({-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 77, 88, 97, 98, 99, 777, 888, 998, 999,
-                       9998, 9999, 99999, 999999})  # fmt: skip
 
 
 def shared_values(numbers: Numbers) -> tuple[Any, ...]:
@@ -249,11 +242,9 @@ def shared_values(numbers: Numbers) -> tuple[Any, ...]:
 def sentinels(numbers: Numbers) -> tuple[Any, ...]:
     """Typical codes for missing (-1, 99, 999, ...) that stand far outside all other values."""
     often = max(3, 0.002 * numbers.counts.sum())
-    marked = [v for v in (numbers.values[i] for i in np.flatnonzero(numbers.counts >= often)) if v in SENTINELS]
-    if not marked:
-        return ()
+    marked = [v for v, count in zip(numbers.values, numbers.counts, strict=True) if v in SENTINELS and count >= often]
     rest = [v for v in numbers.values if v not in SENTINELS]
-    if len(rest) < 2:
+    if not marked or len(rest) < 2:
         return ()
     low, high = rest[0], rest[-1]
     gap = max((high - low) / 10, 1)

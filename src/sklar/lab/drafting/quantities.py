@@ -6,11 +6,30 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+import numpy as np
+
 from sklar.lab.drafting.guess import Guess, known_range, rough_share
 from sklar.lab.drafting.profile import Numbers, Profile, decimals_of, numbers_of, sentinels, shared_values
 from sklar.schema.columns import INT64_MAX, INT64_MIN
 from sklar.schema.grid import UNIT_RANGE
 from sklar.schema.numbers import Integer, Real
+
+MARGIN = 0.05
+"""Share of the span by which bounds go beyond what was seen: wider ones clip fewer unseen values, in coarser cells."""
+LARGEST = 5e307
+"""Bounds beyond this would be further apart than a real can tell; values beyond are clipped."""
+EXACT_SPAN = 20
+"""Whole numbers without a gap that span at most this many are taken to be a scale with exactly these ends."""
+BULK = 0.01
+"""Skewed: the middle half of the values spans less than this share of the range."""
+MOST_DECADES = 12
+"""Decades that growing edges span below the largest value: each takes 32 cells."""
+SMALL = 0.02
+"""Share of the values other than 0 that may be smaller than where growing edges begin."""
+STEPS = ("1", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9",
+         "2", "2.2", "2.4", "2.6", "2.8", "3", "3.2", "3.4", "3.6", "3.8",
+         "4", "4.5", "5", "5.5", "6", "6.5", "7", "7.5", "8", "8.5", "9", "9.5")  # fmt: skip
+"""Edges in each decade: 5 to 10 percent apart, and all short numbers."""
 
 
 def guess_quantity(profile: Profile) -> Guess | None:
@@ -45,7 +64,8 @@ def _integer(name: str, numbers: Numbers, nullable: bool) -> Guess:
 def _real(name: str, numbers: Numbers, nullable: bool) -> Guess:
     lowest, highest = float(numbers.values[0]), float(numbers.values[-1])
     known = _known(name, numbers)
-    lower, upper = known or _unit_range(lowest, highest) or round_bounds(lowest, highest)
+    shares = (0.0, 1.0) if lowest >= 0 and 0.5 < highest <= 1 else None  # or probabilities
+    lower, upper = known or shares or round_bounds(lowest, highest)
     facts: dict[str, Any] = {}
     if is_skewed(numbers, lower, upper):
         edges = growing_edges(numbers, lower, upper)
@@ -64,11 +84,6 @@ def _known(name: str, numbers: Numbers) -> tuple[int, int] | None:
     known = known_range(name)
     inside = known is not None and known[0] <= numbers.values[0] and numbers.values[-1] <= known[1]
     return known if inside and numbers.values[-1] > 1 else None
-
-
-def _unit_range(lowest: float, highest: float) -> tuple[float, float] | None:
-    """From 0 to 1 for what looks like shares and probabilities."""
-    return (0.0, 1.0) if lowest >= 0 and 0.5 < highest <= 1 else None
 
 
 def _how(known: bool, exact: bool) -> str:
@@ -107,13 +122,6 @@ def _number_notes(profile: Profile, numbers: Numbers) -> list[str]:
     if numbers.padded:
         notes.append("Some numbers are written with leading zeros, which the output will not have.")
     return notes
-
-
-MARGIN = 0.05
-LARGEST = 5e307
-"""Bounds beyond this would be further apart than a real can tell; values beyond are clipped."""
-EXACT_SPAN = 20
-"""Whole numbers without a gap that span at most this many are taken to be a scale with exactly these ends."""
 
 
 def round_bounds(lowest: float, highest: float) -> tuple[float, float]:
@@ -166,15 +174,6 @@ def _around(lowest: int, highest: int) -> tuple[int, int]:
     return max(lower, -(2**63)), min(upper, 2**63 - 2)
 
 
-BULK = 0.01
-"""Skewed: the middle half of the values spans less than this share of the range."""
-MOST_DECADES = 12
-STEPS = ("1", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9",
-         "2", "2.2", "2.4", "2.6", "2.8", "3", "3.2", "3.4", "3.6", "3.8",
-         "4", "4.5", "5", "5.5", "6", "6.5", "7", "7.5", "8", "8.5", "9", "9.5")  # fmt: skip
-"""Edges in each decade: 5 to 10 percent apart, and all short numbers."""
-
-
 def is_skewed(numbers: Numbers, lower: float, upper: float) -> bool:
     """Whether equal cells would be too coarse for the bulk of the values."""
     return numbers.quantile(0.75) - numbers.quantile(0.25) < BULK * (upper - lower)
@@ -185,14 +184,10 @@ def growing_edges(numbers: Numbers, lower: float, upper: float) -> tuple[float, 
 
     Empty if the range does not reach down to the size of 0, where such edges would not be finer.
     """
-    sizes = sorted((abs(float(v)), int(c)) for v, c in zip(numbers.values, numbers.counts, strict=True) if v != 0)
-    total, reach = sum(c for _, c in sizes), max(abs(lower), abs(upper))
-    small, seen = reach, 0
-    for size, count in sizes:
-        seen += count
-        if seen >= 0.02 * total:
-            small = size
-            break
+    sizes, reach = np.abs(numbers.floats), max(abs(lower), abs(upper))
+    order = np.argsort(sizes)[np.count_nonzero(sizes == 0) :]
+    seen = np.cumsum(numbers.counts[order])
+    small = sizes[order][np.searchsorted(seen, SMALL * seen[-1])] if len(order) else reach
     first = max(math.floor(math.log10(small)), math.ceil(math.log10(reach)) - MOST_DECADES)
     ladder = [float(Decimal(s).scaleb(k)) for k in range(first, math.ceil(math.log10(reach)) + 1) for s in STEPS]
     inside = [e for e in (*ladder, 0.0, *(-x for x in ladder)) if lower < e < upper]

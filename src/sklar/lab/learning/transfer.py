@@ -132,14 +132,18 @@ def _mean(learner: str, measure: str, tests: list[dict[str, tuple[float, float, 
 def _loss(results: tuple[Learned, ...], task: str, real: Examples) -> Score:
     """The mean loss over learners; the floor is the noise of a difference of two scores."""
     parts = [
-        Part(columns=(r.learner,), value=max(0.0, _bounded(r.real) - _bounded(r.synthetic)), floor=r.noise * 2**0.5)
+        Part(
+            columns=(r.learner,),
+            value=max(0.0, _clip_to_unit(r.real) - _clip_to_unit(r.synthetic)),
+            floor=r.noise * 2**0.5,
+        )
         for r in results
         if r.measure == MAIN[task]
     ]
     return mean_score(ABOUT, parts, rows=len(real.truth), why_none="no learner was named.")
 
 
-def _bounded(value: float) -> float:
+def _clip_to_unit(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 

@@ -83,12 +83,12 @@ def row_keys(table: ExactTable) -> npt.NDArray[Any]:
     """A 64-bit hash of the codes of each row; two different rows collide with a chance of about 1e-19."""
     key = np.full(table.rows, 0x9E3779B97F4A7C15, dtype=np.uint64)
     for name in table.names:
-        key = _mixed(key ^ (table.codes[name].astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)))
+        key = _splitmix64(key ^ (table.codes[name].astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)))
     return key
 
 
-def _mixed(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A bijection of 64 bits in which every bit depends on all others (splitmix64)."""
+def _splitmix64(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A bijection of 64 bits in which every bit depends on all others."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))

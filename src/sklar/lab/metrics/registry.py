@@ -99,7 +99,7 @@ def _of_tables(compute: Callable[[ExactTable, ExactTable], Score]) -> Find:
     return lambda bench, pair, rng, before: compute(*pair)
 
 
-def _drawn(compute: Callable[[ExactTable, ExactTable, np.random.Generator], Score]) -> Find:
+def _of_draws(compute: Callable[[ExactTable, ExactTable, np.random.Generator], Score]) -> Find:
     return lambda bench, pair, rng, before: compute(*pair, rng)
 
 
@@ -171,12 +171,12 @@ METRICS: dict[str, Metric] = {
         about=support.RECALL, find=lambda bench, pair, rng, before: before["alpha_precision"].behind.recall,
         floor="same", rows=_support_rows, after=("alpha_precision",),
     ),
-    "authenticity": Metric(about=support.AUTHENTICITY, find=_drawn(support.authenticity), floor="same"),
+    "authenticity": Metric(about=support.AUTHENTICITY, find=_of_draws(support.authenticity), floor="same"),
     "detection_linear": Metric(
-        about=detection.LINEAR, find=_drawn(detection.detect_linear), floor="same", rows=detection.ROWS
+        about=detection.LINEAR, find=_of_draws(detection.detect_linear), floor="same", rows=detection.ROWS
     ),
     "detection_boosting": Metric(
-        about=detection.BOOSTING, find=_drawn(detection.detect_boosting), floor="same", needs=("eval",),
+        about=detection.BOOSTING, find=_of_draws(detection.detect_boosting), floor="same", needs=("eval",),
         rows=detection.ROWS,
     ),
     "copies": Metric(about=copies.ABOUT, find=_copies, floor="own"),

@@ -80,8 +80,8 @@ def support(real: ExactTable, synthetic: ExactTable) -> Support:
     points = embed(real, real, synthetic)
     precision, recall = _precision(*points), _recall(*points)
     return Support(
-        precision=Score(about=PRECISION, value=_integrated(precision), rows=rows),
-        recall=Score(about=RECALL, value=_integrated(recall), rows=rows),
+        precision=Score(about=PRECISION, value=_integral_score(precision), rows=rows),
+        recall=Score(about=RECALL, value=_integral_score(recall), rows=rows),
         levels=tuple(LEVELS.tolist()),
         precision_curve=tuple(precision.tolist()),
         recall_curve=tuple(recall.tolist()),
@@ -107,7 +107,7 @@ def _shares_within(distances: Floats, radii: Floats) -> Floats:
     return np.searchsorted(np.sort(distances), radii * (1 + 1e-12), side="right") / len(distances)
 
 
-def _integrated(curve: Floats) -> float:
+def _integral_score(curve: Floats) -> float:
     gaps = np.abs(curve - LEVELS)
     area = float(((gaps[1:] + gaps[:-1]) / 2 * np.diff(LEVELS)).sum())
     return min(1.0, max(0.0, 1.0 - 2.0 * area))

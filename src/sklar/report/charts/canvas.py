@@ -13,10 +13,10 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.report.colors import Color
+from sklar.report.colours import Colour
 
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
-INK, GRAY, PAPER, FRAME = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
+INK, GREY, PAPER, FRAME = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
 ENDINGS = (".svg", ".png")
 LARGEST = 20_000
 """Pixels of a side of a PNG image, at most."""
@@ -29,7 +29,7 @@ class Path:
     """Straight lines, in one or several pieces; with a fill, pieces are closed areas."""
 
     pieces: tuple[tuple[Point, ...], ...]
-    color: str = "none"
+    colour: str = "none"
     width: float = 1.0
     dash: str = ""
     fill: str = "none"
@@ -45,7 +45,7 @@ class Dot:
     y: float
     radius: float
     fill: str
-    color: str = "none"
+    colour: str = "none"
     title: str = ""
 
 
@@ -69,7 +69,7 @@ class Label:
     text: str
     size: float = 0.0
     anchor: Anchor = "start"
-    color: str = ""
+    colour: str = ""
     bold: bool = False
     turned: bool = False
     role: str = ""
@@ -77,13 +77,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A grid of colored cells, the first row on top."""
+    """A grid of coloured cells, the first row on top."""
 
     x: float
     y: float
     width: float
     height: float
-    rows: tuple[tuple[Color, ...], ...]
+    rows: tuple[tuple[Colour, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +102,7 @@ class Canvas:
     """Shapes in the order in which they are drawn, in pixels from the upper left corner.
 
     Attributes:
-        width: In pixels.
-        height: In pixels.
         title: What it shows, for those who cannot see it.
-        shapes: What is drawn.
         role: Its class in the page, for the page's style.
         style: Style of its own.
     """
@@ -116,6 +113,11 @@ class Canvas:
     shapes: tuple[Shape, ...]
     role: str = ""
     style: str = ""
+
+
+def rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
+    """The four corners, for a piece of a path."""
+    return (x0, y0), (x0, y1), (x1, y1), (x1, y0)
 
 
 def to_svg(canvas: Canvas, *, inline: bool = False) -> str:
@@ -135,7 +137,7 @@ def _svg(shape: Shape) -> str:
         case Path():
             return _element("path", _path_look(shape), shape.title)
         case Dot():
-            ring = f' stroke="{shape.color}" stroke-width="2"' if shape.color != "none" else ""
+            ring = f' stroke="{shape.colour}" stroke-width="2"' if shape.colour != "none" else ""
             place = f'cx="{_n(shape.x)}" cy="{_n(shape.y)}" r="{_n(shape.radius)}"'
             return _element("circle", f'{place} fill="{shape.fill}"{ring}', shape.title)
         case Box():
@@ -163,8 +165,8 @@ def _path_look(path: Path) -> str:
     close = "" if path.fill == "none" else "Z"
     words = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in piece) + close for piece in path.pieces)
     look = [f'd="{words}" fill="{path.fill}"']
-    if path.color != "none":
-        look.append(f'stroke="{path.color}" stroke-width="{_n(path.width)}" stroke-linejoin="round"')
+    if path.colour != "none":
+        look.append(f'stroke="{path.colour}" stroke-width="{_n(path.width)}" stroke-linejoin="round"')
     look += [f'stroke-dasharray="{path.dash}"'] if path.dash else []
     look += [f'opacity="{path.opacity:g}"'] if path.opacity < 1 else []
     return " ".join(look)
@@ -174,7 +176,7 @@ def _label_look(label: Label) -> str:
     x, y = _n(label.x), _n(label.y)
     look = [f'x="{x}" y="{y}" text-anchor="{label.anchor}"']
     look += [f'font-size="{label.size:g}"'] if label.size else []
-    look += [f'fill="{label.color}"'] if label.color else []
+    look += [f'fill="{label.colour}"'] if label.colour else []
     look += ['font-weight="bold"'] if label.bold else []
     look += [f'transform="rotate(-90 {x} {y})"'] if label.turned else []
     look += [f'class="{label.role}"'] if label.role else []
@@ -190,7 +192,7 @@ def _caption(box: Box) -> Label:
     return Label(x=box.x + box.width / 2, y=box.y + box.height / 2 + 4, text=box.text, anchor="middle")
 
 
-def image_address(rows: Sequence[Sequence[Color]]) -> str:
+def image_address(rows: Sequence[Sequence[Colour]]) -> str:
     """A data address of a PNG image with one pixel a cell: a hundred columns squared weigh a few kilobytes."""
     height, width = len(rows), len(rows[0]) if rows else 0
     raw = b"".join(b"\0" + b"".join(map(bytes, row)) for row in rows)
@@ -259,14 +261,14 @@ def _draw(axes: Any, shape: Path | Dot | Box | Label | Picture, order: int) -> N
                 xs, ys = zip(*piece, strict=True)
                 if shape.fill != "none":
                     axes.fill(xs, ys, color=shape.fill, alpha=shape.opacity, linewidth=0, zorder=order)
-                if shape.color != "none":
+                if shape.colour != "none":
                     look: dict[str, Any] = {"linewidth": shape.width, "linestyle": style, "alpha": shape.opacity}
-                    axes.plot(xs, ys, color=shape.color, solid_joinstyle="round", zorder=order, **look)
+                    axes.plot(xs, ys, color=shape.colour, solid_joinstyle="round", zorder=order, **look)
         case Dot():
-            ring = shape.fill if shape.color == "none" else shape.color
+            ring = shape.fill if shape.colour == "none" else shape.colour
             axes.plot(
                 shape.x, shape.y, "o", markersize=2 * shape.radius, markerfacecolor=shape.fill, markeredgecolor=ring,
-                markeredgewidth=2 if shape.color != "none" else 0, zorder=order,
+                markeredgewidth=2 if shape.colour != "none" else 0, zorder=order,
             )  # fmt: skip
         case Box():
             from matplotlib.patches import FancyBboxPatch
@@ -279,7 +281,7 @@ def _draw(axes: Any, shape: Path | Dot | Box | Label | Picture, order: int) -> N
         case Label():
             axes.text(
                 shape.x, shape.y, shape.text.replace("$", r"\$"), fontsize=shape.size or 11, zorder=order,
-                color=shape.color or INK, rotation=90 if shape.turned else 0,
+                color=shape.colour or INK, rotation=90 if shape.turned else 0,
                 ha={"start": "left", "middle": "center", "end": "right"}[shape.anchor], va="baseline",
                 rotation_mode="anchor", fontweight="bold" if shape.bold else "normal",
             )  # fmt: skip

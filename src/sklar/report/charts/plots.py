@@ -1,26 +1,31 @@
-"""The charts of the reports: margins, curves, bars, intervals, measures over epsilon, and privacy against utility."""
+"""Charts with axes: margins, curves, bars, intervals, measures over epsilon, and the risk of releases by utility."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from sklar.arrays import Floats
-from sklar.errors import UsageError
-from sklar.report.charts.canvas import FRAME, Anchor, Canvas, Dot, Label, Path, Picture, Point, Shape
-from sklar.report.colors import REAL, SYNTHETIC, tint
+from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, rectangle
+from sklar.report.colours import REAL, SYNTHETIC
 
 LINES = (SYNTHETIC, REAL, "#009E73", "#CC79A7", "#56B4E9", "#000000")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "1 3", "")
 AXIS = "#767676"
-
-
 Budgeted = tuple[float | None, float, float | None]
 """Epsilon, or None without a budget; mean; half width of its interval, if it has one."""
+Triple = tuple[float, float, float]
+"""A value and its interval."""
+TICKS = 5
+"""Numbers along either axis of the trade-off."""
+STYLE = (
+    ".tradeoff text{font:11px system-ui,sans-serif;fill:#555}.tradeoff .name{opacity:.55}"
+    ".tradeoff g.point:hover .name,.tradeoff g.point:focus .name{opacity:1;font-weight:700;fill:#000}"
+    ".tradeoff g.point:hover path,.tradeoff g.point:focus path{opacity:1}"
+)
 
 
 class Range(Protocol):
@@ -34,8 +39,8 @@ class Range(Protocol):
     def high(self) -> float: ...
 
 
-def line_color(at: int) -> str:
-    """The color of a line, for its legend."""
+def line_colour(at: int) -> str:
+    """The colour of a line, for its legend."""
     return LINES[at % len(LINES)]
 
 
@@ -64,7 +69,7 @@ class Frame:
 
     def axes(self, title: str, x: Sequence[tuple[float, str]], y: Sequence[tuple[float, str]]) -> list[Shape]:
         """Both axes with numbers beside them, and a title below."""
-        line = Path(pieces=(((self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)),), color=AXIS)
+        line = Path(pieces=(((self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)),), colour=AXIS)
         below = [Label(x=at, y=self.bottom + 14, text=text, anchor=_anchor(at, self)) for at, text in x]
         beside = [Label(x=self.left - 4, y=min(at + 4, self.bottom), text=text, anchor="end") for at, text in y]
         middle = Label(x=(self.left + self.right) / 2, y=self.bottom + 30, text=title, anchor="middle")
@@ -89,19 +94,15 @@ def margin_chart(
     step = frame.right / cells
     gap = 0.0 if numeric else min(step * 0.2, 6)
     ends = [(i * step + gap / 2, (i + 1) * step - gap / 2) for i in range(cells)]
-    bars = tuple(
-        ((a, frame.bottom), (a, frame.y(s)), (b, frame.y(s)), (b, frame.bottom))
-        for (a, b), s in zip(ends, real, strict=False)
-        if s > 0
-    )
+    bars = tuple(rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, real, strict=False) if s > 0)
     marks = tuple(((a, frame.y(s)), (b, frame.y(s))) for (a, b), s in zip(ends, synthetic, strict=False))
     return Canvas(
         width=280, height=110,
         title=f"Shares of {column}: real filled, synthetic as lines; distance {distance:.3f}",
         shapes=(
             Path(pieces=bars, fill=REAL, opacity=0.4),
-            Path(pieces=marks, color=SYNTHETIC, width=2.5),
-            Path(pieces=(((0, 106), (280, 106)),), color=AXIS),
+            Path(pieces=marks, colour=SYNTHETIC, width=2.5),
+            Path(pieces=(((0, 106), (280, 106)),), colour=AXIS),
         ),
     )  # fmt: skip
 
@@ -113,14 +114,12 @@ def curve_chart(
     low, high = (min(x), max(x)) if x else (0.0, 1.0)
     top = max([1e-12, 1.0 if ideal else 0.0, *(v for _, line in lines for v in line)])
     frame = Frame(left=44, right=312, top=8, bottom=184, across=(low, high), up=(0.0, top))
-    shapes = frame.axes(
-        x_title, [(44, f"{low:.3g}"), (312, f"{high:.3g}")], [(10, f"{top:.3g}"), (184, "0")]
-    )  # fmt: skip
+    shapes = frame.axes(x_title, [(44, f"{low:.3g}"), (312, f"{high:.3g}")], [(10, f"{top:.3g}"), (184, "0")])
     if ideal:
-        shapes.append(Path(pieces=((frame.at(0, 0), frame.at(1, 1)),), color=AXIS, dash="3 3"))
+        shapes.append(Path(pieces=((frame.at(0, 0), frame.at(1, 1)),), colour=AXIS, dash="3 3"))
     for at, (_, line) in enumerate(lines):
         points = tuple(frame.at(a, b) for a, b in zip(x, line, strict=True))
-        shapes.append(Path(pieces=(points,), color=line_color(at), width=2.2, dash=DASHES[at % len(DASHES)]))
+        shapes.append(Path(pieces=(points,), colour=line_colour(at), width=2.2, dash=DASHES[at % len(DASHES)]))
     return Canvas(width=320, height=220, title=title, shapes=tuple(shapes))
 
 
@@ -129,47 +128,43 @@ def learning_chart(real: float, synthetic: float, noise: float, span: tuple[floa
     frame = Frame(left=0, right=260, top=0, bottom=26, across=span)
     zero = frame.x(0.0)
 
-    def bar(value: float, y: float, color: str) -> Path:
-        end = frame.x(value)
-        return Path(pieces=(((zero, y), (end, y), (end, y + 10), (zero, y + 10)),), fill=color, opacity=0.8)
+    def bar(value: float, y: float, colour: str) -> Path:
+        return Path(pieces=(rectangle(zero, y, frame.x(value), y + 10),), fill=colour, opacity=0.8)
 
     whisker = ((frame.x(real - noise), 7.0), (frame.x(real + noise), 7.0))
     return Canvas(
         width=260, height=26, title=f"real {real:.3f}, synthetic {synthetic:.3f}", role="bar",
         shapes=(
-            bar(real, 2, REAL), bar(synthetic, 14, SYNTHETIC), Path(pieces=(whisker,), color="#000", width=1.5),
-            Path(pieces=(((zero, 0), (zero, 26)),), color=AXIS),
+            bar(real, 2, REAL), bar(synthetic, 14, SYNTHETIC), Path(pieces=(whisker,), colour="#000", width=1.5),
+            Path(pieces=(((zero, 0), (zero, 26)),), colour=AXIS),
         ),
     )  # fmt: skip
 
 
 def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | None) -> Canvas:
     """Attack, control and baseline as intervals on one scale, and the ideal as a dashed line."""
-    shown = [(found, color) for found, color in zip(ranges, (SYNTHETIC, REAL, AXIS), strict=True) if found is not None]
+    shown = [
+        (found, colour) for found, colour in zip(ranges, (SYNTHETIC, REAL, AXIS), strict=True) if found is not None
+    ]
     ends = [end for found, _ in shown for end in (found.value, found.low, found.high) if math.isfinite(end)]
     ends += [] if ideal is None else [ideal]
     height = 10 * len(shown) + 6
     frame = Frame(left=6, right=254, top=0, bottom=height, across=(min(ends), max(ends)))
     shapes: list[Shape] = []
     if ideal is not None:
-        shapes.append(Path(pieces=(((frame.x(ideal), 0), (frame.x(ideal), height)),), color="#000", dash="2 2"))
-    for at, (found, color) in enumerate(shown):
+        shapes.append(Path(pieces=(((frame.x(ideal), 0), (frame.x(ideal), height)),), colour="#000", dash="2 2"))
+    for at, (found, colour) in enumerate(shown):
         y = 8.0 + 10 * at
         line = ((frame.x(found.low), y), (frame.x(found.high), y))
         shapes += [
-            Path(pieces=(line,), color=color, width=3, opacity=0.6),
-            Dot(x=frame.x(found.value), y=y, radius=3.5, fill=color),
+            Path(pieces=(line,), colour=colour, width=3, opacity=0.6),
+            Dot(x=frame.x(found.value), y=y, radius=3.5, fill=colour),
         ]
     return Canvas(width=260, height=height, title=title, shapes=tuple(shapes), role="bar")
 
 
 def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]]) -> Canvas:
-    """A measure over epsilon (on a logarithmic scale) with intervals; systems without epsilon as horizontal lines.
-
-    Args:
-        title: The measure.
-        lines: Each system with its points: epsilon, mean, half width of the interval.
-    """
+    """A measure over epsilon (on a logarithmic scale) with intervals; systems without epsilon as horizontal lines."""
     points = [point for _, found in lines for point in found]
     budgets = sorted({epsilon for epsilon, _, _ in points if epsilon is not None})
     logs = [math.log(epsilon) for epsilon in budgets] or [0.0]
@@ -183,88 +178,93 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]]) -
         [(12, f"{high:.3g}"), (190, f"{low:.3g}")],
     )  # fmt: skip
     for at, (name, found) in enumerate(lines):
-        color, dash = line_color(at), DASHES[at % len(DASHES)]
+        colour, dash = line_colour(at), DASHES[at % len(DASHES)]
         known = [(place.x(math.log(e)), m, half) for e, m, half in found if e is not None]
         flat = [((frame.left, frame.y(m)), (frame.right, frame.y(m))) for e, m, _ in found if e is None]
         pieces = (tuple((x, frame.y(m)) for x, m, _ in known),) if known else tuple(flat)
-        shapes.append(Path(pieces=pieces, color=color, width=2, dash=dash, title=name))
-        shapes += [Dot(x=x, y=frame.y(m), radius=3.2, fill=color, title=name) for x, m, _ in known]
+        shapes.append(Path(pieces=pieces, colour=colour, width=2, dash=dash, title=name))
+        shapes += [Dot(x=x, y=frame.y(m), radius=3.2, fill=colour, title=name) for x, m, _ in known]
         whiskers = tuple(((x, frame.y(m - half)), (x, frame.y(m + half))) for x, m, half in known if half)
-        shapes += [Path(pieces=whiskers, color=color)] if whiskers else []
+        shapes += [Path(pieces=whiskers, colour=colour)] if whiskers else []
     return Canvas(width=340, height=230, title=f"{title} over epsilon", shapes=tuple(shapes) if points else ())
 
 
-Table = Mapping[str, Floats]
-MOST_COLUMNS = 8
-BINS, DOTS = 30, 120
-"""Bars of a histogram, and pixels of a scatter plot in either direction: vector marks would make the file huge."""
-SIDE, GAP, EDGE, HEAD = 120.0, 6.0, 20.0, 30.0
-"""Of a panel, between panels, around them, and above them, in pixels."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeoffPoint:
+    """One release: a method, level or epsilon. Points of a group are joined: the levels or epsilons of one method."""
+
+    name: str
+    group: str
+    utility: Triple
+    risk: Triple
 
 
-def scatter_grid(synthetic: Table, *, real: Table | None = None) -> Canvas:
-    """Scatter plots of all pairs, histograms on the diagonal; real rows below the diagonal, synthetic ones above.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tradeoff:
+    """Releases by utility and risk; a risk is better "higher" (a privacy gain) or "lower" (a privacy score or MAB)."""
 
-    Args:
-        synthetic: Columns of numbers by name, at most 8.
-        real: The same columns of the real table.
-    """
-    if not 2 <= len(synthetic) <= MOST_COLUMNS:
-        raise UsageError(f"a scatter grid takes 2 to {MOST_COLUMNS} columns of numbers; found {len(synthetic)}")
-    if real is not None and list(real) != list(synthetic):
-        raise UsageError("real and synthetic rows must have the same columns, in the same order")
-    names = list(synthetic)
-    both = [synthetic] if real is None else [real, synthetic]
-    spans = {name: _span([table[name] for table in both]) for name in names}
-    shapes: list[Shape] = []
-    for i, below in enumerate(names):
-        shapes.append(Label(x=EDGE - 6, y=HEAD + (i + 0.5) * (SIDE + GAP), text=below, anchor="middle", turned=True))
-        for j, beside in enumerate(names):
-            x, y = EDGE + j * (SIDE + GAP), HEAD + i * (SIDE + GAP)
-            if i == j:
-                shapes += _histograms([table[beside] for table in both], spans[beside], x, y)
-            else:
-                table, color = (real, REAL) if real is not None and i > j else (synthetic, SYNTHETIC)
-                shapes.append(_dots(table[beside], table[below], spans[beside], spans[below], color, x, y))
-            edge = ((x, y), (x + SIDE, y), (x + SIDE, y + SIDE), (x, y + SIDE), (x, y))
-            shapes.append(Path(pieces=(edge,), color=FRAME))
-    size = EDGE + len(names) * (SIDE + GAP)
-    shapes += [
-        Label(x=EDGE + (j + 0.5) * SIDE + j * GAP, y=HEAD + size - EDGE + 12, text=name, anchor="middle")
-        for j, name in enumerate(names)
-    ]
-    words = "synthetic rows" if real is None else "below the diagonal: real rows (not private); above: synthetic rows"
-    shapes.append(Label(x=EDGE, y=18, text=words))
-    return Canvas(width=size + EDGE, height=HEAD + size, title=f"Scatter grid: {words}", shapes=tuple(shapes))
+    points: tuple[TradeoffPoint, ...]
+    utility_title: str
+    risk_title: str
+    better_utility: str = "higher"
+    better_risk: str = "lower"
+
+    @property
+    def best(self) -> tuple[TradeoffPoint, ...]:
+        """The points that no other one beats: none is as good in both respects and better in one."""
+        up, out = (1 if better == "higher" else -1 for better in (self.better_utility, self.better_risk))
+        pairs = [(up * p.utility[0], out * p.risk[0]) for p in self.points]
+        return tuple(
+            point
+            for point, (u, v) in zip(self.points, pairs, strict=True)
+            if not any(a >= u and b >= v and (a > u or b > v) for a, b in pairs) and not math.isnan(u + v)
+        )
 
 
-def _span(columns: Sequence[Floats]) -> tuple[float, float]:
-    values = np.concatenate(columns)
-    values = values[np.isfinite(values)]
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    return (low, high) if high > low else (low - 0.5, low + 0.5)
+def tradeoff_chart(plot: Tradeoff) -> Canvas:
+    """The plot: hover a point (or read its title) for all its numbers; undominated points are filled."""
+    frame = Frame(
+        left=64, right=624, top=16, bottom=368, across=_span([p.utility for p in plot.points]),
+        up=_span([p.risk for p in plot.points]),
+    )  # fmt: skip
+    title = f"{plot.utility_title} ({plot.better_utility} is better)"
+    beside = f"{plot.risk_title} ({plot.better_risk} is better)"
+    below = [(frame.x(v), f"{v:.3g}") for v in np.linspace(*frame.across, TICKS)]
+    shapes = frame.axes(title, below, [(frame.y(v), f"{v:.3g}") for v in np.linspace(*frame.up, TICKS)])
+    shapes.append(Label(x=14, y=(frame.top + frame.bottom) / 2, text=beside, anchor="middle", turned=True))
+    best = plot.best
+    for at, group in enumerate(dict.fromkeys(point.group for point in plot.points)):
+        chosen = [point for point in plot.points if point.group == group]
+        line = tuple(frame.at(p.utility[0], p.risk[0]) for p in chosen)
+        shapes += [Path(pieces=(line,), colour=line_colour(at), opacity=0.4)] if len(line) > 1 else []
+        shapes += [_point(point, point in best, line_colour(at), frame) for point in chosen]
+    label = f"{plot.risk_title} against {plot.utility_title}"
+    return Canvas(width=640, height=420, title=label, shapes=tuple(shapes), role="tradeoff", style=STYLE)
 
 
-def _histograms(columns: Sequence[Floats], span: tuple[float, float], x: float, y: float) -> list[Shape]:
-    """The synthetic column filled, the real one as a line."""
-    shares = [np.histogram(v[np.isfinite(v)], BINS, span)[0] / max(1, int(np.isfinite(v).sum())) for v in columns]
-    top, step = max(float(part.max()) for part in shares) or 1.0, SIDE / BINS
-    steps = [
-        [(x + (k + end) * step, y + SIDE - (SIDE - 4) * float(h) / top) for k, h in enumerate(part) for end in (0, 1)]
-        for part in shares
-    ]
-    filled = ((x, y + SIDE), *steps[-1], (x + SIDE, y + SIDE))
-    out: list[Shape] = [Path(pieces=(filled,), fill=SYNTHETIC, opacity=0.6)]
-    return [*out, Path(pieces=(tuple(steps[0]),), color=REAL, width=1.5)] if len(shares) > 1 else out
+def _point(point: TradeoffPoint, best: bool, colour: str, frame: Frame) -> Shape:
+    (u, u_low, u_high), (r, r_low, r_high) = point.utility, point.risk
+    told = (
+        f"{point.name}: utility {u:.3f} ({u_low:.3f} to {u_high:.3f}), risk {r:.3f} ({r_low:.3f} to {r_high:.3f})"
+        f"{', undominated' if best else ''}"
+    )
+    x, y = frame.at(u, r)
+    bars = (frame.at(u_low, r), frame.at(u_high, r)), (frame.at(u, r_low), frame.at(u, r_high))
+    return Group(
+        title=told,
+        shapes=(
+            Path(pieces=bars, colour=colour, width=1.5, opacity=0.25),
+            Dot(x=x, y=y, radius=5.5, fill=colour if best else "#fff", colour=colour),
+            Label(x=x + 8, y=y - 7, text=point.name, role="name"),
+        ),
+    )
 
 
-def _dots(
-    first: Floats, second: Floats, across: tuple[float, float], up: tuple[float, float],
-    color: str, x: float, y: float,
-) -> Picture:  # fmt: skip
-    """Rows as pixels: darker where there are more of them."""
-    known = np.isfinite(first) & np.isfinite(second)
-    counts = np.histogram2d(first[known], second[known], DOTS, (across, up))[0].T[::-1]
-    depth = np.where(counts > 0, 0.35 + 0.65 * np.sqrt(counts / max(1.0, counts.max())), 0.0)
-    rows = tuple(tuple(tint(color, d) for d in row) for row in depth.tolist())
-    return Picture(x=x, y=y, width=SIDE, height=SIDE, rows=rows)
+def _span(values: Sequence[Triple]) -> tuple[float, float]:
+    """A range that holds all points, and their intervals where these are finite and not far beyond the points."""
+    centres = [v[0] for v in values if math.isfinite(v[0])] or [0.0]
+    low, high = min(centres), max(centres)
+    room = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-6)
+    ends = [end for v in values for end in v[1:] if math.isfinite(end) and low - room <= end <= high + room]
+    low, high = min([low, *ends]), max([high, *ends])
+    return low - 0.06 * (high - low or room), high + 0.06 * (high - low or room)

@@ -6,18 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.report.charts.canvas import GRAY, Box, Canvas, Label, Path, Shape
-from sklar.report.colors import REAL, SYNTHETIC
+from sklar.report.charts.canvas import GREY, Box, Canvas, Label, Path, Shape
+from sklar.report.colours import REAL, SYNTHETIC
 
 MARGIN, HEAD = 24.0, 58.0
 ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
 PAIR_ROW, PAIR_GAP = 50.0, 128.0
-LETTER = 6.7
-LONGEST_NAME = 22
+"""In pixels: around and above all; of tree one, a row, a box and between boxes; the same for pairs of deeper trees."""
+LETTER, LONGEST_NAME = 6.7, 22
+"""Pixels of a letter on average, and letters of a name that are shown."""
 DEEPER_TREES, DEEPER_PAIRS, PAIRS_ACROSS = 5, 12, 3
 """More trees, and weaker pairs of a deeper tree, are counted but not drawn."""
-
-
 Edge = Mapping[str, Any]
 """A pair copula as `inspect` tells of it: first, second, given, family, tau, and perhaps a strength from 0 to 1."""
 
@@ -25,12 +24,9 @@ Edge = Mapping[str, Any]
 def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: str = "Vine") -> Canvas:
     """The drawing: tree one from left to right, below it the strongest pairs of the next trees.
 
-    Args:
-        columns: All columns.
-        trees: The edges of every tree; those without dependence may be left out.
-        title: What is written above.
+    `trees` are the edges of every tree; those without dependence may be left out.
     """
-    names = {column: shortened(column) for column in columns}
+    names = {column: shorten(column) for column in columns}
     box = max((len(name) for name in names.values()), default=4) * LETTER + 18
     first = trees[0] if trees else ()
     places = lay_out_forest(columns, [(edge["first"], edge["second"]) for edge in first])
@@ -43,7 +39,8 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
     for edge in sorted(first, key=thickness):
         shapes += _branch(edge, places, box)
     for column, place in places.items():
-        shapes.append(_node(place, box, names[column]))
+        x, y = _corner(place, box)
+        shapes.append(Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names[column]))
     bottom = HEAD + rows * ROW + 10
     deeper = [(level, tree) for level, tree in enumerate(trees[1:], start=2) if tree]
     for level, tree in deeper[:DEEPER_TREES]:
@@ -51,7 +48,7 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
         shapes += more
     if len(deeper) > DEEPER_TREES:
         left = f"{len(deeper) - DEEPER_TREES} more trees are not drawn; `sklar inspect` lists them."
-        shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, color=GRAY))
+        shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, colour=GREY))
         bottom += 30
     return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
 
@@ -62,12 +59,12 @@ def thickness(edge: Edge) -> float:
     return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """A name that fits into its box."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def _color(tau: float) -> str:
+def _colour(tau: float) -> str:
     return REAL if tau >= 0 else SYNTHETIC
 
 
@@ -75,19 +72,14 @@ def _heading(title: str) -> list[Shape]:
     words = "Lines: family and Kendall's tau; thicker is stronger;"
     return [
         Label(x=MARGIN, y=26, text=title, size=15, bold=True),
-        Label(x=MARGIN, y=46, text=words, size=10, color=GRAY),
-        Label(x=MARGIN + 268, y=46, text="blue positive,", size=10, color=REAL),
-        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, color=SYNTHETIC),
+        Label(x=MARGIN, y=46, text=words, size=10, colour=GREY),
+        Label(x=MARGIN + 268, y=46, text="blue positive,", size=10, colour=REAL),
+        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, colour=SYNTHETIC),
     ]
 
 
 def _corner(place: Placed, box: float) -> tuple[float, float]:
     return MARGIN + place.depth * (box + GAP), HEAD + place.row * ROW + (ROW - BOX_HEIGHT) / 2
-
-
-def _node(place: Placed, box: float, name: str) -> Box:
-    x, y = _corner(place, box)
-    return Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=name)
 
 
 def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]:
@@ -97,7 +89,7 @@ def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]
     start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
     points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
     return [
-        Path(pieces=(points,), width=thickness(edge), color=_color(edge["tau"])),
+        Path(pieces=(points,), width=thickness(edge), colour=_colour(edge["tau"])),
         *_labels(edge, (turn + x1) / 2, end),
     ]
 
@@ -106,7 +98,7 @@ def _labels(edge: Edge, x: float, y: float) -> list[Shape]:
     half = thickness(edge) / 2
     return [
         Label(x=x, y=y - half - 2, text=f"{edge['tau']:+.2f}", size=10, anchor="middle", bold=True),
-        Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", color=GRAY),
+        Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", colour=GREY),
     ]
 
 
@@ -133,11 +125,11 @@ def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) 
     room = int((2 * box + PAIR_GAP) / 5.0)
     told = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
     return [
-        Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), color=_color(edge["tau"])),
+        Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), colour=_colour(edge["tau"])),
         *_labels(edge, (x + box + right) / 2, middle),
         Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
         Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),
-        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, color=GRAY),
+        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, colour=GREY),
     ]
 
 
@@ -150,77 +142,57 @@ class Placed:
 
 
 def lay_out_forest(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[str, Placed]:
-    """Places of all nodes; trees come one below the other, the largest first, each hanging from its center."""
+    """Places of all nodes; trees come one below the other, the largest first, each hanging from its centre."""
     near: dict[str, list[str]] = {node: [] for node in nodes}
     for a, b in edges:
         near[a].append(b)
         near[b].append(a)
+    trees: list[dict[str, str]] = []
+    for node in nodes:
+        if not any(node in tree for tree in trees):
+            trees.append(_walk(node, near))
     places: dict[str, Placed] = {}
     row = 0
-    for tree in sorted(_trees(near), key=len, reverse=True):
-        row = _place_tree(_center(tree, near), near, places, row)
+    for tree in sorted(trees, key=len, reverse=True):
+        row = _place_tree(_centre(next(iter(tree)), near), near, places, row)
     return places
 
 
-def _trees(near: dict[str, list[str]]) -> list[list[str]]:
-    """Nodes of each connected part."""
-    seen: set[str] = set()
-    trees: list[list[str]] = []
-    for node in near:
-        if node not in seen:
-            part = _walk(node, near)
-            seen.update(part)
-            trees.append(part)
-    return trees
-
-
-def _walk(start: str, near: dict[str, list[str]]) -> list[str]:
-    """Nodes in order of distance from `start`."""
-    order, seen = [start], {start}
+def _walk(start: str, near: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Each node that is reached and the one it is reached from (for the start, itself), in order of distance."""
+    parents = {start: start}
+    order = [start]
     for node in order:
-        for other in near[node]:
-            if other not in seen:
-                seen.add(other)
-                order.append(other)
-    return order
+        found = [other for other in near[node] if other not in parents]
+        parents.update(dict.fromkeys(found, node))
+        order += found
+    return parents
 
 
-def _center(tree: Sequence[str], near: dict[str, list[str]]) -> str:
-    """The middle of a longest path: the root that makes the tree least deep."""
-    one_end = _walk(tree[0], near)[-1]
-    parents: dict[str, str] = {}
-    order = [one_end]
-    for node in order:
-        for other in near[node]:
-            if other != parents.get(node):
-                parents[other] = node
-                order.append(other)
-    path = [order[-1]]
-    while path[-1] != one_end:
+def _centre(start: str, near: Mapping[str, Sequence[str]]) -> str:
+    """The middle of a longest path of a tree: the root that makes it least deep."""
+    parents = _walk([*_walk(start, near)][-1], near)
+    path = [[*parents][-1]]
+    while parents[path[-1]] != path[-1]:
         path.append(parents[path[-1]])
     return path[len(path) // 2]
 
 
-def _place_tree(root: str, near: dict[str, list[str]], places: dict[str, Placed], row: int) -> int:
+def _place_tree(root: str, near: Mapping[str, Sequence[str]], places: dict[str, Placed], row: int) -> int:
     """Place a tree from a row on; returns the next free row. Without recursion: chains may be long."""
-    parents: dict[str, str] = {}
-    depths = {root: 0}
-    waiting, order = [root], list[str]()
+    parents, depths = _walk(root, near), {root: 0}
+    below = {node: [other for other in near[node] if parents[other] == node] for node in parents}
+    order, waiting = list[str](), [root]
     while waiting:
-        node = waiting.pop()
-        order.append(node)
-        below = [other for other in near[node] if other != parents.get(node)]
-        for other in reversed(below):
-            parents[other], depths[other] = node, depths[node] + 1
-            waiting.append(other)
-    rows: dict[str, float] = {}
-    for node in order:
-        if all(other == parents.get(node) for other in near[node]):
-            rows[node] = row
-            row += 1
+        order.append(waiting.pop())
+        waiting += reversed(below[order[-1]])
+    for node in order[1:]:
+        depths[node] = depths[parents[node]] + 1
+    leaves = [node for node in order if not below[node]]
+    rows: dict[str, float] = {leaf: row + at for at, leaf in enumerate(leaves)}
     for node in reversed(order):
-        if node not in rows:
-            below = [rows[other] for other in near[node] if other != parents.get(node)]
-            rows[node] = (min(below) + max(below)) / 2
+        if below[node]:
+            among = [rows[other] for other in below[node]]
+            rows[node] = (min(among) + max(among)) / 2
     places.update({node: Placed(depth=depths[node], row=rows[node]) for node in order})
-    return row
+    return row + len(leaves)
