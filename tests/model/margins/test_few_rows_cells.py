@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.margins.first_cells import first_cells
+from sklar.model.margins.few_rows import first_cells
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 

@@ -11,7 +11,7 @@ from sklar.arrays import Floats
 from sklar.lab.baselines.method import DisclosedMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.model.correlation.nearest import nearest_correlation
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import Margin, margin_from_dense, u_edges
 
 

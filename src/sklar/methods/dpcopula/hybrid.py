@@ -27,8 +27,7 @@ from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.method import Method, Outline
 from sklar.model.correlation.bivariate import corr_of_table
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
-from sklar.model.gaussian.cells import MixtureModel
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel, MixtureModel
 from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin, margin_from_dense

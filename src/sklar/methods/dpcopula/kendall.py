@@ -23,8 +23,7 @@ from sklar.methods.dpcopula.margins import MarginName, laplace_within, measure_n
 from sklar.methods.method import Method, Outline
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
-from sklar.model.gaussian.model import GaussianModel
-from sklar.model.gaussian.reordered import ReorderedModel, reordered_margin
+from sklar.model.gaussian import GaussianModel, ReorderedModel, reordered_margin
 from sklar.model.margins.margin import Margin
 from sklar.release.copula_features import TauVector
 from sklar.release.door import Door

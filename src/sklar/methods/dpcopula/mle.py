@@ -23,7 +23,7 @@ from sklar.methods.dpcopula.kendall import NoiseName, Repair, require_listed
 from sklar.methods.dpcopula.margins import MarginName, laplace_within, measure_named, outline_named, plan_named
 from sklar.methods.method import Method, Outline
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import Margin, u_edges
 from sklar.release.copula_features import BlockMeans
 from sklar.release.door import Door

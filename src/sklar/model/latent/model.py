@@ -18,7 +18,7 @@ from sklar.model.protocol import Codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SmallModel:
+class LatentNormalModel:
     """Class ~ shares; z given the class normal; each column reads its code off its latent through its margin.
 
     A column without a latent is independent of the others; the target reads its code off its class.
@@ -164,7 +164,7 @@ class _Cut:
     runs: Runs
 
 
-def _cuts(model: SmallModel, allowed: Mapping[int, Mask]) -> list[_Cut]:
+def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> list[_Cut]:
     """Conditioned latents, null markers before the values that depend on them."""
     cuts: list[_Cut] = []
     for i, latent in sorted(enumerate(model.latents), key=lambda pair: not pair[1].marks_null):
@@ -189,7 +189,7 @@ def _has_values(margin: Margin, mask: Mask, null: int) -> bool:
     return bool(np.delete(mask & (margin.dense() > 0), null).any())
 
 
-def _settled_margins(model: SmallModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
+def _settled_margins(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
     """Margins cut to the sets; not where a set holds values and nulls that no latent decides: those come as ever."""
     margins = list(model.margins)
     for column, mask in allowed.items():
@@ -201,7 +201,7 @@ def _settled_margins(model: SmallModel, allowed: Mapping[int, Mask]) -> tuple[Ma
     return tuple(margins)
 
 
-def _class_shares(model: SmallModel, inside: tuple[Margin, ...]) -> Floats:
+def _class_shares(model: LatentNormalModel, inside: tuple[Margin, ...]) -> Floats:
     """Probability of each class given the set of the target."""
     if model.classes is None:
         return model.normals.share
@@ -212,7 +212,7 @@ def _class_shares(model: SmallModel, inside: tuple[Margin, ...]) -> Floats:
 
 
 def _cut_latents(
-    model: SmallModel, classes: Ints, cuts: list[_Cut], spread: list[Floats], rng: np.random.Generator
+    model: LatentNormalModel, classes: Ints, cuts: list[_Cut], spread: list[Floats], rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Latents with the conditioned ones inside their intervals, and the log-weights."""
     normals = model.normals
