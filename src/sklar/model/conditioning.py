@@ -102,8 +102,7 @@ def mixture(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) 
     Args:
         shares: Probability of each part.
         guesses: About the probability of each part and of the sets inside it; 0 only where that is 0.
-        parts: Proposals of each part, whose mean weight is the probability of the sets inside the part. None where the
-            guess is 0.
+        parts: Proposals of each part, whose mean weight is the probability of the sets inside it; None if that is 0.
 
     Raises:
         UnsupportedConditionError: No part has any mass inside the sets.
@@ -152,10 +151,9 @@ def cover(low: Floats, high: Floats) -> Runs:
 
 
 def place_inside(low: Floats, high: Floats, level: Floats) -> tuple[Ints, Floats, Floats]:
-    """Where a fraction `level` of the length of some intervals is reached; intervals by line, one case a column.
+    """Where a fraction `level` of the length of some intervals is reached: in which, at which place, of what length.
 
-    Returns:
-        The interval, the place in it and the length of all intervals together.
+    Intervals are by line, one case a column; the length is that of all of them together.
     """
     reach = np.cumsum(np.maximum(high - low, 0.0), axis=0)
     wanted = level * reach[-1]

@@ -96,7 +96,7 @@ def _condition(name: str, column: Column, wanted: Any) -> Condition:
 
 def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: Mask) -> Condition:
     if isinstance(column, Number):
-        points = sorted({as_number(name, column, value) for value in listed})
+        points = sorted({as_window(name, column, (value, value)).low for value in listed})
         allowed[column.grid.code(np.array(points, dtype=column.grid.starts.dtype))] = True
         if not points:
             return Condition(allowed=allowed)
@@ -166,11 +166,6 @@ def as_label(name: str, column: Labels, value: Any, *, listed_only: bool = False
         return plain
     shown = ", ".join(repr(v) for v in known[:12]) + (", ..." if len(known) > 12 else "")
     raise UsageError(f"given: {value!r} is not a value of '{name}' in the schema, which lists {shown}.")
-
-
-def as_number(name: str, column: Number, value: Any) -> int | float:
-    """One value of a numeric column: inside its bounds, and one that a sample can hold exactly."""
-    return as_window(name, column, (value, value)).low
 
 
 def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:

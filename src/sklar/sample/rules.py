@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
+from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -190,13 +191,5 @@ def _parsed(column: Column, of: Values, key: str) -> Any:
 def _in_order(functions: list[Function]) -> list[Function]:
     """Each function after the one that gives its argument (the schema allows no circles)."""
     given = {f.column: f for f in functions}
-    order: dict[str, Function] = {}
-
-    def place(rule: Function) -> None:
-        if rule.of in given and rule.of not in order:
-            place(given[rule.of])
-        order[rule.column] = rule
-
-    for rule in functions:
-        place(rule)
-    return list(order.values())
+    columns = TopologicalSorter({f.column: [f.of] for f in functions}).static_order()
+    return [given[column] for column in columns if column in given]

@@ -20,11 +20,9 @@ class IndependentPair:
     """The product copula: a conditional uniform is the uniform itself."""
 
     def hfunc1(self, u1: Floats, u2: Floats) -> Floats:
-        """u2, whatever u1."""
         return u2
 
     def hfunc2(self, u1: Floats, u2: Floats) -> Floats:
-        """u1, whatever u2."""
         return u1
 
 
@@ -65,10 +63,7 @@ def gaussian_density(corr: float, x: Floats, y: Floats) -> Floats:
 class Checkerboard:
     """A copula whose density is constant on each cell of a grid; its h-functions (`tabulate`) are piecewise linear.
 
-    Attributes:
-        edges1: cut points of the first axis, from 0 to 1.
-        edges2: cut points of the second axis, from 0 to 1.
-        mass: probability of each cell; rows sum to ``diff(edges1)`` and columns to ``diff(edges2)``.
+    Rows of the cells' masses sum to ``diff(edges1)`` and columns to ``diff(edges2)``.
     """
 
     edges1: Floats
@@ -112,11 +107,8 @@ def kendall_tau(copula: Checkerboard) -> float:
 class Conditional:
     """The distributions of one axis given the other, as tables that are searched in constant time.
 
-    Attributes:
-        edges: cut points of the axis.
-        given: cut points of the axis conditioned on.
-        cdf: CDF at `edges` for each cell of `given` (row).
-        edges_guide: index into `edges`; `given_guide` into `given`, `cdf_guide` into each row of `cdf`.
+    Of the axis there are cut points, `edges`, and of the one conditioned on, `given`; each row of `cdf` is the CDF at
+    the edges for one cell of the latter. Each has its guide (see `sklar.model.axis.guide`).
     """
 
     edges: Floats
@@ -149,19 +141,15 @@ class Tabulated:
     second: Conditional
 
     def hfunc1(self, u1: Floats, u2: Floats) -> Floats:
-        """P(U2 <= u2 | U1 = u1)."""
         return self.second.forward(u2, u1)
 
     def hfunc2(self, u1: Floats, u2: Floats) -> Floats:
-        """P(U1 <= u1 | U2 = u2)."""
         return self.first.forward(u1, u2)
 
     def hinv1(self, u1: Floats, p: Floats) -> Floats:
-        """The u2 with hfunc1(u1, u2) = p."""
         return self.second.inverse(p, u1)
 
     def hinv2(self, p: Floats, u2: Floats) -> Floats:
-        """The u1 with hfunc2(u1, u2) = p."""
         return self.first.inverse(p, u2)
 
 

@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, cells_at
@@ -147,18 +149,11 @@ def half_width(kind: str, std: float, terms: int, coverage: float) -> float:
 def _laplace_bound(scale: float, terms: int, tail: float) -> float:
     """min over h of (log(1/tail) - terms log(1 - (scale h)^2)) / h, by a search over x = scale h in (0, 1).
 
-    The function of x is convex over x times x, hence unimodal; a golden-section search finds its lowest point.
+    The function of x is convex over x times x, hence unimodal; any x gives a bound that holds.
     """
 
     def bound(x: float) -> float:
         return (math.log(1 / tail) - terms * math.log1p(-x * x)) / x
 
-    low, high = 1e-6, 1 - 1e-9
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(100):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if bound(left) < bound(right):
-            high = right
-        else:
-            low = left
-    return scale * bound((low + high) / 2)
+    lowest: Any = minimize_scalar(bound, bounds=(1e-6, 1 - 1e-9), method="bounded", options={"xatol": 1e-9})
+    return scale * bound(float(lowest.x))

@@ -177,22 +177,20 @@ def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
     return cover(low[keep], high[keep])
 
 
-def conditional_level(step: Step, uniforms: Uniforms, u: np.ndarray) -> np.ndarray:
-    """P(U <= u | columns drawn before) for the column of a step."""
-    for edge in step.chain:
-        u = uniforms.forward(edge, step.column, u)
-    return u
-
-
 def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -> np.ndarray:
     """Draw a column from its conditional distribution restricted to the runs.
 
-    Returns:
-        The probability of the runs given the columns drawn before: the importance weight of each particle.
+    Returned is the probability of the runs given the columns drawn before: the importance weight of each particle.
     """
-    rows = len(level)
-    low = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.low])
-    high = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.high])
+
+    def conditional(x: float) -> np.ndarray:
+        """P(U <= x | columns drawn before) of every particle."""
+        u = clip_open(np.full(len(level), x))
+        for edge in step.chain:
+            u = uniforms.forward(edge, step.column, u)
+        return u
+
+    low, high = (np.stack([conditional(x) for x in ends]) for ends in (runs.low, runs.high))
     run, place, total = place_inside(low, high, level)
     draw_step(step, uniforms, clip_open(place))
     # Rounding in the h-functions may land a hair outside.
