@@ -14,8 +14,7 @@ from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import METHODS
 from sklar.model import conditioning
 from sklar.model.conditioning import cover, place_inside, simulate_given
-from sklar.model.gaussian.cells import MixtureModel
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel, MixtureModel
 from sklar.model.margins.margin import margin_from_dense
 from tests.contracts.conditioned import (
     AGE,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.model.lookup import FEW, guide, guides, interval_of
+from sklar.model.axis import FEW, guide, guides, interval_of
 
 
 def plain(edges, u):

@@ -59,7 +59,7 @@ def command(
     from sklar.export.parts import is_parts_output
     from sklar.pipeline.model import load
     from sklar.pipeline.sampling.write import sample_to_file
-    from sklar.sample.given_text import parse_given
+    from sklar.sample.conditions import parse_given
 
     refuse_json_with_data(output, json)
     fitted = load(model)

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.lookup import interval_of
-
 TINY = 1e-9
 """Uniforms are kept this far from 0 and 1, so that quantiles and normal scores stay finite."""
 
 NO_NULLS = (1.0, 1.0)
 """Where values end on two axes without nulls."""
+
+FEW = 4_096
+"""Below this many numbers building an index to find their intervals does not pay."""
+STEPS_PER_EDGE = 4
+"""More steps of the index lead nearer to the interval of a number, and take longer to build."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,14 +51,7 @@ class Scale:
 
 
 def lay_out(starts: np.ndarray, mass: np.ndarray, size: int, *, nominal: bool) -> Scale:
-    """Build the axis of a column from its fitted margin.
-
-    Args:
-        starts: first base code of each margin cell, increasing, beginning at 0.
-        mass: non-negative mass of each margin cell.
-        size: number of base codes.
-        nominal: whether the order of codes carries no meaning.
-    """
+    """The axis of a column of `size` base codes from the first code and the mass of each cell of its fitted margin."""
     weight = np.maximum(np.asarray(mass, dtype=float), 0.0)
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(weight), 1.0 / len(weight))
     order = np.argsort(-weight, kind="stable") if nominal else np.arange(len(weight))
@@ -87,23 +83,8 @@ def codes_at(scale: Scale, u: np.ndarray) -> np.ndarray:
     cell = scale.order[place]
     width = np.diff(scale.edges)[place]
     part = np.where(width > 0, (u - scale.edges[place]) / np.where(width > 0, width, 1.0), 0.5)
-    return codes_inside(scale, cell, np.maximum(part, 0.0))
-
-
-def codes_inside(scale: Scale, cell: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Base code at a fraction `part`, in [0, 1], of the way through a margin cell."""
-    offset = np.minimum((part * scale.widths[cell]).astype(np.int64), scale.widths[cell] - 1)
+    offset = np.minimum((np.maximum(part, 0.0) * scale.widths[cell]).astype(np.int64), scale.widths[cell] - 1)
     return (scale.starts[cell] + offset).astype(np.int32)
-
-
-def uniforms_at(scale: Scale, codes: np.ndarray, jitter: np.ndarray) -> np.ndarray:
-    """A uniform inside the interval of each base code; `jitter` in [0, 1) says where in it."""
-    cell = np.searchsorted(scale.starts, codes, side="right") - 1
-    place = np.empty(len(scale.order), dtype=np.int64)
-    place[scale.order] = np.arange(len(scale.order))
-    part = (codes - scale.starts[cell] + jitter) / scale.widths[cell]
-    low = scale.edges[place[cell]]
-    return clip_open(low + part * (scale.edges[place[cell] + 1] - low))
 
 
 def code_edges(scale: Scale) -> tuple[np.ndarray, np.ndarray]:
@@ -115,3 +96,34 @@ def code_edges(scale: Scale) -> tuple[np.ndarray, np.ndarray]:
     offset = np.arange(scale.size) - scale.starts[cell]
     step = (high - low) / scale.widths[cell]
     return low + offset * step, np.where(offset + 1 == scale.widths[cell], high, low + (offset + 1) * step)
+
+
+def interval_of(edges: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Index i of the interval [edges[i], edges[i + 1]) of [0, 1] that holds each u; the last one is closed.
+
+    Of many numbers at once each is found in constant time on average: an index leads next to the answer.
+    """
+    if u.ndim != 1 or len(u) < max(FEW, len(edges)):
+        return np.clip(np.searchsorted(edges, u, side="right") - 1, 0, len(edges) - 2)
+    from sklar.model.kernels import places
+
+    return places(np.ascontiguousarray(edges, dtype=float), guide(edges), np.ascontiguousarray(u, dtype=float))
+
+
+def guide(edges: np.ndarray) -> np.ndarray:
+    """For each of 2^k equal steps of [0, 1], the interval of `edges` that its left end lies in.
+
+    A number u is then found by going right from ``guide[floor(2^k u)]``, on average by less than one interval. A power
+    of two makes the product exact, so the start is never to the right of the answer.
+    """
+    return guides(edges[None, :])[0]
+
+
+def guides(rows: np.ndarray) -> np.ndarray:
+    """Guides of several rows of edges of equal length, one a row."""
+    count, length = rows.shape
+    steps = 1 << int(np.ceil(np.log2(STEPS_PER_EDGE * length)))
+    first = np.clip(np.ceil(rows * steps), 0, steps).astype(np.int64)  # the first step that begins at or after an edge
+    flat = (first + (steps + 1) * np.arange(count)[:, None]).ravel()
+    passed = np.bincount(flat, minlength=count * (steps + 1)).reshape(count, steps + 1)[:, :steps]
+    return np.clip(np.cumsum(passed, axis=1) - 1, 0, length - 2).astype(np.int32)

@@ -20,7 +20,7 @@ def encode(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating):
-        return _encode_float(float(value))
+        return float(value) if math.isfinite(value) else {"float": repr(float(value))}
     if isinstance(value, np.ndarray):
         arrays.append(value)
         return {"array": len(arrays) - 1}
@@ -29,7 +29,8 @@ def encode(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[encode(k, arrays), encode(v, arrays)] for k, v in value.items()]}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: encode(getattr(value, field.name), arrays) for field in _stored(value)}
+        stored = [field.name for field in dataclasses.fields(value) if field.init]
+        fields = {name: encode(getattr(value, name), arrays) for name in stored}
         return {"class": word_of(type(value)), "fields": fields}
     raise ModelFileError(f"a model cannot be saved: it holds a {type(value).__name__}")
 
@@ -47,11 +48,3 @@ def decode(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
     if "pairs" in tree:
         return {decode(k, arrays): decode(v, arrays) for k, v in tree["pairs"]}
     return class_of(tree["class"])(**{name: decode(value, arrays) for name, value in tree["fields"].items()})
-
-
-def _encode_float(value: float) -> Any:
-    return value if math.isfinite(value) else {"float": repr(value)}
-
-
-def _stored(value: Any) -> list[dataclasses.Field[Any]]:
-    return [field for field in dataclasses.fields(value) if field.init]

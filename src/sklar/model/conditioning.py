@@ -11,17 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UnsupportedConditionError
 from sklar.model.margins.margin import Margin
-from sklar.model.vine.rounding import systematic
-
-Codes = NDArray[np.int32]
+from sklar.model.protocol import Codes, Proposals, TableModel
 
 LEAST_EFFECTIVE = 30.0
 """Fewer proposals than this, in Kish's effective size, say too little about a law: the condition is refused."""
@@ -37,34 +33,8 @@ MOST_RUNS = 64
 """Intervals that stand for a set; the work of a proposal grows with them."""
 
 
-class Proposals(Protocol):
-    """Draws rows for one condition."""
-
-    def __call__(self, rows: int, rng: np.random.Generator, /) -> tuple[Codes, Floats]:
-        """Independent rows of base codes and their log-weights. Rows outside the sets may be among them: they are left
-        out whatever they weigh."""
-        ...
-
-
-class Conditionable(Protocol):
-    """What conditioning needs of a model."""
-
-    @property
-    def margins(self) -> tuple[Margin, ...]:
-        """One margin per modelled column, in schema order."""
-        ...
-
-    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
-        ...
-
-    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Proposals for rows whose codes are allowed (column position -> mask over base codes)."""
-        ...
-
-
 def simulate_given(
-    model: Conditionable, rows: int, shares: Mapping[int, Mask | Floats], rng: np.random.Generator
+    model: TableModel, rows: int, shares: Mapping[int, Mask | Floats], rng: np.random.Generator
 ) -> tuple[Codes, float]:
     """Rows inside given sets, and how many independent rows they are worth: at most as many as they are.
 
@@ -73,10 +43,7 @@ def simulate_given(
     sample of the same variance.
 
     Args:
-        model: Offers the proposals.
-        rows: How many rows.
         shares: By position of the column, whether a base code is allowed, or which part of it (from 0 to 1).
-        rng: The randomness.
 
     Raises:
         UnsupportedConditionError: A set has no mass, or the effective size of the proposals stays below 30.
@@ -96,6 +63,13 @@ def simulate_given(
     return codes, rows**2 / max(squares, 1.0)
 
 
+def systematic(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
+    """Indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
+    reach = np.cumsum(weights)
+    places = (np.arange(rows) + rng.random()) / rows * reach[-1]
+    return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
+
+
 def kish_size(weights: Floats) -> float:
     """Kish's effective sample size (sum w)^2 / sum w^2."""
     square = float(weights @ weights)
@@ -107,7 +81,7 @@ def mass_of_sets(margins: Sequence[Margin], allowed: Mapping[int, Mask]) -> floa
     return math.prod(float(margins[column].dense()[mask].sum()) for column, mask in allowed.items())
 
 
-def by_rejection(model: Conditionable, allowed: Mapping[int, Mask]) -> Proposals:
+def by_rejection(model: TableModel, allowed: Mapping[int, Mask]) -> Proposals:
     """The model's own rows, all of one weight. Hopeless searches are not begun.
 
     Raises:
@@ -128,8 +102,7 @@ def mixture(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) 
     Args:
         shares: Probability of each part.
         guesses: About the probability of each part and of the sets inside it; 0 only where that is 0.
-        parts: Proposals of each part, whose mean weight is the probability of the sets inside the part. None where the
-            guess is 0.
+        parts: Proposals of each part, whose mean weight is the probability of the sets inside it; None if that is 0.
 
     Raises:
         UnsupportedConditionError: No part has any mass inside the sets.
@@ -178,10 +151,9 @@ def cover(low: Floats, high: Floats) -> Runs:
 
 
 def place_inside(low: Floats, high: Floats, level: Floats) -> tuple[Ints, Floats, Floats]:
-    """Where a fraction `level` of the length of some intervals is reached; intervals by line, one case a column.
+    """Where a fraction `level` of the length of some intervals is reached: in which, at which place, of what length.
 
-    Returns:
-        The interval, the place in it and the length of all intervals together.
+    Intervals are by line, one case a column; the length is that of all of them together.
     """
     reach = np.cumsum(np.maximum(high - low, 0.0), axis=0)
     wanted = level * reach[-1]
@@ -191,7 +163,7 @@ def place_inside(low: Floats, high: Floats, level: Floats) -> tuple[Ints, Floats
     return run, low[run, case] + wanted - before, reach[-1]
 
 
-def _require_mass(model: Conditionable, allowed: Mapping[int, Mask]) -> None:
+def _require_mass(model: TableModel, allowed: Mapping[int, Mask]) -> None:
     for column, mask in allowed.items():
         if not mass_of_sets(model.margins, {column: mask}) > 0:
             raise UnsupportedConditionError(
@@ -208,11 +180,7 @@ def _batches(rows: int, columns: int) -> Iterator[slice]:
 
 
 def _pool(
-    propose: Proposals,
-    rows: int,
-    model: Conditionable,
-    shares: Mapping[int, Mask | Floats],
-    rng: np.random.Generator,
+    propose: Proposals, rows: int, model: TableModel, shares: Mapping[int, Mask | Floats], rng: np.random.Generator
 ) -> tuple[Codes, Floats]:
     """Proposals inside the sets, and their weights, until they suffice for the rows or too many were drawn."""
     columns = len(model.margins)

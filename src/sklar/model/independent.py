@@ -3,34 +3,29 @@
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sklar.arrays import Floats, Mask
-from sklar.model.conditioning import Proposals
 from sklar.model.margins.margin import Margin, restrict
+from sklar.model.protocol import Codes, Proposals
 
-Codes = NDArray[np.int32]
+GUIDES = 4
+"""Entries of the guide table for each cell of the margin: more lead nearer, and take longer to build."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IndependentModel:
-    """The product of its margins.
-
-    Attributes:
-        margins: One per modelled column, in schema order.
-        rows_estimate: Noisy (or public) number of rows, at least 1.
-    """
+    """The product of its margins."""
 
     margins: tuple[Margin, ...]
     rows_estimate: int
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        """Independent rows."""
         return _draw(self.margins, rows, rng, stratified=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
@@ -43,8 +38,7 @@ class IndependentModel:
         return lambda rows, rng: (_draw(margins, rows, rng, stratified=False), np.zeros(rows))
 
 
-def _draw(margins: tuple[Margin, ...] | list[Margin], rows: int, rng: np.random.Generator, stratified: bool) -> Codes:
-
+def _draw(margins: Sequence[Margin], rows: int, rng: np.random.Generator, stratified: bool) -> Codes:
     codes = np.empty((rows, len(margins)), dtype=np.int32, order="F")
     for column, margin in enumerate(margins):
         u = rng.random(rows)
@@ -54,11 +48,7 @@ def _draw(margins: tuple[Margin, ...] | list[Margin], rows: int, rng: np.random.
     return codes
 
 
-GUIDES = 4
-"""Entries of the table for each cell of the margin."""
-
-
-def draw_codes(margin: Margin, u: Floats, out: NDArray[np.int32]) -> None:
+def draw_codes(margin: Margin, u: Floats, out: Codes) -> None:
     """out = margin.ppf(u), for u in [0, 1): the same codes, found in constant time on average.
 
     The guide table (Chen and Asau 1974) has, for each of equally wide parts of [0, 1), the first cell that reaches

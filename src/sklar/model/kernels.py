@@ -1,4 +1,4 @@
-"""Compiled loops of the calibration; imported only when weights are computed, because numba is slow to load."""
+"""Compiled loops of the models; imported where one is called, because numba is slow to load."""
 
 from __future__ import annotations
 
@@ -7,12 +7,30 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sklar.model.axis import TINY
-from sklar.model.lookup_kernels import place
+Array = np.ndarray
+
+
+@njit(cache=True, inline="always")
+def place(edges: Array, guide: Array, u: float) -> int:
+    """The last i with edges[i] <= u, kept inside the grid; `guide` is the index of `sklar.model.axis.guide`."""
+    step = min(max(int(u * guide.shape[0]), 0), guide.shape[0] - 1)
+    i = guide[step]
+    while i < edges.shape[0] - 2 and edges[i + 1] <= u:
+        i += 1
+    return i
+
+
+@njit(cache=True)
+def places(edges: Array, guide: Array, u: Array) -> Array:
+    """`place` of every number."""
+    result = np.empty(u.shape[0], dtype=np.int64)
+    for k in range(u.shape[0]):
+        result[k] = place(edges, guide, u[k])
+    return result
 
 
 @njit(cache=True, fastmath=True)
-def tilt(cells: np.ndarray, offsets: np.ndarray, dual: np.ndarray) -> np.ndarray:
+def tilt(cells: Array, offsets: Array, dual: Array) -> Array:
     """Sum over tables of the dual value of each particle's cell."""
     tables, particles = cells.shape
     total = np.zeros(particles)
@@ -28,7 +46,7 @@ BLOCK = 2_048
 
 
 @njit(cache=True)
-def all_cells(codes: np.ndarray, parts: np.ndarray, strides: np.ndarray) -> np.ndarray:
+def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
     """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
     particles = codes.shape[1]
     cells = np.empty((parts.shape[0], particles), dtype=np.uint16)
@@ -44,9 +62,7 @@ def all_cells(codes: np.ndarray, parts: np.ndarray, strides: np.ndarray) -> np.n
 
 
 @njit(cache=True, fastmath=True)
-def tilt_codes(
-    codes: np.ndarray, parts: np.ndarray, strides: np.ndarray, offsets: np.ndarray, dual: np.ndarray
-) -> np.ndarray:
+def tilt_codes(codes: Array, parts: Array, strides: Array, offsets: Array, dual: Array) -> Array:
     """`tilt` without holding the cells of all tables."""
     particles = codes.shape[1]
     total = np.zeros(particles)
@@ -97,9 +113,7 @@ def solve_cell(mass: float, observed: float, variance: float, dual: float) -> fl
 
 
 @njit(cache=True, fastmath=True)
-def _scale_and_count(
-    cell: np.ndarray, factor: np.ndarray, following: np.ndarray, weights: np.ndarray, mass: np.ndarray
-) -> None:
+def _scale_and_count(cell: Array, factor: Array, following: Array, weights: Array, mass: Array) -> None:
     """Multiply weights by the factor of their cell, and count them in the following table, in one pass."""
     mass[:] = 0.0
     for i in range(weights.shape[0]):
@@ -109,9 +123,7 @@ def _scale_and_count(
 
 
 @njit(cache=True, error_model="numpy")
-def _solve_table(
-    mass: np.ndarray, observed: np.ndarray, variance: np.ndarray, dual: np.ndarray, factor: np.ndarray
-) -> float:
+def _solve_table(mass: Array, observed: Array, variance: Array, dual: Array, factor: Array) -> float:
     """Solve every cell of one table; returns the mass moved."""
     moved = 0.0
     for j in range(mass.shape[0]):
@@ -124,12 +136,12 @@ def _solve_table(
 
 @njit(cache=True, error_model="numpy")
 def soft_fit(
-    cells: np.ndarray,
-    offsets: np.ndarray,
-    observed: np.ndarray,
-    variance: np.ndarray,
-    dual: np.ndarray,
-    weights: np.ndarray,
+    cells: Array,
+    offsets: Array,
+    observed: Array,
+    variance: Array,
+    dual: Array,
+    weights: Array,
     sweeps: int,
     tolerance: float,
 ) -> int:
@@ -156,12 +168,13 @@ def soft_fit(
 
 
 TRIES = 6
+"""Replacements that compete for a row: more find a better one, and cost as many more proposals."""
 SOFT = 4.0
 """Added to targets where errors are divided by them: the smallest cells, mostly of three columns, do not rule."""
 
 
 @njit(cache=True, fastmath=True)
-def weighted_counts(cells: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def weighted_counts(cells: Array, offsets: Array, weights: Array) -> Array:
     """Weight in every cell of every table."""
     counts = np.zeros(offsets[-1])
     for i in range(cells.shape[0]):
@@ -171,7 +184,7 @@ def weighted_counts(cells: np.ndarray, offsets: np.ndarray, weights: np.ndarray)
 
 
 @njit(cache=True, fastmath=True)
-def _change(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, old: Any, new: Any) -> Any:
+def _change(cells: Array, offsets: Array, slope: Array, weight: Array, old: Any, new: Any) -> Any:
     """Change of sum weight (count - target)^2 when row `old` becomes `new`; slope = 2 weight (count - target)."""
     change = 0.0
     for k in range(cells.shape[1]):
@@ -182,16 +195,14 @@ def _change(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: n
 
 
 @njit(cache=True, fastmath=True)
-def _move(cells: np.ndarray, offsets: np.ndarray, slope: np.ndarray, weight: np.ndarray, row: Any, by: float) -> None:
+def _move(cells: Array, offsets: Array, slope: Array, weight: Array, row: Any, by: float) -> None:
     for k in range(cells.shape[1]):
         a = offsets[k] + cells[row, k]
         slope[a] += 2.0 * weight[a] * by
 
 
 @njit(cache=True)
-def swap_rows(
-    cells: np.ndarray, offsets: np.ndarray, chosen: np.ndarray, proposed: np.ndarray, target: np.ndarray
-) -> None:
+def swap_rows(cells: Array, offsets: Array, chosen: Array, proposed: Array, target: Array) -> None:
     """Replace rows, in place, by the best of a few proposals when that lowers the weighted squared error."""
     weight = 1.0 / (target + SOFT)
     slope = -2.0 * weight * target
@@ -212,34 +223,19 @@ def swap_rows(
 
 @njit(cache=True)
 def forward(
-    edges: np.ndarray,
-    edges_guide: np.ndarray,
-    given: np.ndarray,
-    given_guide: np.ndarray,
-    cdf: np.ndarray,
-    u: np.ndarray,
-    v: np.ndarray,
-) -> np.ndarray:
+    edges: Array, edges_guide: Array, given: Array, given_guide: Array, cdf: Array, u: Array, v: Array
+) -> Array:
     """CDF at u given v; `cdf` holds, for each cell of v (row), the CDF at the edges of u."""
     result = np.empty(u.shape[0])
     for k in range(u.shape[0]):
         i, j = place(edges, edges_guide, u[k]), place(given, given_guide, v[k])
         part = (u[k] - edges[i]) / (edges[i + 1] - edges[i])
-        value = cdf[j, i] + part * (cdf[j, i + 1] - cdf[j, i])
-        result[k] = min(max(value, TINY), 1.0 - TINY)
+        result[k] = cdf[j, i] + part * (cdf[j, i + 1] - cdf[j, i])
     return result
 
 
 @njit(cache=True)
-def inverse(
-    edges: np.ndarray,
-    given: np.ndarray,
-    given_guide: np.ndarray,
-    cdf: np.ndarray,
-    cdf_guide: np.ndarray,
-    p: np.ndarray,
-    v: np.ndarray,
-) -> np.ndarray:
+def inverse(edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guide: Array, p: Array, v: Array) -> Array:
     """The u with forward(u, v) = p."""
     result = np.empty(p.shape[0])
     for k in range(p.shape[0]):
@@ -247,8 +243,7 @@ def inverse(
         i = place(cdf[j], cdf_guide[j], p[k])
         rise = cdf[j, i + 1] - cdf[j, i]
         part = min(max((p[k] - cdf[j, i]) / rise, 0.0), 1.0) if rise > 1e-15 else 0.5
-        value = edges[i] + part * (edges[i + 1] - edges[i])
-        result[k] = min(max(value, TINY), 1.0 - TINY)
+        result[k] = edges[i] + part * (edges[i + 1] - edges[i])
     return result
 
 
@@ -257,7 +252,7 @@ TILE = 1024
 
 
 @njit(cache=True, nogil=True)
-def pick(scores: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
+def pick(scores: Array, offsets: Array, out: Array) -> None:
     """The group (line) with the largest sum of score and offset, for every row (column)."""
     groups, rows = scores.shape
     best = np.empty(TILE, np.float32)
@@ -275,7 +270,7 @@ def pick(scores: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def lead(scores: np.ndarray, offsets: np.ndarray, first: np.ndarray, second: np.ndarray, gap: np.ndarray) -> None:
+def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array) -> None:
     """The same with the group behind it, and by how much it is behind; at least two groups."""
     groups, rows = scores.shape
     best, next_best = np.empty(TILE, np.float32), np.empty(TILE, np.float32)

@@ -1,26 +1,45 @@
-"""What every fitted model of a whole table can do: draw rows of base codes."""
+"""What every fitted model of a whole table can do: draw rows of base codes, also rows for a condition."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-from sklar.model.conditioning import Conditionable
+from sklar.arrays import Floats, Mask
+from sklar.model.margins.margin import Margin
 
-Codes = npt.NDArray[np.int32]
-"""Base codes, one row of the array per synthetic row, one column per modelled column (Fortran order)."""
+Codes = NDArray[np.int32]
+"""Base codes, one line per synthetic row, one column per modelled column in schema order (Fortran order)."""
+
+Proposals = Callable[[int, np.random.Generator], tuple[Codes, Floats]]
+"""Draws so many independent rows for one condition, with their log-weights (see `sklar.model.conditioning`). Rows
+outside the sets may be among them: they are left out whatever they weigh."""
 
 
-class TableModel(Conditionable, Protocol):
+class TableModel(Protocol):
     """A joint distribution over the base codes of all modelled columns."""
 
     @property
+    def margins(self) -> tuple[Margin, ...]:
+        """One margin per modelled column, in schema order."""
+        ...
+
+    @property
     def rows_estimate(self) -> int:
-        """A noisy (or public) number of rows, the default size of a sample."""
+        """A noisy (or public) number of rows, at least 1: the default size of a sample."""
+        ...
+
+    def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Independent rows."""
         ...
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Rows with the same law in expectation but less sampling noise: their tables follow the model closely."""
+        ...
+
+    def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
+        """Proposals for rows whose codes are allowed (column position -> mask over base codes)."""
         ...

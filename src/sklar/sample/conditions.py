@@ -1,4 +1,7 @@
-"""What a conditional sample was asked for, as allowed base codes and exact ranges or points inside them."""
+"""What a conditional sample was asked for, as allowed base codes and exact ranges or points inside them.
+
+Conditions come as values, or as text on the command line: sex=F, age=30..40, city=Rome,Paris, smoker=null.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,22 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import reduce
 from typing import Any, cast
 
 import numpy as np
 
 from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
-from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered
+from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered, row_count
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal
 from sklar.schema.grid import EPOCH, RESOLUTIONS, decimal_span, from_ticks, parse_time
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
+
+Number = Integer | Real | Datetime
+NULL = "null"
+TRUE_FALSE = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,8 +36,7 @@ class Condition:
     Attributes:
         allowed: For each base code, whether some value of its cell is asked for.
         restriction: For numbers, the part of the allowed cells that is asked for.
-        share: For each base code, how much of its cell is asked for, relative to the most that is of any cell.
-            One number stands for all.
+        share: For each base code, or for all, how much of its cell is asked for, relative to the most of any cell.
     """
 
     allowed: Mask
@@ -69,11 +76,8 @@ def restrictions(conditions: Conditions) -> dict[str, Restriction]:
 
 def conditions_hold(schema: Schema, conditions: Conditions, table: SampledTable) -> Mask:
     """The rows that are as asked for."""
-    rows = len(next(iter(table.values())).data)
-    hold = np.ones(rows, bool)
-    for name, condition in conditions.items():
-        hold &= _holds(schema[name], condition, table[name])
-    return hold
+    held = (_holds(schema[name], condition, table[name]) for name, condition in conditions.items())
+    return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
 def _condition(name: str, column: Column, wanted: Any) -> Condition:
@@ -91,8 +95,8 @@ def _condition(name: str, column: Column, wanted: Any) -> Condition:
 
 
 def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: Mask) -> Condition:
-    if isinstance(column, Integer | Real | Datetime):
-        points = sorted({as_number(name, column, value) for value in listed})
+    if isinstance(column, Number):
+        points = sorted({as_window(name, column, (value, value)).low for value in listed})
         allowed[column.grid.code(np.array(points, dtype=column.grid.starts.dtype))] = True
         if not points:
             return Condition(allowed=allowed)
@@ -117,7 +121,7 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
             raise UsageError(f"given: the range for '{name}' is empty: its first label comes after its last.")
         allowed[first : last + 1] = True
         return Condition(allowed=allowed)
-    if not isinstance(column, Integer | Real | Datetime):
+    if not isinstance(column, Number):
         raise UsageError(f"given: '{name}' has no order, so it takes values but no range.")
     window = as_window(name, column, wanted)
     ends = column.grid.code(np.array([window.low, window.high], dtype=column.grid.starts.dtype))
@@ -125,7 +129,7 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
     return _numeric(column, allowed, window)
 
 
-def _numeric(column: Integer | Real | Datetime, allowed: Mask, limit: Restriction) -> Condition:
+def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
     """Codes are drawn by the mass of whole cells, so a cell of which only a part is asked for counts by that part."""
     part = covered(column.grid, limit) / column.grid.widths
     share = np.ones(column.size)
@@ -154,9 +158,6 @@ def _values_hold(column: Column, condition: Condition, values: Values) -> Mask:
     return np.zeros(len(values.data), bool)  # a number of which only null is asked for
 
 
-Number = Integer | Real | Datetime
-
-
 def as_label(name: str, column: Labels, value: Any, *, listed_only: bool = False) -> str | int:
     """A label of the schema (or its label for other values)."""
     known = column.values if listed_only else (*column.values, column.other)
@@ -165,11 +166,6 @@ def as_label(name: str, column: Labels, value: Any, *, listed_only: bool = False
         return plain
     shown = ", ".join(repr(v) for v in known[:12]) + (", ..." if len(known) > 12 else "")
     raise UsageError(f"given: {value!r} is not a value of '{name}' in the schema, which lists {shown}.")
-
-
-def as_number(name: str, column: Number, value: Any) -> int | float:
-    """One value of a numeric column: inside its bounds, and one that a sample can hold exactly."""
-    return as_window(name, column, (value, value)).low
 
 
 def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
@@ -213,9 +209,8 @@ def _tick(name: str, column: Datetime, value: Any, *, round_up: bool) -> int:
     try:
         moment = parse_time(value) if isinstance(value, str) else _moment(value)
     except (TypeError, ValueError):
-        raise UsageError(
-            f"given: '{name}' takes dates or times without a zone, as 2024-12-31; found {value!r}."
-        ) from None
+        problem = f"given: '{name}' takes dates or times without a zone, as 2024-12-31; found {value!r}."
+        raise UsageError(problem) from None
     micros, unit = (moment - EPOCH) // timedelta(microseconds=1), RESOLUTIONS[column.resolution]
     return -(-micros // unit) if round_up else micros // unit
 
@@ -248,3 +243,68 @@ def _shown(column: Number, value: int | float) -> str:
         moment = from_ticks(int(value), column.resolution)
         return str(moment.date()) if column.resolution == "day" else moment.isoformat()
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse_given(schema: Schema, texts: Iterable[str]) -> dict[str, Any]:
+    """What `read_conditions` takes, from texts of the form column=value.
+
+    A value is a label, number, date, true, false or null; low..high is a closed range (either end may be left out);
+    commas separate alternatives. A label that holds a comma or dots is found whole first.
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = _split_text(schema, text)
+        if not equals:
+            raise UsageError(f"given: write a condition as column=value; found {text!r}.")
+        if name not in schema.modelled:
+            raise UsageError(f"given: '{name}' is not a modelled column of the schema.")
+        if name in given:
+            raise UsageError(f"given: '{name}' is named twice; separate alternatives by commas, as {name}=a,b.")
+        given[name] = _text_value(name, schema[name], value)
+    return given
+
+
+def _split_text(schema: Schema, text: str) -> tuple[str, str, str]:
+    """A column name may hold an equals sign itself; the longest name that fits wins."""
+    fitting = [name for name in schema.modelled if text.startswith(f"{name}=")]
+    if not fitting:
+        return text.partition("=")
+    name = max(fitting, key=len)
+    return name, "=", text[len(name) + 1 :]
+
+
+def _text_value(name: str, column: Column, text: str) -> Any:
+    if isinstance(column, Labels) and text in _texts(column):
+        return _texts(column)[text]
+    low, dots, high = text.partition("..")
+    if dots and (column.numeric or isinstance(column, Ordinal)):
+        open_ends = (column.values[0], column.values[-1]) if isinstance(column, Labels) else (None, None)
+        ends = zip((low, high), open_ends, strict=True)
+        return tuple(_single(name, column, end) if end else open_end for end, open_end in ends)
+    parts = [_single(name, column, part) for part in text.split(",")]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _single(name: str, column: Column, text: str) -> Any:
+    if isinstance(column, Labels):
+        return _texts(column).get(text, None if text == NULL else text)
+    if text == NULL:
+        return None
+    if isinstance(column, Boolean):
+        if text.lower() not in TRUE_FALSE:
+            raise UsageError(f"given: '{name}' is true, false or null; found {text!r}.")
+        return TRUE_FALSE[text.lower()]
+    return text if isinstance(column, Datetime) else _number(name, column, text)
+
+
+def _number(name: str, column: Column, text: str) -> int | float:
+    for read in (int, float) if isinstance(column, Integer) else (float,):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    raise UsageError(f"given: '{name}' is a number; found {text!r}.")
+
+
+def _texts(column: Labels) -> dict[str, str | int]:
+    return {str(label): label for label in (*column.values, column.other) if label is not None}

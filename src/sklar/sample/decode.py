@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,11 @@ from sklar.schema.columns import Column, Id, Ignore, Labels
 from sklar.schema.grid import Grid, into_span, multiples, nearest
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
+
+Cells = npt.NDArray[np.integer]
+
+EXACT = 2.0**53
+"""From here on float64 has no digits after the point left to round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,7 +46,7 @@ def row_count(table: SampledTable) -> int:
 
 def take(table: SampledTable, rows: Ints) -> SampledTable:
     """The listed rows, in that order."""
-    return {name: _with(v, v.data[rows], v.null[rows]) for name, v in table.items()}
+    return {name: replace(v, data=v.data[rows], null=v.null[rows]) for name, v in table.items()}
 
 
 def replace_rows(table: SampledTable, rows: Ints, other: SampledTable, from_rows: Ints) -> SampledTable:
@@ -50,7 +55,7 @@ def replace_rows(table: SampledTable, rows: Ints, other: SampledTable, from_rows
     for name, v in table.items():
         data, null = v.data.copy(), v.null.copy()
         data[rows], null[rows] = other[name].data[from_rows], other[name].null[from_rows]
-        out[name] = _with(v, data, null)
+        out[name] = replace(v, data=data, null=null)
     return out
 
 
@@ -59,93 +64,11 @@ def concatenate(tables: Iterable[SampledTable]) -> SampledTable:
     parts = list(tables)
     if len(parts) == 1:
         return parts[0]
+    columns = {name: [part[name] for part in parts] for name in parts[0]}
     return {
-        name: _with(v, np.concatenate([p[name].data for p in parts]), np.concatenate([p[name].null for p in parts]))
-        for name, v in parts[0].items()
+        name: replace(v[0], data=np.concatenate([x.data for x in v]), null=np.concatenate([x.null for x in v]))
+        for name, v in columns.items()
     }
-
-
-def _with(values: Values, data: npt.NDArray[Any], null: Mask) -> Values:
-    return Values(data=data, null=null, labels=values.labels)
-
-
-Codes = npt.NDArray[np.int32]
-
-
-def decode(
-    schema: Schema,
-    codes: Codes,
-    rng: np.random.Generator,
-    restrictions: Mapping[str, Restriction] | None = None,
-) -> SampledTable:
-    """Values of the modelled columns.
-
-    Args:
-        schema: The public facts about the columns.
-        codes: Base codes, one row a record and one column a modelled column in schema order.
-        rng: Draws the place of each number inside its cell.
-        restrictions: Ranges or points that numbers of some columns must keep to inside their cells.
-
-    Returns:
-        Values by column name; keys (`id` columns) are added by `with_keys`.
-    """
-    limits = restrictions or {}
-    return {
-        name: decode_column(schema[name], codes[:, j], rng, limits.get(name)) for j, name in enumerate(schema.modelled)
-    }
-
-
-def decode_column(column: Column, codes: Codes, rng: np.random.Generator, limit: Restriction | None = None) -> Values:
-    """Values of one column."""
-    if isinstance(column, Labels):
-        return _decode_labels(column, codes)
-    null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
-    cells = np.where(null, 0, codes) if null.any() else codes
-    return Values(data=_zero_where(null, _draw(column, cells, rng, limit)), null=null)
-
-
-def with_keys(schema: Schema, table: SampledTable, rows: int, first_key: int = 1) -> SampledTable:
-    """The table in schema order with fresh keys first_key, first_key + 1, ... in its id columns."""
-    keys = Values(data=np.arange(first_key, first_key + rows, dtype=np.int64), null=np.zeros(rows, bool))
-    kept = {name: column for name, column in schema.items() if not isinstance(column, Ignore)}
-    return {name: keys if isinstance(column, Id) else table[name] for name, column in kept.items()}
-
-
-def _decode_labels(column: Labels, codes: Codes) -> Values:
-    """Positions of text labels (the last one is `other`), or the labels themselves if they are integers."""
-    null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
-    positions = np.where(null, 0, codes).astype(np.int32)
-    labels = (*column.values, column.other)
-    if column.integer_labels:
-        return Values(data=_zero_where(null, np.array(labels, dtype=np.int64)[positions]), null=null)
-    return Values(data=positions, null=null, labels=tuple(str(label) for label in labels))
-
-
-def _draw(
-    column: Column, cells: npt.NDArray[np.integer], rng: np.random.Generator, limit: Restriction | None
-) -> npt.NDArray[Any]:
-    if isinstance(column, Integer | Real | Datetime):
-        if isinstance(limit, CellPoints):
-            return draw_points(column.grid, cells, limit, rng)
-        window = limit if isinstance(limit, Window) else None
-        if isinstance(column, Real):
-            return draw_reals(column, cells, window, rng)
-        return draw_integers(column.grid, cells, window, rng)
-    return cells == 1  # boolean: False, then True
-
-
-def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The filler of nulls is zero, so that nothing about a null depends on the draw."""
-    if null.any():
-        data = data.copy()
-        data[null] = 0
-    return data
-
-
-Cells = npt.NDArray[np.integer]
-
-EXACT = 2.0**53
-"""From here on float64 has no digits after the point left to round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,13 +109,68 @@ def covered(grid: Grid, limit: Restriction) -> Floats:
 
 def _length(first: int | float, last: int | float, integer: bool) -> float:
     """Number of integers from first to last, or length of the interval (one unit in the last place at least)."""
-    return (
-        float(int(last) - int(first) + 1) if integer else max(float(last) - float(first), float(np.spacing(abs(first))))
-    )
+    if integer:
+        return float(int(last) - int(first) + 1)
+    return max(float(last) - float(first), float(np.spacing(abs(first))))
+
+
+def decode(
+    schema: Schema, codes: Cells, rng: np.random.Generator, limits: Mapping[str, Restriction] | None = None
+) -> SampledTable:
+    """Values of the modelled columns by name; keys (`id` columns) are added by `with_keys`.
+
+    Each number gets a place inside its cell; those of some columns keep to ranges or points (`limits`).
+    """
+    columns, limits = enumerate(schema.modelled), limits or {}
+    return {name: decode_column(schema[name], codes[:, j], rng, limits.get(name)) for j, name in columns}
+
+
+def decode_column(column: Column, codes: Cells, rng: np.random.Generator, limit: Restriction | None = None) -> Values:
+    """Values of one column."""
+    null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
+    cells = np.where(null, 0, codes) if null.any() else codes
+    if isinstance(column, Labels):
+        return _decode_labels(column, cells, null)
+    return Values(data=_zero_where(null, _draw(column, cells, rng, limit)), null=null)
+
+
+def with_keys(schema: Schema, table: SampledTable, rows: int, first_key: int = 1) -> SampledTable:
+    """The table in schema order with fresh keys first_key, first_key + 1, ... in its id columns."""
+    keys = Values(data=np.arange(first_key, first_key + rows, dtype=np.int64), null=np.zeros(rows, bool))
+    kept = {name: column for name, column in schema.items() if not isinstance(column, Ignore)}
+    return {name: keys if isinstance(column, Id) else table[name] for name, column in kept.items()}
+
+
+def _decode_labels(column: Labels, cells: Cells, null: Mask) -> Values:
+    """Positions of text labels (the last one is `other`), or the labels themselves if they are integers."""
+    positions = cells.astype(np.int32)
+    labels = (*column.values, column.other)
+    if column.integer_labels:
+        return Values(data=_zero_where(null, np.array(labels, dtype=np.int64)[positions]), null=null)
+    return Values(data=positions, null=null, labels=tuple(str(label) for label in labels))
+
+
+def _draw(column: Column, cells: Cells, rng: np.random.Generator, limit: Restriction | None) -> npt.NDArray[Any]:
+    if isinstance(column, Integer | Real | Datetime):
+        if isinstance(limit, CellPoints):
+            return draw_points(column.grid, cells, limit, rng)
+        window = limit if isinstance(limit, Window) else None
+        if isinstance(column, Real):
+            return draw_reals(column, cells, window, rng)
+        return draw_integers(column.grid, cells, window, rng)
+    return cells == 1  # boolean: False, then True
+
+
+def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The filler of nulls is zero, so that nothing about a null depends on the draw."""
+    if null.any():
+        data = data.copy()
+        data[null] = 0
+    return data
 
 
 def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Ints:
-    """Ints uniform on those of each row's cell; exact over all of 64 bits."""
+    """Integers uniform on those of each row's cell; exact over all of 64 bits."""
     first = grid.starts
     last = np.append(first[1:], np.int64(grid.stop)) - 1
     if window is not None:

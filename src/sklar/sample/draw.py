@@ -20,28 +20,8 @@ from sklar.schema.table import Schema
 
 MOST_ROWS_AT_ONCE = 200_000_000
 """A sample in memory is refused beyond this; streams have no limit."""
-
-
-def sample_table(
-    sampler: TableModel,
-    schema: Schema,
-    rows: int,
-    *,
-    seed: int | None = None,
-    given: Mapping[str, Any] | None = None,
-    iid: bool = False,
-) -> SampledTable:
-    """A sample in memory.
-
-    Args:
-        sampler: The fitted model.
-        schema: The public facts and rules it was fitted with.
-        rows: How many rows.
-        seed: Any whole number; the same seed gives the same sample.
-        given: Conditions on columns, as read by `read_conditions`.
-        iid: Independent rows. By default totals vary less than those of independent rows would.
-    """
-    return sample_with_worth(sampler, schema, rows, seed=seed, given=given, iid=iid)[0]
+BLOCK_ROWS = 65_536
+"""Rows of a stream drawn at a time, each block by its own generator. Part of what a seed means: do not change it."""
 
 
 def sample_with_worth(
@@ -53,7 +33,16 @@ def sample_with_worth(
     given: Mapping[str, Any] | None = None,
     iid: bool = False,
 ) -> tuple[SampledTable, float]:
-    """As `sample_table`, and how many independent rows the sample is worth (fewer if conditions are rare)."""
+    """A sample in memory, and how many independent rows it is worth (fewer if conditions are rare).
+
+    Args:
+        sampler: The fitted model.
+        schema: The public facts and rules it was fitted with.
+        rows: How many rows.
+        seed: Any whole number; the same seed gives the same sample.
+        given: Conditions on columns, as read by `read_conditions`.
+        iid: Independent rows. By default totals vary less than those of independent rows would.
+    """
     rows = whole_number(rows, "the number of rows")
     if rows > MOST_ROWS_AT_ONCE:
         raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
@@ -107,10 +96,6 @@ def _codes(
     return simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)
 
 
-BLOCK_ROWS = 65_536
-"""Rows drawn at a time, each block from its own random stream. Part of what a seed means: do not change it."""
-
-
 def stream_tables(
     sampler: TableModel,
     schema: Schema,
@@ -134,12 +119,7 @@ def blocks_of(
 ) -> Iterator[SampledTable]:
     """The blocks of some rows of an endless stream, the same whoever draws them and whatever else is drawn.
 
-    Args:
-        sampler: The fitted model.
-        schema: The public facts and rules it was fitted with.
-        rows: Places in the stream; the first is the start of a block.
-        entropy: What fixes the stream, as `seed_entropy` gives it.
-        conditions: What was asked of the rows.
+    Rows are places in the stream, the first at the start of a block; `seed_entropy` gives what fixes the stream.
     """
     for start in range(rows.start, rows.stop, BLOCK_ROWS):
         count, rng = min(BLOCK_ROWS, rows.stop - start), substream(entropy, start // BLOCK_ROWS)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy.typing as npt
 
 from sklar.arrays import Ints, Mask
 from sklar.errors import UnsupportedConditionError
+from sklar.sample.conditions import bounds
 from sklar.sample.decode import SampledTable, Values, replace_rows, row_count, take
 from sklar.schema.columns import Boolean, Column
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -20,29 +24,24 @@ from sklar.schema.table import Schema
 Draw = Callable[[int], SampledTable]
 """Draws this many fresh rows from the model."""
 
+Check = Callable[[SampledTable], Mask]
+"""Tells which rows are as they should be."""
+
 ROUNDS = 25
+"""Rounds of drawing again: the more, the rarer rows may be before they are mended, which bends their law."""
 SMALLEST_REDRAW = 10_000
 """A round may draw as many rows as the sample has, and at least this many."""
 
 
 def enforce(
-    schema: Schema,
-    table: SampledTable,
-    draw: Draw,
-    rng: np.random.Generator,
-    also: Callable[[SampledTable], Mask] | None = None,
+    schema: Schema, table: SampledTable, draw: Draw, rng: np.random.Generator, also: Check | None
 ) -> SampledTable:
     """The table with every row that breaks a rule replaced by one that obeys all of them.
 
     Drawing again until a row is accepted gives the model's law given the rules. Only what is left after a bounded
     number of rounds (rules of tiny probability) is mended by moving `at most` columns, or copied from accepted rows.
 
-    Args:
-        schema: Holds the rules.
-        table: Rows as drawn.
-        draw: Draws more rows from the same law.
-        rng: Chooses which accepted rows are copied.
-        also: Further conditions on rows, as those of a conditional sample.
+    With `also` come further conditions on rows, as those of a conditional sample.
 
     Raises:
         UnsupportedConditionError: No row was found that obeys all rules.
@@ -59,9 +58,7 @@ def enforce(
     return _mend(schema, table, bad, holds, rng) if len(bad) else table
 
 
-def _draw_again(
-    schema: Schema, table: SampledTable, draw: Draw, holds: Callable[[SampledTable], Mask]
-) -> tuple[SampledTable, Ints]:
+def _draw_again(schema: Schema, table: SampledTable, draw: Draw, holds: Check) -> tuple[SampledTable, Ints]:
     """Rejection sampling in rounds; the table and the rows that still break a rule."""
     bad = np.flatnonzero(~holds(table))
     drawn, accepted, most = row_count(table), row_count(table) - len(bad), max(row_count(table), SMALLEST_REDRAW)
@@ -77,9 +74,8 @@ def _draw_again(
     return table, bad
 
 
-def _mend(
-    schema: Schema, table: SampledTable, bad: Ints, holds: Callable[[SampledTable], Mask], rng: np.random.Generator
-) -> SampledTable:
+def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.random.Generator) -> SampledTable:
+    """Bad rows moved to obey, or copied from good ones."""
     mended = apply_functions(schema, _move_at_most(schema, take(table, bad)))
     table = replace_rows(table, bad, mended, np.arange(len(bad)))
     kept = holds(table)
@@ -101,32 +97,23 @@ def _move_at_most(schema: Schema, table: SampledTable) -> SampledTable:
     moved = dict(table)
     for _ in rules:
         for rule in rules:
-            moved |= _moved_pair(schema, rule, moved[rule.low], moved[rule.high])
+            moved |= _move_pair(schema, rule, moved[rule.low], moved[rule.high])
     return moved
 
 
-def _moved_pair(schema: Schema, rule: AtMost, low: Values, high: Values) -> dict[str, Values]:
+def _move_pair(schema: Schema, rule: AtMost, low: Values, high: Values) -> dict[str, Values]:
     low_column, high_column = schema[rule.low], schema[rule.high]
     bad = ~low.null & ~high.null & (low.data > high.data)
     if not bad.any():
         return {}
     low_data, high_data = low.data.copy(), high.data.copy()
-    low_data[bad] = _moved(low_column, np.minimum(low_data[bad], _largest(high_column)), up=False)
-    high_data[bad] = _moved(high_column, np.maximum(high_data[bad], low_data[bad]), up=True)
-    return {
-        rule.low: Values(data=low_data, null=low.null, labels=None),
-        rule.high: Values(data=high_data, null=high.null, labels=None),
-    }
+    assert isinstance(high_column, Integer | Real | Datetime)
+    low_data[bad] = _to_grid(low_column, np.minimum(low_data[bad], bounds(high_column)[1]), up=False)
+    high_data[bad] = _to_grid(high_column, np.maximum(high_data[bad], low_data[bad]), up=True)
+    return {rule.low: replace(low, data=low_data), rule.high: replace(high, data=high_data)}
 
 
-def _largest(column: Column) -> int | float:
-    if isinstance(column, Datetime):
-        return column.tick(column.upper)
-    assert isinstance(column, Integer | Real)
-    return column.upper
-
-
-def _moved(column: Column, values: np.ndarray, *, up: bool) -> np.ndarray:
+def _to_grid(column: Column, values: np.ndarray, *, up: bool) -> np.ndarray:
     """The nearest values above (or below) that the column can take."""
     toward = np.ceil if up else np.floor
     if not isinstance(column, Real):
@@ -141,10 +128,8 @@ def _moved(column: Column, values: np.ndarray, *, up: bool) -> np.ndarray:
 
 def rules_hold(schema: Schema, table: SampledTable) -> Mask:
     """The rows that obey all rules; a null obeys every rule that speaks of it."""
-    hold = np.ones(row_count(table), bool)
-    for rule in schema.rules:
-        hold &= rule_holds(schema, rule, table)
-    return hold
+    held = (rule_holds(schema, rule, table) for rule in schema.rules)
+    return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
 def rule_holds(schema: Schema, rule: Rule, table: SampledTable) -> Mask:
@@ -153,11 +138,10 @@ def rule_holds(schema: Schema, rule: Rule, table: SampledTable) -> Mask:
         low, high = table[rule.low], table[rule.high]
         return low.null | high.null | (low.data <= high.data)
     if isinstance(rule, Never):
-        broken = np.ones(row_count(table), bool)
-        for name, value in rule.pairs:
-            broken &= equals(table[name], value)
-        return ~broken
-    return _function_holds(schema, rule, table)
+        return ~reduce(np.logical_and, (equals(table[name], value) for name, value in rule.pairs))
+    values = table[rule.column]
+    listed, image = _images(schema[rule.of], rule, table[rule.of], values)
+    return values.null | ~listed | (values.data == image)
 
 
 def apply_functions(schema: Schema, table: SampledTable) -> SampledTable:
@@ -167,7 +151,7 @@ def apply_functions(schema: Schema, table: SampledTable) -> SampledTable:
         values = out[rule.column]
         listed, image = _images(schema[rule.of], rule, out[rule.of], values)
         data = np.where(listed & ~values.null, image, values.data)
-        out[rule.column] = Values(data=data, null=values.null, labels=values.labels)
+        out[rule.column] = replace(values, data=data)
     return out
 
 
@@ -181,12 +165,6 @@ def equals(values: Values, value: Label) -> Mask:
 def _stored(values: Values, value: Label) -> Any:
     """How a value of the schema is stored in an array of values."""
     return values.labels.index(str(value)) if values.labels is not None else value
-
-
-def _function_holds(schema: Schema, rule: Function, table: SampledTable) -> Mask:
-    values = table[rule.column]
-    listed, image = _images(schema[rule.of], rule, table[rule.of], values)
-    return values.null | ~listed | (values.data == image)
 
 
 def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tuple[Mask, npt.NDArray[Any]]:
@@ -213,13 +191,5 @@ def _parsed(column: Column, of: Values, key: str) -> Any:
 def _in_order(functions: list[Function]) -> list[Function]:
     """Each function after the one that gives its argument (the schema allows no circles)."""
     given = {f.column: f for f in functions}
-    order: dict[str, Function] = {}
-
-    def place(rule: Function) -> None:
-        if rule.of in given and rule.of not in order:
-            place(given[rule.of])
-        order[rule.column] = rule
-
-    for rule in functions:
-        place(rule)
-    return list(order.values())
+    columns = TopologicalSorter({f.column: [f.of] for f in functions}).static_order()
+    return [given[column] for column in columns if column in given]

@@ -26,7 +26,7 @@ def is_correlation(found):
 @pytest.mark.parametrize(("d", "seed"), [(2, 0), (3, 1), (8, 2), (25, 3), (60, 4)])
 def test_newton_agrees_with_alternating_projections(d, seed):
     a = symmetric(d, seed)
-    slow = alternating_projections(a, tolerance=1e-13, steps=20_000)
+    slow = alternating_projections(a, np.ones(d), tolerance=1e-13, steps=20_000)
     fast = nearest_correlation(a, floor=1e-12)
     np.testing.assert_allclose(fast, slow, atol=2e-5)
     assert np.linalg.norm(fast - a) <= np.linalg.norm(slow - a) * (1 + 1e-6)
@@ -93,7 +93,7 @@ def test_weights_make_the_scaled_problem():
     a, weights = symmetric(12, 13), np.random.default_rng(14).uniform(0.05, 1.0, 12)
     goal = weights / weights.mean()
     scale = np.sqrt(goal)
-    slow = alternating_projections(a * scale[:, None] * scale, goal=goal, tolerance=1e-13, steps=20_000)
+    slow = alternating_projections(a * scale[:, None] * scale, goal, tolerance=1e-13, steps=20_000)
     found = nearest_correlation(a, weights=weights, floor=1e-12)
     is_near = found * scale[:, None] * scale
     np.testing.assert_allclose(is_near, slow, atol=2e-5)

@@ -8,7 +8,7 @@ import pytest
 from sklar.errors import UnsupportedConditionError
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
-from sklar.model.latent.model import SmallModel
+from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.normals import class_normals
 from sklar.model.latent.scores import marked_columns, null_latent, value_latent
 from sklar.model.latent.target import class_basis, target_classes
@@ -44,7 +44,7 @@ def make_model():
     pooled = np.full((5, 5), 0.3) + 0.7 * np.eye(5)
     shifts = np.array([[0.5, 0.3, -0.4, 0.2, 0.1]])
     normals = class_normals(classes.share, class_basis(classes).scores, shifts, pooled, np.zeros((1, 5, 5)), marked)
-    return SmallModel(margins=margins, latents=latents, normals=normals, classes=classes, rows=812.4)
+    return LatentNormalModel(margins=margins, latents=latents, normals=normals, classes=classes, rows=812.4)
 
 
 MODEL = make_model()
@@ -133,7 +133,9 @@ def test_a_lone_rare_null_can_be_given():
 def test_sets_in_many_pieces_are_covered():
     m = margin(np.full(400, 1 / 400), "x")
     normals = class_normals(np.ones(1), np.zeros((1, 0)), np.zeros((0, 1)), np.eye(1), np.zeros((0, 1, 1)))
-    model = SmallModel(margins=(m,), latents=(value_latent(0, m, None),), normals=normals, classes=None, rows=9.0)
+    model = LatentNormalModel(
+        margins=(m,), latents=(value_latent(0, m, None),), normals=normals, classes=None, rows=9.0
+    )
     codes, _ = simulate_given(model, 5000, {0: np.arange(400) % 2 == 0}, np.random.default_rng(0))
     assert (codes % 2 == 0).all()
     assert np.bincount(codes[:, 0], minlength=400)[::2].min() > 0
@@ -153,7 +155,7 @@ def test_a_saved_model_draws_the_same_rows():
 
 def test_a_model_without_latents_is_independent():
     normals = class_normals(np.ones(1), np.zeros((1, 0)), np.zeros((0, 0)), np.eye(0), np.zeros((0, 0, 0)))
-    model = SmallModel(margins=(margin([0.25, 0.75], "x"),), latents=(), normals=normals, classes=None, rows=3.0)
+    model = LatentNormalModel(margins=(margin([0.25, 0.75], "x"),), latents=(), normals=normals, classes=None, rows=3.0)
     rng = np.random.default_rng(0)
     assert np.bincount(model.simulate_rounded(400, rng)[:, 0]).tolist() == [100, 300]
     codes, effective = simulate_given(model, 50, {0: mask(2, 1)}, rng)

@@ -14,7 +14,7 @@ from sklar.model.latent.normals import (
     shrink_spike_slab,
     symmetric,
 )
-from sklar.model.latent.scores import SCORE_LIMIT, null_latent, place_scores, score_lookup, value_latent
+from sklar.model.latent.scores import null_latent, place_scores, score_lookup, value_latent
 from sklar.model.latent.target import (
     class_basis,
     contrast_lookups,
@@ -24,6 +24,7 @@ from sklar.model.latent.target import (
     target_classes,
 )
 from sklar.model.margins.margin import Margin, margin_from_dense
+from sklar.release.scores import SCORE_LIMIT
 
 
 def margin(p, name="x"):

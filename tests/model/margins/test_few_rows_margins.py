@@ -8,6 +8,7 @@ import pytest
 from sklar.model.margins.few_rows import (
     FewRowsHistogram,
     coarse_margin,
+    first_cells,
     level_margin,
     pool_total,
     second_bins,
@@ -15,7 +16,6 @@ from sklar.model.margins.few_rows import (
     smooth_margins,
     split_first,
 )
-from sklar.model.margins.first_cells import first_cells
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.schema.columns import Category
 from sklar.schema.numbers import Integer, Real

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sklar.model.vine.rounding import proposals, round_rows, systematic
+from sklar.model.conditioning import systematic
+from sklar.model.vine.rounding import proposals, round_rows
 
 RNG = np.random.default_rng(0)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from sklar.model.axis import lay_out
-from sklar.model.vine.calibration import Partition, SoftTable, empty_calibration
+from sklar.model.vine.calibration import NO_TILT, Partition, SoftTable
 from sklar.model.vine.rounding import group_cuts, spread_evenly
 
 CUTS = np.array([0.0, 0.2, 0.25, 1.0])
@@ -52,7 +52,7 @@ def test_cuts_are_those_of_every_table_of_several_columns():
     def table(*parts):
         return SoftTable(parts=parts, observed=np.zeros(4), variance=1.0, dual=np.zeros(4))
 
-    tilt = replace(empty_calibration(), partitions=partitions, tables=(table(0, 3), table(1, 3), table(2)))
+    tilt = replace(NO_TILT, partitions=partitions, tables=(table(0, 3), table(1, 3), table(2)))
     first, second = group_cuts(tilt, [scale, nominal])
     assert np.allclose(first, [0.0, 0.1, 0.3, 1.0])  # the margin's own cells are no groups
     assert np.allclose(second, [0.0, 0.5, 1.0])  # along the axis, heaviest value first

@@ -12,12 +12,12 @@ from sklar.model.conditioning import kish_size, simulate_given
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import GaussianPair
 from sklar.model.vine.calibration import (
+    NO_TILT,
     Calibration,
     Partition,
     SoftTable,
     calibrate,
     cell_matrix,
-    empty_calibration,
 )
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.sampling import simulate_vine
@@ -50,7 +50,7 @@ def make_model(tilted=True):
         ),
     )
     facts = VineFacts(rows=1_000.0, margin_error=(), strength=1.0, pairs=2, noise="gaussian")
-    plain = VineModel(margins=margins, scales=scales, vine=vine, calibration=empty_calibration(), facts=facts)
+    plain = VineModel(margins=margins, scales=scales, vine=vine, calibration=NO_TILT, facts=facts)
     return tilt(plain, rng) if tilted else plain
 
 

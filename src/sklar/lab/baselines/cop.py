@@ -22,7 +22,7 @@ from sklar.methods.dpc.tables import Counted, estimates, first_codes, fit_counte
 from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.method import require_listed
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import margin_from_dense, u_edges
 from sklar.model.onehot.decoding import Decoding, fit_decoding
 from sklar.model.onehot.fit import onehot_model

@@ -26,8 +26,7 @@ from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.dpcopula.stages import Repair, correlation_matrix
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
-from sklar.model.gaussian.cells import MixtureModel
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel, MixtureModel
 from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin, margin_from_dense

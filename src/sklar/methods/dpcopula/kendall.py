@@ -21,8 +21,7 @@ from sklar.methods.dpcopula.margins import measure_named
 from sklar.methods.dpcopula.stages import StagedOptions, correlation_matrix, outline_stages, plan_stages, vector_noise
 from sklar.methods.method import Method, Outline, require_listed
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
-from sklar.model.gaussian.model import GaussianModel
-from sklar.model.gaussian.reordered import ReorderedModel, reordered_margin
+from sklar.model.gaussian import GaussianModel, ReorderedModel, reordered_margin
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door
 from sklar.release.features import TauVector

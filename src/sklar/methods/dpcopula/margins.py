@@ -17,12 +17,7 @@ from sklar.methods.method import Outline
 from sklar.model.margins.bins import BinLayout, lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin
-from sklar.model.margins.transforms import (
-    counts_from_differences,
-    counts_from_frequencies,
-    penalties,
-    project_to_simplex,
-)
+from sklar.model.margins.transforms import counts_from_differences, counts_from_frequencies, project_to_simplex
 from sklar.release.door import Door, TailNorms
 from sklar.release.features import Coefficients
 from sklar.schema.columns import Column
@@ -107,7 +102,8 @@ def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) ->
     size = int(bins.max()) + 1
     rest = share.part(1 - CHOICE_SHARE)
     stds = np.array([_noise(_cosine(column, bins, kept), rest, door.unit).std for kept in range(1, size + 1)])
-    score = TailNorms(column=column, lookup=bins, penalties=penalties(size, stds))
+    expected_norms = np.sqrt(np.arange(1, size + 1)) * stds  # of the noise when 1, 2, ... frequencies are kept
+    score = TailNorms(column=column, lookup=bins, penalties=expected_norms)
     epsilon = share.part(CHOICE_SHARE).choice_epsilon()
     kept = door.choose(score, epsilon, f"frequencies of {column}").indices[0] + 1
     feature = _cosine(column, bins, kept)

@@ -27,7 +27,7 @@ from sklar.methods.dpcopula.stages import (
     vector_noise,
 )
 from sklar.methods.method import Method, Outline, require_whole
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import Margin, u_edges
 from sklar.release.door import Door
 from sklar.release.features import BlockMeans

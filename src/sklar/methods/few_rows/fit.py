@@ -13,7 +13,7 @@ from sklar.accounting.noise import Noise
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
-from sklar.model.latent.model import SmallModel
+from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import Basis, Classes, LevelOrder, class_basis, no_basis, order_levels, target_classes
 from sklar.model.margins.averaged import Bins
@@ -21,6 +21,7 @@ from sklar.model.margins.few_rows import (
     FewRowsHistogram,
     SplitMargin,
     coarse_margin,
+    first_cells,
     level_margin,
     pool_total,
     second_bins,
@@ -28,7 +29,6 @@ from sklar.model.margins.few_rows import (
     smooth_margins,
     split_first,
 )
-from sklar.model.margins.first_cells import first_cells
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door, RecodedTable
@@ -130,7 +130,7 @@ class _Setting:
 
 def fit_small(
     door: Door, allowance: Allowance, total: float | None, options: HasTarget, rng: np.random.Generator
-) -> SmallModel:
+) -> LatentNormalModel:
     """Measure margins and a few sums on a sphere; fit latent normals to them without looking at rows again.
 
     Args:
@@ -154,7 +154,7 @@ def fit_small(
     latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
     share = np.ones(1) if setting.classes is None else setting.classes.share
     normals = fit_normals(latents, share, setting.basis, moments, rng)
-    return SmallModel(
+    return LatentNormalModel(
         margins=setting.margins, latents=latents, normals=normals, classes=setting.classes, rows=setting.rows
     )
 

@@ -10,12 +10,12 @@ import numpy as np
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.vine.calibration import (
     MOST_CELLS,
+    NO_TILT,
     Calibration,
     Partition,
     SoftTable,
     calibrate,
     cell_matrix,
-    empty_calibration,
     hold_margins,
     prior_strength,
 )
@@ -104,7 +104,7 @@ def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
                 listed.append(Partition(column=column, lookup=groups.lookup, count=groups.count))
             parts.append(partitions[key])
         tables.append(_soft(table, tuple(parts), rows))
-    return replace(empty_calibration(), partitions=tuple(listed), tables=tuple(tables))
+    return replace(NO_TILT, partitions=tuple(listed), tables=tuple(tables))
 
 
 def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTable:

@@ -28,7 +28,7 @@ from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import choose_tree, fit_tree, measure_tree, measure_triples, measure_with_target
 from sklar.model.pairs.grouping import Groups
 from sklar.model.protocol import TableModel
-from sklar.model.vine.calibration import empty_calibration
+from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
@@ -85,7 +85,7 @@ def fit_vine(
     fine = measure_tree(door, stages.tree, axes, forest, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
-    calibrated = Calibrated(calibration=empty_calibration(), strength=0.0)
+    calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
         others = [*fine, *extra, *histogram_tables(axes, margins)]
         calibrated = calibrate_vine(vine, axes, pairs, others, rows, rng)

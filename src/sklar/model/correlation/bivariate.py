@@ -1,14 +1,14 @@
-"""The bivariate normal distribution for many pairs at once, and the correlation behind a given joint probability."""
+"""Normal scores of two columns: the bivariate normal distribution, the correlation behind a joint probability or
+behind Kendall's tau, and normals cut to intervals."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklar.arrays import Floats, Ints
 from sklar.model.conditioning import Runs, place_inside
 from sklar.model.margins.margin import Margin
-
-Floats = NDArray[np.float64]
 
 LARGEST_CORR = 0.9999
 """Solved correlations stay within this, so that a perfect dependence still leaves a usable matrix."""
@@ -16,7 +16,11 @@ _FAR = 37.5
 """Normal scores beyond this have tails below 1e-307 and are moved here."""
 _MOST_STEPS = 60
 _TOLERANCE = 1e-11
+"""Newton steps end once the joint probability is met this closely; halving the bracket alone would do in 60 steps."""
 _CHUNK = 1 << 18
+"""Pairs solved at a time, to bound memory."""
+FEWEST_UNTIED = 1e-3
+"""A column whose values are nearly all tied has no tau to speak of; its share without ties counts as at least this."""
 
 
 def bivariate_normal_cdf(h: ArrayLike, k: ArrayLike, corr: ArrayLike) -> Floats:
@@ -67,32 +71,25 @@ def frechet_bounds(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
     return np.maximum(p + q - 1.0, 0.0), np.minimum(p, q)
 
 
-def solve_latent_corr(h: ArrayLike, k: ArrayLike, joint: ArrayLike, largest: float = LARGEST_CORR) -> Floats:
-    """The correlation r with Phi2(h, k; r) = joint, for all pairs at once; never fails.
+def solve_latent_corr(h: ArrayLike, k: ArrayLike, joint: ArrayLike) -> Floats:
+    """The correlation r with Phi2(h, k; r) = joint, for all pairs of normal scores at once; never fails.
 
     With r = sin(t), Phi2 = Phi(h) Phi(k) + (1 / 2 pi) int_0^t exp(-(h^2 + k^2 - 2 h k sin u) / (2 cos^2 u)) du, which
     rises strictly in t (Drezner and Wesolowsky 1990). Newton steps in t use the integrand as the slope and are kept
-    inside a shrinking bracket. Joint probabilities at or beyond the Frechet bounds give -largest or +largest; pairs
-    from which nothing can be learned, since an event has probability 0 or 1, give 0.
-
-    Args:
-        h: Normal score of the first event {X <= h}.
-        k: Normal score of the second.
-        joint: Probability of both.
-        largest: Bound on the absolute correlation.
+    inside a shrinking bracket. Joint probabilities at or beyond the Frechet bounds give -LARGEST_CORR or LARGEST_CORR;
+    pairs from which nothing can be learned, since an event has probability 0 or 1, give 0.
     """
     h, k, joint = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (h, k, joint)))
-    shape = h.shape
     flat = [np.ascontiguousarray(x).ravel() for x in (h, k, joint)]
-    out = np.empty(flat[0].size)
+    out = np.empty(h.size)
     for start in range(0, out.size, _CHUNK):
         part = slice(start, start + _CHUNK)
-        out[part] = _solve(flat[0][part], flat[1][part], flat[2][part], largest)
-    return out.reshape(shape)
+        out[part] = _solve(flat[0][part], flat[1][part], flat[2][part])
+    return out.reshape(h.shape)
 
 
-def _solve(h: Floats, k: Floats, joint: Floats, largest: float) -> Floats:
-    edge = np.arcsin(largest)
+def _solve(h: Floats, k: Floats, joint: Floats) -> Floats:
+    largest, edge = LARGEST_CORR, np.arcsin(LARGEST_CORR)
     corr = np.zeros(h.size)
     known = np.isfinite(h) & np.isfinite(k) & np.isfinite(joint) & (np.abs(h) < _FAR) & (np.abs(k) < _FAR)
     at = np.flatnonzero(known)
@@ -135,21 +132,13 @@ def _first_angle(h: Floats, k: Floats, joint: Floats) -> Floats:
     return np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=-1.0) * np.pi / 2
 
 
-FEWEST_UNTIED = 1e-3
-"""A column whose values are nearly all tied has no tau to speak of; its share without ties counts as at least this."""
-
-
 def corr_from_tau(tau: ArrayLike, ties: ArrayLike = 0.0, other_ties: ArrayLike = 0.0) -> Floats:
     """corr = sin(pi/2 t), t = tau / sqrt((1 - ties) (1 - other ties)), kept within [-1, 1].
 
     Without ties this is Greiner's relation tau = (2/pi) arcsin(corr), exact for Gaussian copulas. For two columns cut
     at their medians (ties 1/2 each) it is exact again: P(both high) = 1/4 + arcsin(corr) / (2 pi) gives
     tau-a = arcsin(corr) / pi. In between it is an approximation; tau-a alone would fade to half for such columns.
-
-    Args:
-        tau: Kendall's tau-a (ties count 0), possibly noisy.
-        ties: Probability that two rows tie in the first column.
-        other_ties: The same for the second.
+    Ties count 0 in the (possibly noisy) tau-a; `ties` is the probability that two rows tie in a column.
     """
     left, right = (np.maximum(1 - np.asarray(x, dtype=np.float64), FEWEST_UNTIED) for x in (ties, other_ties))
     untied = np.sqrt(left * right)
@@ -174,7 +163,7 @@ def tie_share(margin: Margin, lookup: NDArray[np.integer]) -> float:
     return float(mass @ mass)
 
 
-def rank_groups(margin: Margin, most: int) -> NDArray[np.int64]:
+def rank_groups(margin: Margin, most: int) -> Ints:
     """Group of every base code, in order: every code its own, or at most `most` runs of about equal mass.
 
     Groups are numbered without gaps. A code that holds more than a group's mass has a group nearly for itself.
@@ -187,18 +176,16 @@ def rank_groups(margin: Margin, most: int) -> NDArray[np.int64]:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-# Normals cut to intervals: the step of the sampler of Geweke, Hajivassiliou and Keane (GHK).
-#
-# Correlated normals are drawn one after the other, each from its law given the earlier ones, cut to its intervals; the
-# probability of the intervals under that law is the weight.
-#
-# References: Geweke (1991), "Efficient simulation from the multivariate normal and Student-t distributions subject to
-# linear constraints"; Keane (1994), "A computationally practical simulation estimator for panel data"; Hajivassiliou,
-# McFadden (1998), "The method of simulated scores for the estimation of LDV models".
-
-
 def truncated_normal(runs: Runs, mean: Floats, scale: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Standard normals w with mean + scale w inside the intervals, and the log-probability of the intervals."""
+    """Standard normals w with mean + scale w inside the intervals, and the log-probability of the intervals.
+
+    The step of the sampler of Geweke, Hajivassiliou and Keane (GHK): correlated normals are drawn one after the other,
+    each from its law given the earlier ones, cut to its intervals; the probability of the intervals is the weight.
+
+    References: Geweke (1991), "Efficient simulation from the multivariate normal and Student-t distributions subject to
+    linear constraints"; Keane (1994), "A computationally practical simulation estimator for panel data"; Hajivassiliou,
+    McFadden (1998), "The method of simulated scores for the estimation of LDV models".
+    """
     from scipy.special import ndtr, ndtri
 
     low, high = (runs.low[:, None] - mean) / scale, (runs.high[:, None] - mean) / scale

@@ -6,7 +6,7 @@ Higham (2002), "Computing the nearest correlation matrix".
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,11 @@ from sklar.arrays import Floats, Mask
 FLOOR = 1e-6
 """Eigenvalues of a result are at least about this, so that it has a Cholesky factor in single precision."""
 LEAST_WEIGHT = 1e-4
-_MOST_NEWTON = 40
-_MOST_CG = 60
-_MOST_PROJECTIONS = 300
+"""Lines of less than this part of the largest weight count as that: the scaled problem stays well conditioned."""
+ONE_THREAD = 400
+"""Matrices of fewer lines are left to one thread."""
+_MOST_NEWTON, _MOST_CG, _MOST_PROJECTIONS = 40, 60, 300
+"""Steps after which Newton's method, its conjugate gradients and the projections give up: accuracy against time."""
 
 
 def nearest_correlation(
@@ -46,24 +48,23 @@ def nearest_correlation(
         tolerance: Accuracy of the unit diagonal relative to its length.
         free: Entries (symmetric mask) about which nothing is known. They start from their value in `matrix` and are
             then filled in from the last result, `rounds` times, so that they do not pull the rest.
-        rounds: Number of fillings.
-        weights: How much each line matters; positive. Lines of less than 10^-4 of the largest weight count as that.
+        weights: How much each line matters; positive.
     """
     target = cleaned(matrix)
     if len(target) < 2 or definite(target, floor):
         return target
-    with calm(len(target)):
-        return _filled(target, _goal(len(target), weights), floor, tolerance, free, rounds)
+    with limit_blas_threads(len(target)):
+        return _fill(target, _goal(len(target), weights), floor, tolerance, free, rounds)
 
 
-def _filled(target: Floats, goal: Floats, floor: float, tolerance: float, free: Mask | None, rounds: int) -> Floats:
+def _fill(target: Floats, goal: Floats, floor: float, tolerance: float, free: Mask | None, rounds: int) -> Floats:
     """The nearest matrix, with free entries taken from the last result so many times."""
-    found = _lifted(_nearest(target, goal, tolerance), floor)
+    found = _lift(_nearest(target, goal, tolerance), floor)
     unknown = np.zeros(target.shape, dtype=bool) if free is None else free & ~np.eye(len(target), dtype=bool)
     for _ in range(rounds if unknown.any() else 0):
         target = np.where(unknown, found, target)
         np.fill_diagonal(target, 1.0)
-        found = _lifted(_nearest(target, goal, tolerance), floor)
+        found = _lift(_nearest(target, goal, tolerance), floor)
     return found
 
 
@@ -78,7 +79,7 @@ def _goal(size: int, weights: Floats | None) -> Floats:
 def clipped_correlation(matrix: ArrayLike, *, floor: float = FLOOR) -> Floats:
     """Negative eigenvalues raised to a small number, then scaled to a unit diagonal (Rousseeuw, Molenberghs 1993)."""
     target = cleaned(matrix)
-    return target if len(target) < 2 or definite(target, floor) else _lifted(target, floor)
+    return target if len(target) < 2 or definite(target, floor) else _lift(target, floor)
 
 
 def cleaned(matrix: ArrayLike) -> Floats:
@@ -101,21 +102,17 @@ def definite(matrix: Floats, floor: float) -> bool:
 
 
 def alternating_projections(
-    matrix: ArrayLike, *, goal: Floats | None = None, tolerance: float = 1e-9, steps: int = _MOST_PROJECTIONS
+    matrix: Floats, goal: Floats, tolerance: float = 1e-9, steps: int = _MOST_PROJECTIONS
 ) -> Floats:
-    """Higham's method: project on positive semidefinite matrices (with Dykstra's correction), then set the diagonal.
-
-    With `goal` as that diagonal the matrix is taken as it is; else it is cleaned, and the diagonal is 1.
-    """
-    found = cleaned(matrix) if goal is None else np.array(matrix, dtype=np.float64)
-    diagonal = found.diagonal().copy() if goal is None else goal
-    correction = np.zeros_like(found)
+    """Higham's method: project on positive semidefinite matrices (with Dykstra's correction), then set the diagonal."""
+    found, correction = matrix, np.zeros_like(matrix)
     for _ in range(steps):
         shifted = found - correction
-        projected = _positive_part(shifted)
+        values, vectors = _eigen(shifted)
+        projected = (vectors * np.maximum(values, 0.0)) @ vectors.T
         correction = projected - shifted
         last, found = found, projected.copy()
-        np.fill_diagonal(found, diagonal)
+        np.fill_diagonal(found, goal)
         if np.linalg.norm(found - last) <= tolerance * np.linalg.norm(found):
             break
     return found
@@ -128,11 +125,11 @@ def _nearest(target: Floats, goal: Floats, tolerance: float) -> Floats:
         found = _newton(scaled, goal, tolerance)
     except np.linalg.LinAlgError:
         found = None
-    found = alternating_projections(scaled, goal=goal) if found is None else found
+    found = alternating_projections(scaled, goal) if found is None else found
     return found / scale[:, None] / scale
 
 
-def _lifted(matrix: Floats, floor: float) -> Floats:
+def _lift(matrix: Floats, floor: float) -> Floats:
     """Eigenvalues of at least `floor` and a unit diagonal."""
     values, vectors = _eigen(matrix)
     lifted = (vectors * np.maximum(values, 2 * floor)) @ vectors.T
@@ -253,30 +250,19 @@ def _hessian_diagonal(point: _Point) -> Floats:
     return inside.sum(axis=1) ** 2 + 2 * ((inside @ ratio) * outside).sum(axis=1)
 
 
-def _positive_part(matrix: Floats) -> Floats:
-    values, vectors = _eigen(matrix)
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
-
-
 def _eigen(matrix: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues and eigenvectors; a matrix that the solver gives up on is shaken a little."""
     symmetric = (matrix + matrix.T) / 2
     for shake in (0.0, 1e-12, 1e-9, 1e-6):
-        try:
+        with suppress(np.linalg.LinAlgError):
             values, vectors = np.linalg.eigh(symmetric + shake * np.diag(np.arange(len(symmetric), dtype=np.float64)))
-        except np.linalg.LinAlgError:
-            continue
-        return values, vectors
+            return values, vectors
     raise np.linalg.LinAlgError("no eigenvalues")
 
 
-SMALL = 400
-"""Matrices of fewer lines are left to one thread."""
-
-
-def calm(size: int) -> AbstractContextManager[Any]:
-    """Within it BLAS uses one thread if matrices are small (threadpoolctl comes with scikit-learn)."""
-    if size >= SMALL:
+def limit_blas_threads(size: int) -> AbstractContextManager[Any]:
+    """Within it BLAS uses one thread if matrices have few lines (threadpoolctl comes with scikit-learn)."""
+    if size >= ONE_THREAD:
         return nullcontext()
     try:
         from threadpoolctl import threadpool_limits

@@ -8,15 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.arrays import usable_cores
+from sklar.arrays import Floats, usable_cores
 from sklar.model.correlation.nearest import nearest_correlation
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 BLOCK_ENTRIES = 1 << 23
 """A block of draws has about this many numbers (32 MB), whatever the number of columns."""
 FEWEST_ROWS = 256
+"""Rows of a block at least, however many columns there are."""
 PARTS = 8
 """A block is filled by this many generators, so that threads share the work and the draws do not depend on them."""
 
@@ -34,12 +34,8 @@ def latent_blocks(
 ) -> Iterator[tuple[slice, Singles]]:
     """Blocks of normal vectors: the rows of the block, and one line of the array per column.
 
-    Args:
-        factor: Lower triangular factor of the correlation matrix.
-        rows: Number of vectors in all.
-        rng: Source of randomness; every part of a block gets a generator of its own.
-        balanced: Turn each tall block so that its sample means are 0 and its sample correlations those of the model.
-        entries: Numbers in a block.
+    The lower triangular factor of the correlation matrix is given. Balanced, each tall block is turned so that its
+    sample means are 0 and its sample correlations those of the model.
     """
     width = len(factor)
     height = max(FEWEST_ROWS, entries // max(width, 1))

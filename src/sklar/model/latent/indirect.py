@@ -9,7 +9,7 @@ simulated sums meet the released ones, with shrinkage against the known noise at
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,8 +26,13 @@ from sklar.model.latent.scores import Latent, marked_columns, normal_density, pl
 from sklar.model.latent.target import Basis, no_basis
 
 ROUNDS = 8
+"""Steps of the parameters: each costs one simulation, and the residual shrinks from step to step."""
+DRAWS = 6000
+"""Simulated rows: more carry less noise of their own into the fit, and cost time in proportion."""
 SPHERE_LOSS = 0.97
 """A normal coordinate loses about 3% of its slope when its row is divided by its own length."""
+_LEAST_SLOPE = 0.05
+"""Scores that follow their latent less than this count as that: a residual over next to nothing says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,128 +61,10 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Parameters:
-    shifts: Floats
-    pooled: Floats
-    differences: Floats
-
-
-def fit_normals(
-    latents: Sequence[Latent], share: Floats, basis: Basis, moments: Moments, rng: np.random.Generator
-) -> ClassNormals:
-    """The normals whose simulated rows reproduce the released sums, shrunken against their noise."""
-    return _fit(make_world(latents, share, rng), share, basis, moments)
-
-
-def fit_correlations(
-    latents: Sequence[Latent], present: Floats, pairs: Moment, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them.
-
-    Args:
-        latents: The axes of values.
-        present: Probability of not being null, for each; a null scores 0, whatever the other columns have.
-        pairs: Mean products of two coordinates on the sphere.
-        rng: For the simulations.
-    """
-    share = np.ones(1)
-    world = make_world(latents, share, rng, present)
-    (factor,) = _fit(world, share, no_basis(), Moments(pairs=pairs)).factors
-    return factor @ factor.T, pairs.variance / _pair_slopes(world) ** 2
-
-
-def _fit(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassNormals:
-    latents = world.latents
-    size, contrasts = len(latents), basis.scores.shape[1]
-    at = _Parameters(
-        shifts=np.zeros((contrasts, size)), pooled=np.eye(size), differences=np.zeros((contrasts, size, size))
-    )
-    for _ in range(ROUNDS):
-        scores = simulate_scores(world, _normals(share, basis, at, latents))
-        at = _move(world, basis, moments, at, scores)
-    return _normals(share, basis, at, latents)
-
-
-def _normals(share: Floats, basis: Basis, at: _Parameters, latents: Sequence[Latent]) -> ClassNormals:
-    return class_normals(share, basis.scores, at.shifts, at.pooled, at.differences, marked_columns(latents))
-
-
-def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores: Floats) -> _Parameters:
-    """One step: the residual of each released moment, divided by its slope, shrunken."""
-    points = on_sphere(scores)
-    slopes = _pair_slopes(world)
-    shifts = _move_shifts(world, basis, moments, at.shifts, scores)
-    pooled = at.pooled
-    if moments.pairs is not None:
-        pooled = _move_pooled(world, moments.pairs, at.pooled, points, slopes)
-    differences = at.differences
-    if moments.class_pairs is not None:
-        differences = _move_differences(world, basis, moments.class_pairs, differences, points, slopes)
-    return _Parameters(shifts=shifts, pooled=pooled, differences=differences)
-
-
-def _pair_slopes(world: World) -> Floats:
-    """Change of each mean product on the sphere by a change of the correlation behind it, roughly."""
-    single = SPHERE_LOSS * world.slopes * world.stretch()
-    return np.outer(single, single)
-
-
-def _move_shifts(world: World, basis: Basis, moments: Moments, shifts: Floats, scores: Floats) -> Floats:
-    moved = shifts.copy()
-    if moments.star is not None:
-        inside = moments.star.mean.shape[1]
-        slopes = SPHERE_LOSS * world.slopes[:inside] * world.stretch(inside)
-        contrasts = basis.contrasts[world.classes] * world.weights[:, None]
-        residual = basis.turn(moments.star.mean - contrasts.T @ on_sphere(scores[:, :inside]))
-        raw = np.clip(shifts[:, :inside] + residual / slopes, -0.95, 0.95)
-        for m, spread in enumerate(basis.spread):
-            moved[m, :inside] = shrink_normal(raw[m], moments.star.variance / spread / slopes**2)
-    if moments.levels is not None:
-        rest = shifts.shape[1] - moments.levels.shape[1]
-        standardized = basis.scores[world.classes] * world.weights[:, None]
-        moved[:, rest:] += (moments.levels - standardized.T @ scores[:, rest:]) / world.slopes[rest:]
-    return moved
-
-
-def _move_pooled(world: World, seen: Moment, pooled: Floats, points: Floats, slopes: Floats) -> Floats:
-    size = len(pooled)
-    residual = symmetric(seen.mean, size) - (points.T * world.weights) @ points
-    raw = _hollow(np.clip(pooled + residual / slopes, -1.5, 1.5))
-    return np.eye(size) + shrink_factors(raw, seen.variance, slopes)
-
-
-def _move_differences(
-    world: World, basis: Basis, seen: Moment, differences: Floats, points: Floats, slopes: Floats
-) -> Floats:
-    size = len(slopes)
-    upper = np.triu_indices(size, 1)
-    contrasts = basis.contrasts[world.classes] * world.weights[:, None]
-    simulated = np.stack([((points.T * line) @ points)[upper] for line in contrasts.T])
-    raw = np.stack([d[upper] for d in differences]) + basis.turn(seen.mean - simulated) / slopes[upper]
-    noise = seen.variance / slopes[upper] ** 2
-    shrunken = [
-        shrink_spike_slab(np.clip(line, -1.5, 1.5), noise / spread)
-        for line, spread in zip(raw, basis.spread, strict=True)
-    ]
-    return np.stack([symmetric(line, size) for line in shrunken])
-
-
-def _hollow(matrix: Floats) -> Floats:
-    out = matrix.copy()
-    np.fill_diagonal(out, 0.0)
-    return out
-
-
-DRAWS = 6000
-_LEAST_SLOPE = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class World:
     """What stays fixed while parameters move: common random numbers and the scores of cells.
 
     Attributes:
-        latents: The axes.
         noise: Standard normals, draws x d, white inside each class.
         classes: Class of each draw.
         weights: Weight of each draw; they sum to one, and to the class share inside a class.
@@ -254,3 +141,103 @@ def _white(noise: Floats) -> Floats:
     centered = noise - noise.mean(axis=0)
     factor = np.linalg.cholesky(centered.T @ centered / len(centered))
     return np.linalg.solve(factor, centered.T).T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Parameters:
+    shifts: Floats
+    pooled: Floats
+    differences: Floats
+
+
+def fit_normals(
+    latents: Sequence[Latent], share: Floats, basis: Basis, moments: Moments, rng: np.random.Generator
+) -> ClassNormals:
+    """The normals whose simulated rows reproduce the released sums, shrunken against their noise."""
+    return _meet(make_world(latents, share, rng), share, basis, moments)
+
+
+def fit_correlations(
+    latents: Sequence[Latent], present: Floats, pairs: Moment, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them.
+
+    Each is present (not null) with a probability; a null scores 0, whatever the other columns have. The products are
+    means of two coordinates on the sphere.
+    """
+    share = np.ones(1)
+    world = make_world(latents, share, rng, present)
+    (factor,) = _meet(world, share, no_basis(), Moments(pairs=pairs)).factors
+    return factor @ factor.T, pairs.variance / _pair_slopes(world) ** 2
+
+
+def _meet(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassNormals:
+    """Parameters moved until the simulated sums meet the released ones."""
+    latents = world.latents
+    size, contrasts = len(latents), basis.scores.shape[1]
+    at = _Parameters(
+        shifts=np.zeros((contrasts, size)), pooled=np.eye(size), differences=np.zeros((contrasts, size, size))
+    )
+    for _ in range(ROUNDS):
+        scores = simulate_scores(world, _normals(share, basis, at, latents))
+        at = _move(world, basis, moments, at, scores)
+    return _normals(share, basis, at, latents)
+
+
+def _normals(share: Floats, basis: Basis, at: _Parameters, latents: Sequence[Latent]) -> ClassNormals:
+    return class_normals(share, basis.scores, at.shifts, at.pooled, at.differences, marked_columns(latents))
+
+
+def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores: Floats) -> _Parameters:
+    """One step: the residual of each released moment, divided by its slope, shrunken."""
+    points, slopes = on_sphere(scores), _pair_slopes(world)
+    moved = replace(at, shifts=_move_shifts(world, basis, moments, at.shifts, scores))
+    if (pairs := moments.pairs) is not None:
+        moved = replace(moved, pooled=_move_pooled(world, pairs, at.pooled, points, slopes))
+    if (pairs := moments.class_pairs) is not None:
+        moved = replace(moved, differences=_move_differences(world, basis, pairs, at.differences, points, slopes))
+    return moved
+
+
+def _pair_slopes(world: World) -> Floats:
+    """Change of each mean product on the sphere by a change of the correlation behind it, roughly."""
+    single = SPHERE_LOSS * world.slopes * world.stretch()
+    return np.outer(single, single)
+
+
+def _move_shifts(world: World, basis: Basis, moments: Moments, shifts: Floats, scores: Floats) -> Floats:
+    moved = shifts.copy()
+    if moments.star is not None:
+        inside = moments.star.mean.shape[1]
+        slopes = SPHERE_LOSS * world.slopes[:inside] * world.stretch(inside)
+        contrasts = basis.contrasts[world.classes] * world.weights[:, None]
+        residual = basis.turn(moments.star.mean - contrasts.T @ on_sphere(scores[:, :inside]))
+        raw = np.clip(shifts[:, :inside] + residual / slopes, -0.95, 0.95)
+        for m, spread in enumerate(basis.spread):
+            moved[m, :inside] = shrink_normal(raw[m], moments.star.variance / spread / slopes**2)
+    if moments.levels is not None:
+        rest = shifts.shape[1] - moments.levels.shape[1]
+        standardized = basis.scores[world.classes] * world.weights[:, None]
+        moved[:, rest:] += (moments.levels - standardized.T @ scores[:, rest:]) / world.slopes[rest:]
+    return moved
+
+
+def _move_pooled(world: World, seen: Moment, pooled: Floats, points: Floats, slopes: Floats) -> Floats:
+    size = len(pooled)
+    residual = symmetric(seen.mean, size) - (points.T * world.weights) @ points
+    raw = np.clip(pooled + residual / slopes, -1.5, 1.5)
+    np.fill_diagonal(raw, 0.0)
+    return np.eye(size) + shrink_factors(raw, seen.variance, slopes)
+
+
+def _move_differences(
+    world: World, basis: Basis, seen: Moment, differences: Floats, points: Floats, slopes: Floats
+) -> Floats:
+    size = len(slopes)
+    upper = np.triu_indices(size, 1)
+    contrasts = basis.contrasts[world.classes] * world.weights[:, None]
+    simulated = np.stack([((points.T * line) @ points)[upper] for line in contrasts.T])
+    raw = np.stack([d[upper] for d in differences]) + basis.turn(seen.mean - simulated) / slopes[upper]
+    noise = seen.variance / slopes[upper] ** 2
+    lines = zip(np.clip(raw, -1.5, 1.5), basis.spread, strict=True)
+    return np.stack([symmetric(shrink_spike_slab(line, noise / spread), size) for line, spread in lines])

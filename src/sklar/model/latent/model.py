@@ -18,17 +18,11 @@ from sklar.model.protocol import Codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SmallModel:
+class LatentNormalModel:
     """Class ~ shares; z given the class normal; each column reads its code off its latent through its margin.
 
-    A column without a latent is independent of the others; the target reads its code off its class.
-
-    Attributes:
-        margins: One per modelled column.
-        latents: The axes, in the order of the normals.
-        normals: The latent normals.
-        classes: Classes of the target, or None.
-        rows: Estimated number of rows.
+    A column without a latent is independent of the others; the target, if there is one, reads its code off its class.
+    The axes (`latents`) are in the order of the normals.
     """
 
     margins: tuple[Margin, ...]
@@ -53,7 +47,7 @@ class SmallModel:
         steps = (np.arange(rows) + rng.random()) / max(rows, 1)
         classes = rng.permutation(np.searchsorted(np.cumsum(self.normals.share)[:-1], steps, side="right"))
         z = self.normals.place(rng.standard_normal((rows, self.normals.size)), classes)
-        u = self._even(z, rng)
+        u = self._even_uniforms(z, rng)
         spread = [rng.permutation(_even_steps(rows, rng)) for _ in self.margins]
         if self.classes is not None:
             spread[self.classes.column] = _even_within(classes, rng)
@@ -92,8 +86,8 @@ class SmallModel:
 
     def null_marker(self, latent: Latent) -> int | None:
         """Position of the latent that decides whether this latent's column is null."""
-        found = [k for k, other in enumerate(self.latents) if other.marks_null and other.column == latent.column]
-        return found[0] if found else None
+        markers = (k for k, other in enumerate(self.latents) if other.marks_null and other.column == latent.column)
+        return next(markers, None)
 
     def null_rows(self, latent: Latent, u: Floats, spread: Floats) -> Mask:
         """Where a column is null: as its null latent says, else (a rare or all but certain null) independently."""
@@ -110,15 +104,13 @@ class SmallModel:
             u[:, i] = self.normals.uniform(z[:, i], i)
         return u
 
-    def _even(self, z: Floats, rng: np.random.Generator) -> Floats:
+    def _even_uniforms(self, z: Floats, rng: np.random.Generator) -> Floats:
         """Uniforms by rank: (rank + jitter) / rows. Values are ranked among the rows that are not null."""
         u = np.empty_like(z)
         for i, latent in sorted(enumerate(self.latents), key=lambda pair: not pair[1].marks_null):
-            group = np.zeros(len(z), np.int64)
-            if not latent.marks_null:
-                marker = self.null_marker(latent)
-                group = group if marker is None else self.latents[marker].places_at(u[:, marker])
-            u[:, i] = _even_ranks(z[:, i], group, rng)
+            marker = None if latent.marks_null else self.null_marker(latent)
+            group = np.zeros(len(z)) if marker is None else self.latents[marker].places_at(u[:, marker])
+            u[:, i] = _even_within(group, rng, z[:, i])
         return u
 
 
@@ -137,22 +129,18 @@ def codes_in_classes(margin: Margin, classes: Classes, drawn: Ints, u: Floats) -
 
 
 def _even_steps(rows: int, rng: np.random.Generator) -> Floats:
+    """One uniform in each of so many equal steps."""
     return (np.arange(rows) + rng.random(rows)) / max(rows, 1)
 
 
-def _even_within(classes: Ints, rng: np.random.Generator) -> Floats:
-    u = np.empty(len(classes))
-    for k in np.unique(classes):
-        rows = np.flatnonzero(classes == k)
-        u[rows] = rng.permutation(_even_steps(len(rows), rng))
-    return u
-
-
-def _even_ranks(z: Floats, group: Ints, rng: np.random.Generator) -> Floats:
-    u = np.empty(len(z))
+def _even_within(group: Ints | Floats, rng: np.random.Generator, z: Floats | None = None) -> Floats:
+    """Uniforms that are even inside each group, in the order of z or, without it, in any."""
+    u = np.empty(len(group))
     for k in np.unique(group):
         rows = np.flatnonzero(group == k)
-        u[rows[np.argsort(z[rows], kind="stable")]] = _even_steps(len(rows), rng)
+        steps = _even_steps(len(rows), rng)
+        order = slice(None) if z is None else np.argsort(z[rows], kind="stable")
+        u[rows[order]] = rng.permutation(steps) if z is None else steps
     return u
 
 
@@ -164,7 +152,7 @@ class _Cut:
     runs: Runs
 
 
-def _cuts(model: SmallModel, allowed: Mapping[int, Mask]) -> list[_Cut]:
+def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> list[_Cut]:
     """Conditioned latents, null markers before the values that depend on them."""
     cuts: list[_Cut] = []
     for i, latent in sorted(enumerate(model.latents), key=lambda pair: not pair[1].marks_null):
@@ -189,7 +177,7 @@ def _has_values(margin: Margin, mask: Mask, null: int) -> bool:
     return bool(np.delete(mask & (margin.dense() > 0), null).any())
 
 
-def _settled_margins(model: SmallModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
+def _settled_margins(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
     """Margins cut to the sets; not where a set holds values and nulls that no latent decides: those come as ever."""
     margins = list(model.margins)
     for column, mask in allowed.items():
@@ -201,7 +189,7 @@ def _settled_margins(model: SmallModel, allowed: Mapping[int, Mask]) -> tuple[Ma
     return tuple(margins)
 
 
-def _class_shares(model: SmallModel, inside: tuple[Margin, ...]) -> Floats:
+def _class_shares(model: LatentNormalModel, inside: tuple[Margin, ...]) -> Floats:
     """Probability of each class given the set of the target."""
     if model.classes is None:
         return model.normals.share
@@ -212,7 +200,7 @@ def _class_shares(model: SmallModel, inside: tuple[Margin, ...]) -> Floats:
 
 
 def _cut_latents(
-    model: SmallModel, classes: Ints, cuts: list[_Cut], spread: list[Floats], rng: np.random.Generator
+    model: LatentNormalModel, classes: Ints, cuts: list[_Cut], spread: list[Floats], rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Latents with the conditioned ones inside their intervals, and the log-weights."""
     normals = model.normals

@@ -21,8 +21,7 @@ class ClassNormals:
 
     Attributes:
         share: Probability of each class; a single 1 without a target.
-        means: Classes x d.
-        factors: Classes x d x d, lower triangular.
+        means: Classes x d; factors are classes x d x d, lower triangular.
         within: Standard deviation of each latent inside a class, the same for all classes.
         seen: Classes x d: shares of the classes among the rows in which a latent is read (not null).
     """
@@ -64,12 +63,7 @@ class ClassNormals:
 
 
 def class_normals(
-    share: Floats,
-    scores: Floats,
-    shifts: Floats,
-    pooled: Floats,
-    differences: Floats,
-    marked: Sequence[Marked] = (),
+    share: Floats, scores: Floats, shifts: Floats, pooled: Floats, differences: Floats, marked: Sequence[Marked] = ()
 ) -> ClassNormals:
     """Normals from moments.
 
@@ -99,10 +93,10 @@ def class_normals(
         factors[k] = np.linalg.cholesky(correlation) * within[:, None]
     seen = np.repeat(share[:, None], len(within), axis=1)
     normals = ClassNormals(share=share, means=scores @ shifts, factors=factors, within=within, seen=seen)
-    return replace(normals, seen=_seen(normals, marked)) if marked else normals
+    return replace(normals, seen=_shares_seen(normals, marked)) if marked else normals
 
 
-def _seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
+def _shares_seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
     """Class shares among rows that are not null, by Bayes' rule, for the latents of columns with a marker."""
     seen = normals.seen.copy()
     for pair in marked:
@@ -114,6 +108,7 @@ def _seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
 
 _SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
 _SPREADS = np.geomspace(1e-4, 0.6, 24)
+"""Grids of w and t that are averaged over: finer ones cost time, and change little where neighbours fit alike."""
 
 
 def shrink_normal(noisy: Floats, variance: Floats) -> Floats:

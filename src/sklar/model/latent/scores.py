@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklar.arrays import Floats, Ints
-from sklar.model.margins.margin import Margin
+from sklar.model.margins.margin import Margin, cumulative
+from sklar.release.scores import SCORE_BITS
 
-SCORE_UNIT = 1 << 10
-"""Scores are integers in units of 2^-10."""
-SCORE_LIMIT = 3 * SCORE_UNIT
 NEARLY_ALL = 0.9999
 """A column with one value this likely has nothing to correlate."""
 LEAST_NULLS = 0.01
@@ -26,7 +24,6 @@ class Latent:
     """One standard normal (in total) that drives a column, or whether the column is null.
 
     Attributes:
-        column: Position of the column among the modelled ones.
         order: Base codes along the axis, lowest first.
         edges: Cumulative probability at their borders: 0 first, 1 last. Given not null, for values.
         marks_null: This latent decides null (last in `order`) against not null (all others).
@@ -56,7 +53,7 @@ def value_latent(column: int, margin: Margin, null: int | None, order: Ints | No
     mass = margin.dense()[codes]
     if mass.sum() <= 0:
         mass = np.ones(len(codes))
-    return Latent(column=column, order=codes, edges=_cumulative(mass), null=-1 if null is None else null)
+    return Latent(column=column, order=codes, edges=cumulative(mass), null=-1 if null is None else null)
 
 
 def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
@@ -82,11 +79,8 @@ class Marked:
 def marked_columns(latents: Sequence[Latent]) -> tuple[Marked, ...]:
     """All columns whose nulls have a latent of their own."""
     markers = {latent.column: (i, float(latent.edges[1])) for i, latent in enumerate(latents) if latent.marks_null}
-    return tuple(
-        Marked(values=i, marker=markers[latent.column][0], present=markers[latent.column][1])
-        for i, latent in enumerate(latents)
-        if not latent.marks_null and latent.column in markers
-    )
+    values = [(i, x.column) for i, x in enumerate(latents) if not x.marks_null and x.column in markers]
+    return tuple(Marked(values=i, marker=markers[column][0], present=markers[column][1]) for i, column in values)
 
 
 def place_scores(edges: Floats) -> Floats:
@@ -108,19 +102,8 @@ def normal_density(edges: Floats) -> Floats:
 
 
 def score_lookup(latent: Latent, size: int) -> NDArray[np.int32]:
-    """Fixed-point normal score of every base code; codes that are not on the axis score 0."""
-    scores = np.rint(place_scores(latent.edges) * SCORE_UNIT).astype(np.int32)
-    if latent.marks_null:
-        lookup = np.full(size, scores[0], np.int32)
-        lookup[latent.order[1]] = scores[1]
-        return lookup
-    lookup = np.zeros(size, np.int32)
+    """Fixed-point normal score of every base code; codes that are not on the axis score 0, or as all but null."""
+    scores = np.rint(place_scores(latent.edges) * (1 << SCORE_BITS)).astype(np.int32)
+    lookup = np.full(size, scores[0] if latent.marks_null else 0, np.int32)
     lookup[latent.order] = scores
-    return np.clip(lookup, -SCORE_LIMIT, SCORE_LIMIT)
-
-
-def _cumulative(mass: Floats) -> Floats:
-    edges = np.concatenate([[0.0], np.cumsum(mass)])
-    edges /= edges[-1]
-    edges[-1] = 1.0
-    return edges
+    return lookup

@@ -10,23 +10,22 @@ import numpy as np
 from sklar.arrays import Floats, Ints
 from sklar.model.latent.normals import shrink_mixture
 from sklar.model.latent.scores import place_scores
-from sklar.model.margins.margin import Margin
+from sklar.model.margins.margin import Margin, cumulative
 
 MOST_CLASSES = 6
+"""More classes tell more of the target, and divide the rows that speak of each."""
 LEAST_CLASS = 0.02
 """A class holds at least this probability; lighter codes share one."""
 CONTRAST_BITS = 10
+"""Contrasts are multiples of 2^-10."""
+_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
+_SPREADS = np.geomspace(0.01, 3.0, 18)
+"""Grids of the spike-and-slab prior of class effects, as in `normals`; effects are larger than correlations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classes:
-    """A partition of the target's base codes.
-
-    Attributes:
-        column: Position of the target among the modelled columns.
-        of_code: Class of each base code.
-        share: Probability of each class.
-    """
+    """A partition of the target's base codes: the class of each code, and the probability of each class."""
 
     column: int
     of_code: Ints
@@ -120,10 +119,6 @@ def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:
     return Classes(column=column, of_code=of_code, share=share / share.sum())
 
 
-_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
-_SPREADS = np.geomspace(0.01, 3.0, 18)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LevelOrder:
     """Base codes ordered by how they go with the classes, and E[c score] along that order (M numbers)."""
@@ -154,7 +149,7 @@ def order_levels(
     joint, mass = np.concatenate(covariance, axis=1), np.concatenate(masses)
     effects = [shrunken_effects(line, mass, variance / v) for line, v in zip(joint, basis.spread, strict=True)]
     cuts = np.cumsum([len(p) for p in masses])[:-1]
-    return [_ordered(e, p) for e, p in zip(np.split(np.stack(effects), cuts, axis=1), masses, strict=True)]
+    return [_order_along(e, p) for e, p in zip(np.split(np.stack(effects), cuts, axis=1), masses, strict=True)]
 
 
 def shrunken_effects(covariance: Floats, mass: Floats, variance: float) -> Floats:
@@ -162,10 +157,9 @@ def shrunken_effects(covariance: Floats, mass: Floats, variance: float) -> Float
     return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SPREADS, _SHARES)
 
 
-def _ordered(effects: Floats, mass: Floats) -> LevelOrder:
+def _order_along(effects: Floats, mass: Floats) -> LevelOrder:
     """Order along the leading direction of the effects, and what that order says about each class variable."""
     effects = effects - (effects @ mass)[:, None]
     leading = np.linalg.svd(effects * np.sqrt(mass), full_matrices=False)[0][:, 0]
     order = np.argsort(leading @ effects, kind="stable")
-    edges = np.concatenate([[0.0], np.cumsum(mass[order])])
-    return LevelOrder(order=order, shifts=(effects * mass)[:, order] @ place_scores(edges / edges[-1]))
+    return LevelOrder(order=order, shifts=(effects * mass)[:, order] @ place_scores(cumulative(mass[order])))

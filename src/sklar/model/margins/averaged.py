@@ -15,13 +15,16 @@ import numpy as np
 from sklar.arrays import Floats, Ints
 from sklar.model.margins.laplace import Likelihood, find_mode
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, likelihood_of
-from sklar.model.margins.prior import AXES, DensityAxis, smooth
+from sklar.model.margins.prior import AXES, DensityAxis, DensityKind, smooth
 
 LATENT_CELLS = 32
+"""Steps along each axis: finer cells show narrower bumps, and the solver is cubic in them."""
 NATURAL = 32.0
 """Positions on an axis are measured in 32nds of it."""
 NEGLIGIBLE = 1e-3
+"""Models of a smaller weight are left out of the mean."""
 _GIVE_UP = 8.0
+"""A scan over strengths stops once the log evidence is this far below its best."""
 _STRENGTHS = {1: (100.0, 10.0, 3.0, 1.0, 0.3, 0.1), 2: (1e4, 100.0, 10.0, 1.0, 0.1), 3: (1e5, 1e3, 100.0, 10.0, 1.0)}
 
 
@@ -50,15 +53,6 @@ class FittedDensity:
     log_evidence: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DensityKind:
-    """A family of models that differ in strength only."""
-
-    axis: DensityAxis
-    order: int
-    heavy: bool = False
-
-
 KINDS = tuple(
     [DensityKind(axis=axis, order=order) for axis in AXES for order in (2, 3)]
     + [DensityKind(axis=AXES[i], order=1, heavy=heavy) for i in (0, 2) for heavy in (False, True)]
@@ -76,8 +70,6 @@ def fit_models(
     Args:
         axis: Where each value code starts on [0, 1], and 1 at the end.
         bins: The noisy histograms of the column, with the same cells apart.
-        total: The number of rows.
-        kinds: Families of models to try.
     """
     fitted: list[FittedDensity | None] = []
     for kind in kinds:
@@ -99,13 +91,10 @@ def latent_edges(axis: Floats, bins: Sequence[Bins], warp: DensityAxis) -> Ints:
 def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
     """Weights of models for each column: evidence times a prior over models shared by all columns.
 
-    The shared prior is found by expectation maximization with one pseudo-count spread over the models.
-
-    Args:
-        evidence: Log evidence, columns x models; -inf where a model was given up.
+    The shared prior is found by expectation maximization with one pseudo-count spread over the models. The evidence is
+    in logarithms, columns x models; -inf where a model was given up.
     """
     columns, models = evidence.shape
-    log_prior = np.zeros(models)
     weights = _softmax(evidence)
     for _ in range(rounds if columns > 2 else 0):
         log_prior = np.log((weights.sum(axis=0) + 1.0 / models) / (columns + 1.0))
@@ -116,10 +105,7 @@ def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
 def average_models(
     axis: Floats, apart: int, fitted: Sequence[FittedDensity | None], weights: Floats
 ) -> tuple[Ints, Floats, Floats]:
-    """(edges, masses between them, masses of the cells apart) of the weighted mean of the models.
-
-    Flat if no model could be fitted.
-    """
+    """(edges, masses between them, masses of the cells apart) of the mean of the models; flat if none was fitted."""
     kept = [(w, f) for w, f in zip(weights, fitted, strict=True) if f is not None and w > NEGLIGIBLE]
     if not kept:
         return np.array([0, len(axis) - 1]), np.ones(1), np.zeros(apart)

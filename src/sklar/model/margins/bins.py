@@ -12,13 +12,25 @@ from sklar.schema.grid import held, into_span, multiples, nearest
 from sklar.schema.numbers import Datetime, Integer, Real
 
 COARSE_CELLS = 32
+"""Cells of the first histogram of numbers: more show finer shapes, each with the same noise on fewer rows."""
 FEW_CELLS = 128
 """Numeric columns with at most this many value cells are counted cell by cell."""
 HEAVY_RANGE = 500
 """Integer columns with more unit cells than this are also searched for heavy single values."""
 MOST_ATOMS = 24
-MOST_FINE_BINS = 256
-MOST_PARTS = 64
+"""Values kept as cells of their own, heaviest first."""
+MOST_FINE_BINS, MOST_PARTS = 256, 64
+"""Bins of the second histogram in all, and of one coarse cell: the density fit is cubic in its cells."""
+MOST_DIGITS = 6
+"""Numbers with more digits after the point than this are taken for continuous."""
+MOST_HELD = 0.5
+"""Digits are sought only if at most this part of the cells holds a number of so few: else all columns look alike."""
+SURE = 3.0
+"""Counts within this many standard deviations of the noise may be nothing."""
+CLEAR = 5.0
+"""Numbers with the digits found must be this many times as many as what could hide in the noise."""
+RARE = 0.01
+"""So few numbers with more digits, for one without, are disregarded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,9 +42,7 @@ class BinLayout:
         anchor: Value code that each value code is always counted with: its own, unless the digits of numbers are known.
         coarse: Coarse cell of every value code by its value; its own number where codes are few.
         candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
-        size: Number of base codes.
         rare: Codes after the values which may well be empty: `other` and null.
-        ordered: Whether the value codes have an order.
         unit: Whether all value codes hold one integer each.
         digits: How to find the digits of its numbers; None if they are known or cannot be found.
     """
@@ -67,8 +77,7 @@ def lay_out_column(column: Column) -> BinLayout:
     """The public layout of a modelled column."""
     rare = [code for code in (column.other_code, column.null_code) if code is not None]
     values = column.value_cells
-    width, candidate, unit = np.ones(values), np.zeros(values, dtype=bool), False
-    coarse = np.arange(values)
+    width, coarse, candidate, unit = np.ones(values), np.arange(values), np.zeros(values, dtype=bool), False
     if isinstance(column, Integer | Real | Datetime):
         grid = column.grid
         width = np.maximum(grid.widths, 1e-300)
@@ -101,18 +110,14 @@ def with_digits(layout: BinLayout, column: Column, digits: int | None) -> BinLay
 
 def first_lookup(layout: BinLayout) -> Ints:
     """Bin of every base code in the first histogram: coarse cells, then candidates, then `other` and null."""
-    candidates = np.flatnonzero(layout.candidate)
-    return _with_atoms(layout, layout.coarse, candidates)
+    return _with_atoms(layout, layout.coarse, np.flatnonzero(layout.candidate))
 
 
 def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
-    Args:
-        layout: The column.
-        atoms: Value codes kept as cells of their own.
-        mass: Estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`.
-        part_mass: Smallest mass worth a bin.
+    Atoms are value codes kept as cells of their own; `mass` is the estimated probability of every cell of
+    `cell_starts(layout, layout.coarse, atoms)`.
     """
     starts = cell_starts(layout, layout.coarse, atoms)
     chained = starts < layout.values
@@ -152,13 +157,8 @@ def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts:
     """Values that stand out of the noise and of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
 
     A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
-    `size` Gaussian draws rarely gets there.
-
-    Args:
-        layout: A searched column.
-        counts: Noisy counts of all base codes.
-        sigma: Their noise standard deviation.
-        coarse_counts: Noisy counts of the coarse cells.
+    `size` Gaussian draws rarely gets there. Noisy counts are of all base codes, with noise `sigma`, and of the coarse
+    cells.
     """
     values = counts[: layout.values]
     mean = np.maximum(coarse_counts, 0.0) / np.bincount(layout.coarse)
@@ -202,27 +202,13 @@ def _cut(counted: Mask, parts: int) -> Ints:
     return np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 
-# How many digits after the point the numbers of a real column have: what to count, what the counts say, what follows.
-#
-# Whole numbers are often declared as reals. On a grid much finer than they are they fill few of the cells, which a
-# histogram of two or three bins shows. Once their digits are known, every cell stands for the nearest such number: bins
-# are cut between numbers, never through one, and no mass is lost to cells where there can be no value.
-
-
-MOST_DIGITS = 6
-MOST_HELD = 0.5
-"""Digits are sought only if at most this part of the cells holds a number of so few: else all columns look alike."""
-SURE = 3.0
-"""Counts within this many standard deviations of the noise may be nothing."""
-CLEAR = 5.0
-"""Numbers with the digits found must be this many times as many as what could hide in the noise."""
-RARE = 0.01
-"""So few numbers with more digits, for one without, are disregarded."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DigitSearch:
-    """What to count to find the digits of a column; a function of the schema alone.
+    """What to count to find how many digits after the point a real column has; a function of the schema alone.
+
+    Whole numbers are often declared as reals. On a grid much finer than they are they fill few of the cells, which a
+    histogram of two or three bins shows. Once their digits are known, every cell stands for the nearest such number:
+    bins are cut between numbers, never through one, and no mass is lost to cells where there can be no value.
 
     Attributes:
         choices: Digits that can be told from more digits, ascending.
@@ -239,10 +225,10 @@ class DigitSearch:
         Numbers with more digits must be so few that noise alone, or one number in a hundred, explains their count;
         and the others so many that even all that noise could hide is a small part of them.
         """
-        told = counts[: len(self.choices) + 1]
+        telling = counts[: len(self.choices) + 1]
         for i, digits in enumerate(self.choices):
-            fewer, more = float(told[: i + 1].sum()), float(told[i + 1 :].sum())
-            hidden = SURE * sigma * float(np.sqrt(len(told) - i - 1))
+            fewer, more = float(telling[: i + 1].sum()), float(telling[i + 1 :].sum())
+            hidden = SURE * sigma * float(np.sqrt(len(telling) - i - 1))
             if fewer > CLEAR * hidden and more < hidden + RARE * fewer:
                 return digits
         return None
@@ -292,16 +278,12 @@ def anchors(column: Column, digits: int | None) -> tuple[Ints, Mask]:
     holders = np.flatnonzero(free & ~nothing)
     if not len(holders):
         return own, np.zeros_like(nothing)
-    return np.where(nothing, code[_nearest_of(holders, own)], np.where(free, code, own)).astype(np.int64), nothing
+    after = np.minimum(np.searchsorted(holders, own), len(holders) - 1)
+    before = np.maximum(after - 1, 0)
+    next_one = np.where(own - holders[before] < holders[after] - own, holders[before], holders[after])
+    return np.where(nothing, code[next_one], np.where(free, code, own)).astype(np.int64), nothing
 
 
 def _few(cells: Mask, free: Mask) -> bool:
     """Whether so few of the free cells hold a number that it shows."""
     return int(cells.sum()) <= MOST_HELD * int(free.sum())
-
-
-def _nearest_of(some: Ints, codes: Ints) -> Ints:
-    """For each code the nearest of some ascending codes."""
-    after = np.minimum(np.searchsorted(some, codes), len(some) - 1)
-    before = np.maximum(after - 1, 0)
-    return np.where(codes - some[before] < some[after] - codes, some[before], some[after])

@@ -1,4 +1,8 @@
-"""The most plausible distribution of one column, given several noisy histograms of it at different resolutions."""
+"""The most plausible distribution of one column, given several noisy histograms of it at different resolutions.
+
+Ordered cells are smooth (`fit_density`); levels without order, and too long chains, share an exchangeable
+prior on their logarithms (`fit_levels`).
+"""
 
 from __future__ import annotations
 
@@ -20,25 +24,163 @@ from sklar.model.margins.likelihood import (
     seen_alone,
     with_sampling,
 )
-from sklar.model.margins.prior import WIDE, DensityAxis, smooth
+from sklar.model.margins.prior import WIDE, DensityAxis, DensityKind, smooth
 from sklar.model.margins.transforms import clip_and_normalize
 
-_ROUNDS = 60
-_TOLERANCE = 1e-3
+LONGEST_CHAIN = 400
+"""Longer ordered columns are treated as unordered: the solver is cubic in the cells."""
+
+SIGNIFICANT = 3.0
+"""A cell that may well be empty (other, null) gets mass only if its count exceeds this many standard deviations."""
+
+_GIVE_UP = 6.0
+"""A scan over strengths stops once the log evidence is this far below its best."""
+
+_SHORT = 64
+"""Only chains up to this length are tried on a logarithmic axis as well: longer ones have finer data, and cost more."""
+
+_STRENGTHS = {
+    1: (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
+    2: (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1),
+    3: (1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1),
+}
+"""Strengths by order of the differences: from all but a polynomial to nearly free; finer steps cost a fit each."""
+_ROUGH_STRENGTHS = (10.0, 1.0, 0.1)
+"""Three strengths do for a first estimate."""
+_LEVEL_STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""Strengths of the exchangeable prior of levels: all alike to nearly free."""
+_ROUNDS, _TOLERANCE = 60, 1e-3
+"""Steps to the mode of levels, and the gain of a step at which they end."""
 _LARGEST_RISE = 3.0
-_STRENGTHS_unordered = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""Largest growth of theta in one step, as in `laplace`."""
+
+_LINEAR, _LOGARITHMIC = DensityAxis(), DensityAxis(shift=0.05)
+_KINDS = (
+    DensityKind(axis=_LINEAR, order=1, heavy=True),
+    DensityKind(axis=_LINEAR, order=2),
+    DensityKind(axis=_LINEAR, order=3),
+    DensityKind(axis=_LOGARITHMIC, order=2),
+    DensityKind(axis=_LOGARITHMIC, order=3),
+)
+
+
+def fit_density(
+    support: CellSupport, observations: Sequence[Observation], total: KnownTotal, rare: Mask | None = None
+) -> Floats:
+    """Probabilities of the cells of a column.
+
+    The population's counts are base * exp(theta); observed bins are sums of the rows' counts plus Gaussian noise.
+    Along the chain theta has a Student-t prior on first differences or a Gaussian one on second or third differences.
+    For every prior and strength the posterior mode is found and weighted by its Laplace evidence, and the rows' own
+    counts are their expectation given the mode. Levels have an exchangeable prior. The result is always a
+    valid distribution.
+
+    Cells which may well be empty (`rare`) get mass 0 unless their count is significant.
+    """
+    k = len(support.width)
+    keep = _kept(observations, k, rare)
+    if not keep.all():
+        mass = np.zeros(k)
+        cells = CellSupport(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
+        mass[keep] = fit_density(cells, [_seen(seen, keep) for seen in observations], total)
+        return mass
+    if k == 1:
+        return np.ones(1)
+    if support.chained.sum() < 3 or k > LONGEST_CHAIN:
+        counts, sigma = seen_alone(observations, k)
+        return fit_levels(counts, sigma, total.rows, total.sigma)
+    return _fit_chain(support, observations, total)
+
+
+def _fit_chain(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Floats:
+    noise_only = likelihood_of(support, observations, total)
+    rough = _rough_counts(noise_only, support, *seen_alone(observations, len(support.width)))
+    likelihood, sampling = with_sampling(noise_only, rough)
+    length = int(support.chained.sum())
+    masses: list[Floats] = []
+    evidence: list[float] = []
+    for kind in _KINDS:
+        if kind.order >= length or (kind.axis is not _LINEAR and length > _SHORT):
+            continue
+        warped = _on_axis(support, kind.axis)
+        here = replace(likelihood, log_base=log_base(warped, total))
+        for mode in _scan(here, warped, kind, np.log(rough) - here.log_base):
+            masses.append(clip_and_normalize(expected_rows(here, sampling, np.exp(here.log_base + mode.theta))))
+            evidence.append(mode.log_evidence)
+    if not masses:
+        return clip_and_normalize(rough)
+    weights = np.exp(np.array(evidence) - max(evidence))
+    return weights @ np.array(masses) / weights.sum()
+
+
+def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:
+    """A first estimate of the counts, from which only the size of the rows' own scatter is taken.
+
+    The likelihood is of noise alone; it starts from the counts of cells as far as they were seen alone, with `sigma`.
+    """
+    structure = smooth(support.position, support.chained, 1)
+    known = np.log(np.maximum(counts, np.minimum(sigma, 1e300))) - likelihood.log_base
+    theta = np.where(np.isfinite(sigma), np.minimum(known, 50.0), 0.0)
+    best = Mode(theta=np.zeros(len(theta)), log_evidence=-np.inf)
+    for strength in _ROUGH_STRENGTHS:
+        mode = find_mode(likelihood, structure, strength, theta)
+        theta = mode.theta
+        best = max(best, mode, key=lambda one: one.log_evidence)
+    return np.maximum(np.exp(np.minimum(likelihood.log_base + best.theta, 100.0)), 1e-6)
+
+
+def _scan(likelihood: Likelihood, support: CellSupport, kind: DensityKind, start: Floats) -> list[Mode]:
+    """Modes over a grid of strengths, from the middle outwards until the evidence has clearly dropped."""
+    structure = smooth(support.position, support.chained, kind.order, kind.heavy)
+    grid = _STRENGTHS[kind.order]
+    middle = len(grid) // 2
+    first = find_mode(likelihood, structure, grid[middle], start)
+    modes, best = [first], first.log_evidence
+    for side in (grid[middle + 1 :], grid[:middle][::-1]):
+        theta = first.theta
+        for strength in side:
+            mode = find_mode(likelihood, structure, strength, theta)
+            modes.append(mode)
+            best, theta = max(best, mode.log_evidence), mode.theta
+            if not mode.log_evidence > best - _GIVE_UP:
+                break
+    return [mode for mode in modes if np.isfinite(mode.log_evidence)]
+
+
+def _on_axis(support: CellSupport, axis: DensityAxis) -> CellSupport:
+    """The same cells with widths and positions measured along another axis of the chain."""
+    if axis is _LINEAR:
+        return support
+    chain = support.chained
+    edges = np.concatenate([[0.0], np.cumsum(support.width[chain])])
+    edges = axis.forward(edges / edges[-1])
+    width, position = support.width.copy(), support.position.copy()
+    width[chain] = np.diff(edges)
+    position[chain] = 32.0 * (edges[1:] + edges[:-1]) / 2.0
+    return replace(support, width=width, position=position)
+
+
+def _kept(observations: Sequence[Observation], k: int, rare: Mask | None) -> Mask:
+    if rare is None or not rare.any() or rare.all():
+        return np.ones(k, dtype=bool)
+    counts, sigma = seen_alone(observations, k)
+    return ~rare | (counts > SIGNIFICANT * np.where(np.isfinite(sigma), sigma, 0.0))
+
+
+def _seen(seen: Observation, keep: Mask) -> Observation:
+    """The observation of the kept cells; bins that hold none of them are left out."""
+    parent = seen.parent[keep]
+    used = np.unique(parent[parent >= 0])
+    number = np.full(len(seen.counts) + 1, -1, dtype=np.int64)  # the last entry stands for parent -1
+    number[used] = np.arange(len(used))
+    return Observation(parent=number[parent], counts=seen.counts[used], sigma=seen.sigma[used])
 
 
 def fit_levels(counts: Floats, sigma: Floats, rows: float, rows_sigma: float) -> Floats:
     """Probabilities of levels from one noisy count each, averaged over prior strengths by evidence.
 
     Counts are (rows / k) exp(theta); theta ~ N(mean, 1/strength), mean wide. Never fails: the result is a distribution.
-
-    Args:
-        counts: Noisy count of each level.
-        sigma: Noise standard deviation of each level; infinite where there is no count.
-        rows: Estimated number of rows.
-        rows_sigma: Its standard deviation; 0 when the number is public.
+    The noise of a level, `sigma`, is infinite where there is no count; `rows_sigma` is 0 when the number is public.
     """
     k = len(counts)
     if k == 1:
@@ -47,7 +189,7 @@ def fit_levels(counts: Floats, sigma: Floats, rows: float, rows_sigma: float) ->
     rows = max(rows, 1.0)
     total = max(rows_sigma, 0.05 * float(sigma.min()) if np.isfinite(sigma.min()) else 1.0, 1e-6 * rows) ** -2.0
     theta, masses, evidences = np.zeros(k), [], []
-    for strength in _STRENGTHS_unordered:
+    for strength in _LEVEL_STRENGTHS:
         problem = _Problem(counts=counts, weight=weight, rows=rows, total=total, strength=strength)
         theta, evidence = _mode(problem, theta)
         if np.isfinite(evidence):
@@ -127,168 +269,3 @@ def _solve(diagonal: Floats, model: Floats, problem: _Problem, right: Floats) ->
     plain = right / diagonal
     step = plain - scaled @ (middle * np.linalg.solve(small, vectors.T @ plain))
     return step, float(np.log(diagonal).sum() + np.linalg.slogdet(small)[1])
-
-
-LONGEST_CHAIN = 400
-"""Longer ordered columns are treated as unordered: the solver is cubic in the cells."""
-
-SIGNIFICANT = 3.0
-"""A cell that may well be empty (other, null) gets mass only if its count exceeds this many standard deviations."""
-
-_GIVE_UP = 6.0
-"""A scan over strengths stops once the log evidence is this far below its best."""
-
-_SHORT = 64
-"""Only chains up to this length are tried on a logarithmic axis as well: longer ones have finer data, and cost more."""
-
-_STRENGTHS = {
-    1: (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
-    2: (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1),
-    3: (1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1),
-}
-_ROUGH_STRENGTHS = (10.0, 1.0, 0.1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """A family of priors: the axis on which the log-density is smooth, the order, and the tails of its increments."""
-
-    axis: DensityAxis
-    order: int
-    heavy: bool = False
-
-
-_LINEAR, _LOGARITHMIC = DensityAxis(), DensityAxis(shift=0.05)
-_KINDS = (
-    _Kind(axis=_LINEAR, order=1, heavy=True),
-    _Kind(axis=_LINEAR, order=2),
-    _Kind(axis=_LINEAR, order=3),
-    _Kind(axis=_LOGARITHMIC, order=2),
-    _Kind(axis=_LOGARITHMIC, order=3),
-)
-
-
-def fit_density(
-    support: CellSupport,
-    observations: Sequence[Observation],
-    total: KnownTotal,
-    rare: Mask | None = None,
-) -> Floats:
-    """Probabilities of the cells of a column.
-
-    The population's counts are base * exp(theta); observed bins are sums of the rows' counts plus Gaussian noise.
-    Along the chain theta has a Student-t prior on first differences or a Gaussian one on second or third differences.
-    For every prior and strength the posterior mode is found and weighted by its Laplace evidence, and the rows' own
-    counts are their expectation given the mode. Levels have an exchangeable prior. The result is always a
-    valid distribution.
-
-    Args:
-        support: Public facts about the cells.
-        observations: Noisy histograms.
-        total: The number of rows.
-        rare: Cells which may well be empty; they get mass 0 unless their count is significant.
-    """
-    k = len(support.width)
-    keep = _kept(observations, k, rare)
-    if not keep.all():
-        mass = np.zeros(k)
-        mass[keep] = fit_density(_only(support, keep), [_seen(seen, keep) for seen in observations], total)
-        return mass
-    if k == 1:
-        return np.ones(1)
-    if support.chained.sum() < 3 or k > LONGEST_CHAIN:
-        counts, sigma = seen_alone(observations, k)
-        return fit_levels(counts, sigma, total.rows, total.sigma)
-    return _fit_chain(support, observations, total)
-
-
-def _fit_chain(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Floats:
-    noise_only = likelihood_of(support, observations, total)
-    rough = _rough_counts(noise_only, support, *seen_alone(observations, len(support.width)))
-    likelihood, sampling = with_sampling(noise_only, rough)
-    length = int(support.chained.sum())
-    masses: list[Floats] = []
-    evidence: list[float] = []
-    for kind in _KINDS:
-        if kind.order >= length or (kind.axis is not _LINEAR and length > _SHORT):
-            continue
-        warped = _on_axis(support, kind.axis)
-        here = replace(likelihood, log_base=log_base(warped, total))
-        for mode in _scan(here, warped, kind, np.log(rough) - here.log_base):
-            masses.append(clip_and_normalize(expected_rows(here, sampling, np.exp(here.log_base + mode.theta))))
-            evidence.append(mode.log_evidence)
-    if not masses:
-        return clip_and_normalize(rough)
-    weights = np.exp(np.array(evidence) - max(evidence))
-    return weights @ np.array(masses) / weights.sum()
-
-
-def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:
-    """A first estimate of the counts, from which only the size of the rows' own scatter is taken.
-
-    Args:
-        likelihood: Noise alone.
-        support: The cells.
-        counts: Count of each cell as far as it was seen alone, to start from.
-        sigma: Its standard deviation.
-    """
-    structure = smooth(support.position, support.chained, 1)
-    known = np.log(np.maximum(counts, np.minimum(sigma, 1e300))) - likelihood.log_base
-    theta = np.where(np.isfinite(sigma), np.minimum(known, 50.0), 0.0)
-    best = Mode(theta=np.zeros(len(theta)), log_evidence=-np.inf)
-    for strength in _ROUGH_STRENGTHS:
-        mode = find_mode(likelihood, structure, strength, theta)
-        theta = mode.theta
-        best = max(best, mode, key=lambda one: one.log_evidence)
-    return np.maximum(np.exp(np.minimum(likelihood.log_base + best.theta, 100.0)), 1e-6)
-
-
-def _scan(likelihood: Likelihood, support: CellSupport, kind: _Kind, start: Floats) -> list[Mode]:
-    """Modes over a grid of strengths, from the middle outwards until the evidence has clearly dropped."""
-    structure = smooth(support.position, support.chained, kind.order, kind.heavy)
-    grid = _STRENGTHS[kind.order]
-    middle = len(grid) // 2
-    first = find_mode(likelihood, structure, grid[middle], start)
-    modes, best = [first], first.log_evidence
-    for side in (grid[middle + 1 :], grid[:middle][::-1]):
-        theta = first.theta
-        for strength in side:
-            mode = find_mode(likelihood, structure, strength, theta)
-            modes.append(mode)
-            best, theta = max(best, mode.log_evidence), mode.theta
-            if not mode.log_evidence > best - _GIVE_UP:
-                break
-    return [mode for mode in modes if np.isfinite(mode.log_evidence)]
-
-
-def _on_axis(support: CellSupport, axis: DensityAxis) -> CellSupport:
-    """The same cells with widths and positions measured along another axis of the chain."""
-    if axis is _LINEAR:
-        return support
-    chain = support.chained
-    edges = np.concatenate([[0.0], np.cumsum(support.width[chain])])
-    edges = axis.forward(edges / edges[-1])
-    width, position = support.width.copy(), support.position.copy()
-    width[chain] = np.diff(edges)
-    position[chain] = 32.0 * (edges[1:] + edges[:-1]) / 2.0
-    return replace(support, width=width, position=position)
-
-
-def _kept(observations: Sequence[Observation], k: int, rare: Mask | None) -> Mask:
-    if rare is None or not rare.any() or rare.all():
-        return np.ones(k, dtype=bool)
-    counts, sigma = seen_alone(observations, k)
-    return ~rare | (counts > SIGNIFICANT * np.where(np.isfinite(sigma), sigma, 0.0))
-
-
-def _only(support: CellSupport, keep: Mask) -> CellSupport:
-    return CellSupport(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
-
-
-def _seen(seen: Observation, keep: Mask) -> Observation:
-    """The observation of the kept cells; bins that hold none of them are left out."""
-    parent = seen.parent[keep]
-    used = np.unique(parent[parent >= 0])
-    number = np.full(len(seen.counts) + 1, -1, dtype=np.int64)  # the last entry stands for parent -1
-    number[used] = np.arange(len(used))
-    return Observation(parent=number[parent], counts=seen.counts[used], sigma=seen.sigma[used])

@@ -22,13 +22,7 @@ _SAME_WIDTH = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Histogram:
-    """One released histogram of a column.
-
-    Attributes:
-        lookup: Bin of every base code.
-        counts: Noisy count of every bin.
-        sigma: Noise standard deviation of a count.
-    """
+    """One released histogram of a column: the bin of every base code, noisy counts, and the noise deviation of each."""
 
     lookup: Ints
     counts: Floats
@@ -50,9 +44,9 @@ def pool_total(histograms: Sequence[Histogram], before: KnownTotal) -> KnownTota
     for seen in histograms:
         precision = 1.0 / (len(seen.counts) * seen.sigma**2)
         weight, value = weight + precision, value + precision * float(seen.counts.sum())
-    return (
-        KnownTotal(rows=max(value / weight, 1.0), sigma=weight**-0.5) if weight > 0 else KnownTotal(rows=1.0, sigma=1.0)
-    )
+    if weight <= 0:
+        return KnownTotal(rows=1.0, sigma=1.0)
+    return KnownTotal(rows=max(value / weight, 1.0), sigma=weight**-0.5)
 
 
 def fit_cells(
@@ -60,12 +54,7 @@ def fit_cells(
 ) -> Floats:
     """Probability of every cell (a run of base codes from its start) by smooth density, given all histograms.
 
-    Args:
-        layout: The column.
-        starts: First base code of each cell.
-        atoms: Value codes that are cells of their own and outside the smooth chain.
-        histograms: Everything released about the column.
-        total: The number of rows.
+    Atoms are value codes that are cells of their own and outside the smooth chain.
     """
     edges = np.append(starts, layout.size)
     width = np.diff(np.concatenate([[0.0], np.cumsum(layout.width)])[np.minimum(edges, layout.values)])

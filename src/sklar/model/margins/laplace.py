@@ -16,8 +16,9 @@ _factorize, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 _LARGEST_RISE = 3.0
 """Largest growth of theta in one step. Falls are not limited: a count near 0 is flat, a growing one explodes."""
 _LARGEST_LOG = 300.0
-_ROUNDS = 25
-_TOLERANCE = 1e-2
+"""Counts stay below e^300, so that their squares are finite."""
+_ROUNDS, _TOLERANCE = 25, 1e-2
+"""Steps to a mode, and the gain of a step at which they end: far below differences of evidence that matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,8 +69,7 @@ def find_mode(likelihood: Likelihood, structure: PriorStructure, strength: float
             break
         log_det = 2.0 * float(np.log(np.diag(factor)).sum())
         step = _solve(factor, gradient, lower=1)[0]
-        after, done = _descend(likelihood, structure, strength, point, step, float(gradient @ step))
-        point = after
+        point, done = _descend(likelihood, structure, strength, point, step, float(gradient @ step))
         if done:
             break
     constant = 0.5 * len(start) * log(2.0 * pi)

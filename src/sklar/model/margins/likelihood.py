@@ -29,13 +29,7 @@ class CellSupport:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Observation:
-    """One noisy histogram.
-
-    Attributes:
-        parent: Observed bin of each of the k cells; -1 where a cell was not observed.
-        counts: Noisy count of each bin.
-        sigma: Noise standard deviation of each bin.
-    """
+    """One noisy histogram: the bin of each of the k cells (-1 where a cell was not observed), counts and deviations."""
 
     parent: Ints
     counts: Floats
@@ -63,13 +57,8 @@ def likelihood_of(support: CellSupport, observations: Sequence[Observation], tot
         design[seen.parent[cells], cells] = 1.0
         designs.append(design / seen.sigma[:, None])
         targets.append(seen.counts / seen.sigma)
-    design = np.vstack(designs)
-    return Likelihood(
-        design=design,
-        target=np.concatenate(targets),
-        log_base=log_base(support, total),
-        gram=design.T @ design,
-    )
+    design, target = np.vstack(designs), np.concatenate(targets)
+    return Likelihood(design=design, target=target, log_base=log_base(support, total), gram=design.T @ design)
 
 
 def log_base(support: CellSupport, total: KnownTotal) -> Floats:
@@ -85,11 +74,8 @@ def with_sampling(likelihood: Likelihood, counts: Floats) -> tuple[Likelihood, F
     """The likelihood of the population behind the rows, and the sampling covariance of the rows' own counts.
 
     Rows are a multinomial draw around the population's counts c, so a bin scatters by its noise and by the rows:
-    y ~ N(A c, S + A C A'), C = diag(c) - c c' / n. C is held fixed at a first estimate, and the model is whitened.
-
-    Args:
-        likelihood: Noise alone, with unit variances.
-        counts: A first estimate of the counts of the cells.
+    y ~ N(A c, S + A C A'), C = diag(c) - c c' / n. C is held fixed at a first estimate of the cells' counts, and the
+    model, of noise alone before, is whitened.
     """
     sampling = np.diag(counts) - np.outer(counts, counts) / counts.sum()
     spread = likelihood.design @ sampling @ likelihood.design.T

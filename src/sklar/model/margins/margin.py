@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
 
-Codes = Ints
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Margin:
@@ -20,15 +18,13 @@ class Margin:
     Missing values and unlisted categories are codes like any other.
 
     Attributes:
-        column: Name of the column.
         starts: First base code of each cell, increasing, beginning with 0.
-        mass: Probability of each cell; sums to one.
-        size: Number of base codes of the column.
+        mass: Probability of each cell; scaled to sum to one.
         decimals: Digits after the point that its numbers were found to have; None if they were declared, or not found.
     """
 
     column: str
-    starts: Codes
+    starts: Ints
     mass: Floats
     size: int
     decimals: int | None = None
@@ -46,7 +42,7 @@ class Margin:
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "mass", mass / total)
 
-    def widths(self) -> Codes:
+    def widths(self) -> Ints:
         """Number of base codes in each cell."""
         return np.diff(self.starts, append=self.size)
 
@@ -57,7 +53,7 @@ class Margin:
 
     def edges(self) -> Floats:
         """Cumulative probability at the cell borders: 0 first, exactly 1 last."""
-        return _cumulative(self.mass)
+        return cumulative(self.mass)
 
     def cdf(self, codes: ArrayLike) -> Floats:
         """P(X <= code), for codes of any shape; 0 below code 0."""
@@ -67,7 +63,7 @@ class Margin:
         inside = np.clip((codes + 1 - self.starts[cell]) / widths[cell], 0.0, 1.0)
         return edges[cell] + inside * (edges[cell + 1] - edges[cell])
 
-    def ppf(self, u: ArrayLike) -> Codes:
+    def ppf(self, u: ArrayLike) -> Ints:
         """The base code whose share of [0, 1) holds u; codes without mass are never returned."""
         u = np.asarray(u, dtype=np.float64)
         edges, widths = self.edges(), self.widths()
@@ -102,7 +98,8 @@ def restrict(margin: Margin, allowed: Mask) -> Margin:
     return margin_from_dense(margin.column, np.where(allowed, margin.dense(), 0.0))
 
 
-def _cumulative(mass: Floats) -> Floats:
+def cumulative(mass: Floats) -> Floats:
+    """Cumulative share at the borders of masses of any sum: 0 first, exactly 1 last."""
     edges = np.concatenate([[0.0], np.cumsum(mass)])
     edges /= edges[-1]
     return edges

@@ -64,7 +64,7 @@ def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> 
     for gap in gaps:
         differences = np.diff(differences, axis=0) / gap[:, None]
     weight = np.maximum((x[order:] - x[:-order]) / order, floor)
-    return _embed(differences * np.sqrt(weight)[:, None], _free_polynomials(gaps, len(x)), chained, heavy=heavy)
+    return _embed(differences * np.sqrt(weight)[:, None], _free_polynomials(gaps, len(x)), chained, heavy)
 
 
 def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
@@ -78,7 +78,7 @@ def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
     return np.linalg.qr(np.stack(columns, axis=1))[0]
 
 
-def _embed(terms: Floats, nulls: Floats, chained: Mask, heavy: bool = False) -> PriorStructure:
+def _embed(terms: Floats, nulls: Floats, chained: Mask, heavy: bool) -> PriorStructure:
     """Place a prior on the chained cells into all cells, and give the others independent Gaussians."""
     k, cells = len(chained), np.flatnonzero(chained)
     wide, apart = 1.0 / (np.array(WIDE[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / APART**2
@@ -98,9 +98,7 @@ def _embed(terms: Floats, nulls: Floats, chained: Mask, heavy: bool = False) -> 
 class DensityAxis:
     """A monotone map of [0, 1] onto itself: t -> log(1 + t/shift) / log(1 + 1/shift), or t itself without a shift.
 
-    Attributes:
-        shift: Where the logarithm starts to bend; None for the linear axis.
-        mirrored: Measure from the upper end.
+    The logarithm starts to bend at `shift`; mirrored, it is measured from the upper end.
     """
 
     shift: float | None = None
@@ -130,3 +128,13 @@ AXES = (
     DensityAxis(shift=0.004),
     DensityAxis(shift=0.1, mirrored=True),
 )
+"""Axes on which columns with few rows may be smooth: each costs as many fits as there are orders and strengths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DensityKind:
+    """Priors that differ in strength only: the axis on which the log-density is smooth, the order, heavy tails."""
+
+    axis: DensityAxis
+    order: int
+    heavy: bool = False

@@ -1,7 +1,4 @@
-"""A histogram from its lowest noisy frequencies (enhanced Fourier perturbation, with a real transform).
-
-Reference: Acs, Castelluccia, Chen (2012), "Differentially private histogram publishing through lossy compression".
-"""
+"""Histograms out of noisy numbers: from frequencies, from Haar differences, and from counts made probabilities."""
 
 from __future__ import annotations
 
@@ -11,18 +8,12 @@ from numpy.typing import ArrayLike
 from sklar.arrays import Floats
 
 
-def penalties(bins: int, noise_std: Floats) -> Floats:
-    """Expected norm of the noise when 1, 2, ..., `bins` frequencies are kept: sqrt(kept) times its deviation.
-
-    Args:
-        bins: Number of bins.
-        noise_std: Standard deviation of the noise on each kept frequency, by how many are kept.
-    """
-    return np.sqrt(np.arange(1, bins + 1)) * noise_std
-
-
 def counts_from_frequencies(noisy: Floats, bins: int) -> Floats:
-    """Noisy counts of all bins: the inverse cosine transform with the frequencies that were not kept set to 0."""
+    """Noisy counts of all bins: the inverse cosine transform with the frequencies that were not kept set to 0.
+
+    Enhanced Fourier perturbation, with a real transform (Acs, Castelluccia, Chen 2012, "Differentially private
+    histogram publishing through lossy compression").
+    """
     from scipy.fft import idct  # not at import time: slow to load
 
     whole = np.zeros(bins)
@@ -30,15 +21,11 @@ def counts_from_frequencies(noisy: Floats, bins: int) -> Floats:
     return np.asarray(idct(whole, norm="ortho"), dtype=np.float64)
 
 
-# A histogram from noisy Haar differences: every count is a sum of few noisy numbers, and so is every range.
-#
-# Reference: Xiao, Wang, Gehrke (2010), "Differential privacy via wavelet transforms".
-
-
 def counts_from_differences(noisy: Floats, bins: int) -> Floats:
-    """Noisy counts of all bins from the total and the left-minus-right differences, breadth first.
+    """Noisy counts of all bins from the total and the left-minus-right (Haar) differences, breadth first.
 
-    A node with total t and difference d has halves (t + d) / 2 and (t - d) / 2.
+    A node with total t and difference d has halves (t + d) / 2 and (t - d) / 2: every count is a sum of few noisy
+    numbers, and so is every range (Xiao, Wang, Gehrke 2010, "Differential privacy via wavelet transforms").
     """
     level = noisy[:1].astype(np.float64)
     first = 1
@@ -61,11 +48,7 @@ def project_to_simplex(noisy: ArrayLike, total: float) -> Floats:
     """Probabilities nearest (in L2) to noisy counts / total.
 
     The projection of y on {x >= 0, sum x = total} is max(y - t, 0), with the threshold t found by sorting
-    (Held, Wolfe and Crowder, 1974).
-
-    Args:
-        noisy: Noisy counts of any shape.
-        total: The (estimated) number of rows; values below a tiny positive number count as that number.
+    (Held, Wolfe and Crowder, 1974). A total that is not positive counts as tiny.
     """
     counts = np.asarray(noisy, dtype=np.float64)
     total = max(float(total), 1e-9)

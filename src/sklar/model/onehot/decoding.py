@@ -9,19 +9,30 @@ from numpy.typing import NDArray
 
 from sklar.arrays import Floats
 from sklar.model.correlation.bivariate import bivariate_normal_density
-from sklar.model.correlation.nearest import calm, nearest_correlation
+from sklar.model.correlation.nearest import limit_blas_threads, nearest_correlation
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.onehot.model import OneHotModel, ScoreLayout, picked_groups
 
 Singles = NDArray[np.float32]
+Groups32 = NDArray[np.int32]
 ROUGH = 1e-4
 """Accuracy of the nearest correlation matrix: far below the noise, and half the work."""
 ENTRIES = 1 << 25
 """Numbers in the scores that are simulated at once (128 MB)."""
 FEWEST_ROWS = 10_000
+"""Rows that are simulated at once at least, however many scores there are."""
 USUAL_ERROR = 0.1
 """How far correlations are off when the rounds start: what chance puts into a simulated pair counts against this."""
 LARGEST_MOVE = 0.5
+"""Largest change of a correlation in one round: slopes are those of small changes."""
+MOST_STEPS = 40
+"""Newton steps for the offsets of a column."""
+NEAR = 0.25
+"""The slope of a share is read off this part of the rows, those with the closest decisions."""
+MANY = 2_000
+"""Rows that tell how far scores of one row differ."""
+ENOUGH = 0.1
+"""Shares are met once they are off by this part of what chance alone puts between them and the model's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +64,16 @@ def fit_decoding(
     `score_weights`). Decoded pairs are simulated with fresh rows every round, so steps shrink as 1 / (1 + t / 2)
     (stochastic approximation; Robbins and Monro 1951): errors of chance are averaged over the rounds, not followed.
     """
-    with calm(len(model.corr)):
-        return _rounds(model, layout, p, joint, decoding, rng)
-
-
-def _rounds(
-    model: OneHotModel, layout: ScoreLayout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
-) -> OneHotModel:
     free = layout.owner[:, None] == layout.owner
-    for t in range(decoding.rounds):
-        scores = _simulated(model, decoding.rows, rng)
-        model = _with_offsets(model, layout, p, scores)
-        move = _move(model, joint, _decoded_pairs(model, layout, scores), scores.shape[1])
-        aim = model.corr + np.where(free, 0.0, move / (1 + t / 2))
-        weights = score_weights(-model.thresholds) if decoding.weighted else None
-        corr = nearest_correlation(aim, tolerance=ROUGH, weights=weights)
-        model = replace(model, corr=corr)
-    return _with_offsets(model, layout, p, _simulated(model, decoding.last_rows, rng))
+    weights = score_weights(-model.thresholds) if decoding.weighted else None
+    with limit_blas_threads(len(model.corr)):
+        for t in range(decoding.rounds):
+            scores = _simulate_scores(model, decoding.rows, rng)
+            model = _with_offsets(model, layout, p, scores)
+            move = _move(model, joint, _decoded_pairs(model, layout, scores), scores.shape[1])
+            aim = model.corr + np.where(free, 0.0, move / (1 + t / 2))
+            model = replace(model, corr=nearest_correlation(aim, tolerance=ROUGH, weights=weights))
+        return _with_offsets(model, layout, p, _simulate_scores(model, decoding.last_rows, rng))
 
 
 def score_weights(scores: Floats) -> Floats:
@@ -92,7 +96,7 @@ def _move(model: OneHotModel, wanted: Floats, seen: Floats, rows: int) -> Floats
     return np.clip(trust * (wanted - seen) / slope, -LARGEST_MOVE, LARGEST_MOVE)
 
 
-def _simulated(model: OneHotModel, rows: int, rng: np.random.Generator) -> Singles:
+def _simulate_scores(model: OneHotModel, rows: int, rng: np.random.Generator) -> Singles:
     most = max(FEWEST_ROWS, ENTRIES // max(len(model.corr), 1))
     blocks = latent_blocks(factor_of(model.corr), min(rows, most), rng, balanced=True, entries=ENTRIES)
     return np.concatenate([scores for _, scores in blocks], axis=1)
@@ -115,29 +119,13 @@ def _decoded_pairs(model: OneHotModel, layout: ScoreLayout, scores: Singles) -> 
     return (hot @ hot.T).astype(np.float64) / scores.shape[1]
 
 
-Ints = NDArray[np.int32]
-
-MOST_STEPS = 40
-NEAR = 0.25
-"""The slope of a share is read off this part of the rows, those with the closest decisions."""
-MANY = 2_000
-"""Rows that tell how far scores of one row differ."""
-ENOUGH = 0.1
-"""Shares are met once they are off by this part of what chance alone puts between them and the model's."""
-
-
 def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
     """Offsets o for which argmax_i (s_i + o_i) is i for a share target_i of the rows.
 
     They maximize the concave function target'o - mean max_i (s_i + o_i), whose gradient is target minus shares
     (semi-discrete optimal transport; Merigot 2011). Newton steps: the derivative of share i by o_j is minus the density
     of rows at the border between i and j, which the rows near it tell. A step that does not bring the shares nearer is
-    shortened.
-
-    Args:
-        sample: Scores, one line a group (at least two) and one column a row (at least one).
-        start: First offsets.
-        target: Wanted shares; they sum to 1.
+    shortened. The sample has one line for each group (at least two) and one column for each row (at least one).
     """
     rows = sample.shape[1]
     enough = ENOUGH * float(np.sqrt(target / rows).sum())
@@ -167,7 +155,7 @@ def _short(sample: Singles, offsets: Floats, target: Floats) -> Floats:
     return target - np.bincount(first, minlength=len(target)) / len(first)
 
 
-def _leaders(sample: Singles, offsets: Floats) -> tuple[Ints, Ints, Singles]:
+def _leaders(sample: Singles, offsets: Floats) -> tuple[Groups32, Groups32, Singles]:
     """The group with the largest sum of score and offset in every row, the one behind it, and by how much."""
     from sklar.model.kernels import lead  # not at import time: numba is slow to load
 
@@ -177,7 +165,7 @@ def _leaders(sample: Singles, offsets: Floats) -> tuple[Ints, Ints, Singles]:
     return first, second, gap
 
 
-def _slopes(first: Ints, second: Ints, gap: Singles, size: int) -> Floats:
+def _slopes(first: Groups32, second: Groups32, gap: Singles, size: int) -> Floats:
     """Derivatives of shares by offsets: a symmetric matrix whose lines sum to 0."""
     band = max(float(np.quantile(gap, NEAR)), 1e-12)
     near = gap < band

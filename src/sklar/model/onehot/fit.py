@@ -1,4 +1,5 @@
-"""Fit the scores of values: correlations from joint probabilities, then what makes them hold in decoded rows."""
+"""Fit the scores of values: noisy tables made to agree, correlations from joint probabilities, then what makes them
+hold in decoded rows."""
 
 from __future__ import annotations
 
@@ -16,16 +17,13 @@ from sklar.model.margins.transforms import project_to_simplex
 from sklar.model.onehot.decoding import ROUGH, Decoding, fit_decoding, score_weights
 from sklar.model.onehot.model import OneHotModel, ScoreLayout
 
+LEAST_PROBABILITY = 1e-9
+"""Probabilities are kept this far from 0 and 1, so that normal scores stay finite."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairBatch:
-    """All noisy tables of one shape.
-
-    Attributes:
-        first: First column of each pair.
-        second: Second column of each pair.
-        tables: Noisy counts, (pairs, groups of the first, groups of the second).
-    """
+    """All noisy tables of one shape: the columns of each pair, and counts (pairs, groups of first, of second)."""
 
     first: Ints
     second: Ints
@@ -107,9 +105,6 @@ def shrunk_excess(tables: Floats, left: Floats, right: Floats, cell_std: float, 
     return independent + keep * excess
 
 
-LEAST_PROBABILITY = 1e-9
-
-
 def fit_onehot(
     layout: ScoreLayout,
     probabilities: Floats,
@@ -126,11 +121,8 @@ def fit_onehot(
         layout: Which score belongs to which value.
         probabilities: Probability of each score's value.
         joint: Joint probability of the values of two scores; entries of two scores of one column are not used.
-        margins: Margins over base codes.
         groups: First base code of every group, for each column.
-        rows_estimate: Number of rows.
         decoding: How hard to try.
-        rng: Source of randomness for the simulated rounds.
     """
     p = np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     scores = _normal_scores(p)
@@ -144,12 +136,7 @@ def fit_onehot(
 
 
 def onehot_model(
-    layout: ScoreLayout,
-    p: Floats,
-    corr: Floats,
-    margins: tuple[Margin, ...],
-    groups: tuple[Ints, ...],
-    rows_estimate: int,
+    layout: ScoreLayout, p: Floats, corr: Floats, margins: tuple[Margin, ...], groups: tuple[Ints, ...], rows: int
 ) -> OneHotModel:
     """The model with these correlations; offsets are those of columns of two groups."""
     scores = _normal_scores(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
@@ -160,7 +147,7 @@ def onehot_model(
         offsets=scores.copy(),
         thresholds=-scores,
         corr=corr,
-        rows_estimate=rows_estimate,
+        rows_estimate=rows,
     )
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.model.conditioning import Proposals, by_rejection
+from sklar.model.conditioning import by_rejection
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.margins.margin import Margin, u_edges
-
-Codes = NDArray[np.int32]
+from sklar.model.protocol import Codes, Proposals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,13 +23,11 @@ class OneHotModel:
     takes the group with the largest score plus offset. A column of one group has none.
 
     Attributes:
-        margins: One per modelled column, in schema order.
         groups: For each column, the first base code of every group.
         starts: Where the scores of each column start; one more for the end.
         offsets: Added to each score before the largest is taken; for columns of two groups minus the threshold.
         thresholds: Normal score above which each group has its own probability: the cut of the binary table.
         corr: Correlations of all scores.
-        rows_estimate: Noisy (or public) number of rows, at least 1.
     """
 
     margins: tuple[Margin, ...]
@@ -42,7 +39,7 @@ class OneHotModel:
     rows_estimate: int
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        """Independent rows."""
         return self._simulate(rows, rng, balanced=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
@@ -71,24 +68,21 @@ class OneHotModel:
                     out[part, here] = above[at].T
         return out
 
-    def group_blocks(self, rows: int, rng: np.random.Generator, balanced: bool) -> Iterator[tuple[slice, Codes]]:
-        """Blocks of rows as groups, one line of the array per column."""
-        offsets = self.offsets.astype(np.float32)
-        for part, scores in latent_blocks(factor_of(self.corr), rows, rng, balanced=balanced):
-            yield part, picked_groups(scores, offsets, self.starts, [len(g) for g in self.groups])
-
     def _simulate(self, rows: int, rng: np.random.Generator, balanced: bool) -> Codes:
         codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
-        bounds = [_bounds(margin, groups) for margin, groups in zip(self.margins, self.groups, strict=True)]
-        for part, picked in self.group_blocks(rows, rng, balanced):
-            for column, margin in enumerate(self.margins):
-                group = picked[column]
-                if len(self.groups[column]) == margin.size:
+        firsts = [np.append(groups, m.size) for m, groups in zip(self.margins, self.groups, strict=True)]
+        bounds = [u_edges(margin)[first] for margin, first in zip(self.margins, firsts, strict=True)]
+        offsets, sizes = self.offsets.astype(np.float32), [len(groups) for groups in self.groups]
+        for part, scores in latent_blocks(factor_of(self.corr), rows, rng, balanced=balanced):
+            picked = picked_groups(scores, offsets, self.starts, sizes)
+            for column, (margin, group) in enumerate(zip(self.margins, picked, strict=True)):
+                if sizes[column] == margin.size:
                     codes[part, column] = group
-                else:
-                    edges = bounds[column]
-                    u = edges[group] + rng.random(len(group)) * (edges[group + 1] - edges[group])
-                    codes[part, column] = _within(margin.ppf(u), group, self.groups[column], margin.size)
+                    continue
+                edges, first = bounds[column], firsts[column]
+                u = edges[group] + rng.random(len(group)) * (edges[group + 1] - edges[group])
+                # Rounding, or a group without mass, would leave the group.
+                codes[part, column] = np.clip(margin.ppf(u), first[group], first[group + 1] - 1)
         return codes
 
 
@@ -104,17 +98,6 @@ def picked_groups(scores: NDArray[np.float32], offsets: NDArray[np.float32], sta
         elif size > 2:
             pick(scores[low:high], offsets[low:high], out[column])
     return out
-
-
-def _bounds(margin: Margin, groups: Ints) -> Floats:
-    """Cumulative probability at the borders of the groups."""
-    return u_edges(margin)[np.append(groups, margin.size)]
-
-
-def _within(codes: Ints, group: Codes, first: Ints, size: int) -> Ints:
-    """Codes kept inside their group, where rounding, or a group without mass, would leave it."""
-    last = np.append(first[1:], size) - 1
-    return np.clip(codes, first[group], last[group])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,99 +1,171 @@
-"""What a vine asks of a pair copula, and the two closed forms: independence and the Gaussian."""
+"""The pair copulas of a vine, in the vocabulary of vinecopulib: independence, the Gaussian and the checkerboard.
+
+hfunc1(u1, u2) = P(U2 <= u2 | U1 = u1), hfunc2(u1, u2) = P(U1 <= u1 | U2 = u2); hinv1(u1, p) is the u2 with
+hfunc1(u1, u2) = p, and hinv2(p, u2) the u1 with hfunc2(u1, u2) = p.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sklar.model.axis import clip_open
-
-
-class PairCopula(Protocol):
-    """A copula of two variables, in the vocabulary of vinecopulib."""
-
-    def pdf(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """Density at (u1, u2)."""
-        ...
-
-    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """P(U2 <= u2 | U1 = u1)."""
-        ...
-
-    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """P(U1 <= u1 | U2 = u2)."""
-        ...
-
-    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The u2 with hfunc1(u1, u2) = p."""
-        ...
-
-    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """The u1 with hfunc2(u1, u2) = p."""
-        ...
+from sklar.arrays import Floats
+from sklar.model.axis import clip_open, guide, guides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentPair:
-    """The product copula."""
+    """The product copula: a conditional uniform is the uniform itself."""
 
-    def pdf(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """Density 1 everywhere."""
-        return np.ones(np.broadcast_shapes(u1.shape, u2.shape))
-
-    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """u2, whatever u1."""
+    def hfunc1(self, u1: Floats, u2: Floats) -> Floats:
         return u2
 
-    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """u1, whatever u2."""
+    def hfunc2(self, u1: Floats, u2: Floats) -> Floats:
         return u1
-
-    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """p itself."""
-        return p
-
-    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """p itself."""
-        return p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianPair:
-    """The Gaussian copula with correlation `corr` strictly between -1 and 1."""
+    """The Gaussian copula with correlation `corr` strictly between -1 and 1; below, x and y are normal scores."""
 
     corr: float
 
-    def pdf(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """exp(-(r^2 (x^2 + y^2) - 2 r x y) / (2 (1 - r^2))) / sqrt(1 - r^2) with x, y the normal scores."""
+    def pdf(self, u1: Floats, u2: Floats) -> Floats:
+        """exp(-(r^2 (x^2 + y^2) - 2 r x y) / (2 (1 - r^2))) / sqrt(1 - r^2)."""
         return gaussian_density(self.corr, ndtri(u1), ndtri(u2))
 
-    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
+    def hfunc1(self, u1: Floats, u2: Floats) -> Floats:
         """Phi((y - r x) / sqrt(1 - r^2))."""
         return clip_open(ndtr((ndtri(u2) - self.corr * ndtri(u1)) / np.sqrt(1 - self.corr**2)))
 
-    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
+    def hfunc2(self, u1: Floats, u2: Floats) -> Floats:
         """Phi((x - r y) / sqrt(1 - r^2))."""
         return self.hfunc1(u2, u1)
 
-    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def hinv1(self, u1: Floats, p: Floats) -> Floats:
         """Phi(sqrt(1 - r^2) Phi^-1(p) + r x)."""
         return clip_open(ndtr(ndtri(p) * np.sqrt(1 - self.corr**2) + self.corr * ndtri(u1)))
 
-    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
+    def hinv2(self, p: Floats, u2: Floats) -> Floats:
         """Phi(sqrt(1 - r^2) Phi^-1(p) + r y)."""
         return self.hinv1(u2, p)
 
 
-def gaussian_density(corr: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def gaussian_density(corr: float, x: Floats, y: Floats) -> Floats:
     """Density of the Gaussian copula at normal scores x, y."""
     rest = 1.0 - corr**2
     return np.exp((2 * corr * x * y - corr**2 * (x**2 + y**2)) / (2 * rest)) / np.sqrt(rest)
 
 
-def simulate_pair(copula: PairCopula, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw `rows` pairs, as an array of shape (rows, 2)."""
-    first, p = clip_open(rng.random(rows)), clip_open(rng.random(rows))
-    return np.column_stack([first, copula.hinv1(first, p)])
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Checkerboard:
+    """A copula whose density is constant on each cell of a grid; its h-functions (`tabulate`) are piecewise linear.
+
+    Rows of the cells' masses sum to ``diff(edges1)`` and columns to ``diff(edges2)``.
+    """
+
+    edges1: Floats
+    edges2: Floats
+    mass: Floats
+
+
+def checkerboard(edges1: Floats, edges2: Floats, table: Floats) -> Checkerboard:
+    """The checkerboard copula nearest in relative entropy to a non-negative table."""
+    return Checkerboard(edges1=edges1, edges2=edges2, mass=fit_margins(table, np.diff(edges1), np.diff(edges2)))
+
+
+def fit_margins(table: Floats, mass1: Floats, mass2: Floats, sweeps: int = 60) -> Floats:
+    """Scale rows and columns of a non-negative table until it has the given margins (Sinkhorn).
+
+    A trace of the product of the margins is added first, so that a solution exists and no cell is empty: the
+    h-functions of the copula are then strictly increasing.
+    """
+    scaled = np.maximum(table, 0.0) + 1e-7 * np.outer(mass1, mass2)
+    for _ in range(sweeps):
+        scaled = scaled * (mass1 / scaled.sum(axis=1))[:, None]
+        scaled = scaled * (mass2 / scaled.sum(axis=0))[None, :]
+    return scaled
+
+
+def kendall_tau(copula: Checkerboard) -> float:
+    """Kendall's tau of a checkerboard copula.
+
+    tau = P(concordant) - P(discordant) for two independent pairs. Within a cell, a row or a column both orders are
+    equally likely, so only pairs of cells that differ on both axes count.
+    """
+    mass = copula.mass
+    below = np.zeros_like(mass)
+    below[1:, 1:] = np.cumsum(np.cumsum(mass, axis=0), axis=1)[:-1, :-1]
+    above = np.zeros_like(mass)
+    above[1:, :-1] = np.cumsum(np.cumsum(mass[:, ::-1], axis=0), axis=1)[:-1, :-1][:, ::-1]
+    return float(2.0 * np.sum(mass * (below - above)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Conditional:
+    """The distributions of one axis given the other, as tables that are searched in constant time.
+
+    Of the axis there are cut points, `edges`, and of the one conditioned on, `given`; each row of `cdf` is the CDF at
+    the edges for one cell of the latter. Each has its guide (see `sklar.model.axis.guide`).
+    """
+
+    edges: Floats
+    given: Floats
+    cdf: Floats
+    edges_guide: np.ndarray
+    given_guide: np.ndarray
+    cdf_guide: np.ndarray
+
+    def forward(self, u: Floats, v: Floats) -> Floats:
+        """CDF at u given v."""
+        from sklar.model.kernels import forward
+
+        columns = np.ascontiguousarray(u), np.ascontiguousarray(v)
+        return clip_open(forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, *columns))
+
+    def inverse(self, p: Floats, v: Floats) -> Floats:
+        """The u with forward(u, v) = p."""
+        from sklar.model.kernels import inverse
+
+        columns = np.ascontiguousarray(p), np.ascontiguousarray(v)
+        return clip_open(inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, *columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tabulated:
+    """The h-functions of a checkerboard with everything prepared that does not depend on the arguments."""
+
+    first: Conditional
+    second: Conditional
+
+    def hfunc1(self, u1: Floats, u2: Floats) -> Floats:
+        return self.second.forward(u2, u1)
+
+    def hfunc2(self, u1: Floats, u2: Floats) -> Floats:
+        return self.first.forward(u1, u2)
+
+    def hinv1(self, u1: Floats, p: Floats) -> Floats:
+        return self.second.inverse(p, u1)
+
+    def hinv2(self, p: Floats, u2: Floats) -> Floats:
+        return self.first.inverse(p, u2)
+
+
+def tabulate(copula: Checkerboard) -> Tabulated:
+    """Prepare the h-functions, to be evaluated many times."""
+    return Tabulated(
+        first=_conditional(copula.edges1, copula.edges2, copula.mass),
+        second=_conditional(copula.edges2, copula.edges1, copula.mass.T),
+    )
+
+
+def _conditional(edges: Floats, given: Floats, mass: Floats) -> Conditional:
+    cdf = np.zeros((mass.shape[1], mass.shape[0] + 1))
+    cdf[:, 1:] = np.cumsum(mass / mass.sum(axis=0), axis=0).T
+    cdf[:, -1] = 1.0
+    edges, given = np.ascontiguousarray(edges, dtype=float), np.ascontiguousarray(given, dtype=float)
+    return Conditional(
+        edges=edges, given=given, cdf=cdf, edges_guide=guide(edges), given_guide=guide(given), cdf_guide=guides(cdf)
+    )

@@ -1,25 +1,32 @@
-"""Parametric pair copulas: families as a table of facts, CDFs from pyvinecopulib, and their fit to noisy cells."""
+"""The fit of a pair copula to a noisy table: parametric families first, then what stands out of the noise.
+
+Families are a table of facts, with CDFs from pyvinecopulib; residuals are denoised by singular value shrinkage.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.model.axis import NO_NULLS, TINY, clip_open, split_edges
-from sklar.model.lookup import interval_of
-from sklar.model.pairs.checkerboard import Checkerboard, checkerboard, fit_margins, kendall_tau
+from sklar.arrays import Floats
+from sklar.model.axis import NO_NULLS, TINY, clip_open, interval_of, split_edges
+from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.grouping import Groups, value_tops
 from sklar.model.pairs.hints import Hint
 
 if TYPE_CHECKING:
     import pyvinecopulib
 
-
 STUDENT_DF = 4.0
+"""Degrees of freedom of every Student copula: fewer have heavier tails. Fixed: each family has one parameter."""
 TAUS = (0.03, 0.07, 0.13, 0.2, 0.28, 0.37, 0.47, 0.58, 0.7, 0.82, 0.92)
+"""Kendall's taus that the search starts from: each costs one CDF on the grid for every family, rotation and sign."""
+CLEARLY = 1.05
+"""What a family leaves unexplained must stand out of the noise by this factor: its largest singular value passes the
+edge by chance in one table of eight, this line in one of forty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,43 +56,14 @@ FAMILIES: dict[str, Family] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParametricPair:
-    """A member of a parametric family, evaluated by pyvinecopulib.
-
-    Attributes:
-        family: a key of FAMILIES.
-        rotation: 0, 90, 180 or 270 degrees, as in vinecopulib.
-        tau: Kendall's tau, from which the first parameter follows.
-    """
+    """A member of one of FAMILIES, rotated by 0, 90, 180 or 270 degrees; its parameter follows from Kendall's tau."""
 
     family: str
     rotation: int
     tau: float
 
-    def pdf(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """Density at (u1, u2)."""
-        return self._bicop().pdf(_points(u1, u2))
-
-    def cdf(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """P(U1 <= u1, U2 <= u2)."""
-        return self._bicop().cdf(_points(u1, u2))
-
-    def hfunc1(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """P(U2 <= u2 | U1 = u1)."""
-        return self._bicop().hfunc1(_points(u1, u2))
-
-    def hfunc2(self, u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """P(U1 <= u1 | U2 = u2)."""
-        return self._bicop().hfunc2(_points(u1, u2))
-
-    def hinv1(self, u1: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The u2 with hfunc1(u1, u2) = p."""
-        return self._bicop().hinv1(_points(u1, p))
-
-    def hinv2(self, p: np.ndarray, u2: np.ndarray) -> np.ndarray:
-        """The u1 with hfunc2(u1, u2) = p."""
-        return self._bicop().hinv2(_points(p, u2))
-
-    def _bicop(self) -> pyvinecopulib.Bicop:
+    def bicop(self) -> pyvinecopulib.Bicop:
+        """The member as pyvinecopulib has it."""
         import pyvinecopulib as pv
 
         kind = getattr(pv.BicopFamily, self.family)
@@ -97,13 +75,7 @@ class ParametricPair:
         return pv.Bicop(kind, self.rotation, np.asarray(parameters, dtype=float))
 
 
-def _points(u1: np.ndarray, u2: np.ndarray) -> np.ndarray:
-    return np.column_stack([clip_open(u1), clip_open(u2)])
-
-
-def cell_masses(
-    member: ParametricPair, edges1: np.ndarray, edges2: np.ndarray, tops: tuple[float, float] = NO_NULLS
-) -> np.ndarray:
+def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: tuple[float, float] = NO_NULLS) -> Floats:
     """Exact probability of each cell of a grid: second differences of the CDF at its corners.
 
     Beyond `tops` an axis holds nulls. They are independent of the other column, and the member speaks about what is
@@ -111,7 +83,7 @@ def cell_masses(
     """
     (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
     first, second = np.meshgrid(below1 / tops[0], below2 / tops[1], indexing="ij")
-    corners = member.cdf(first.ravel(), second.ravel()).reshape(first.shape)
+    corners = member.bicop().cdf(clip_open(np.column_stack([first.ravel(), second.ravel()]))).reshape(first.shape)
     corners[below1 <= 0, :], corners[:, below2 <= 0] = 0.0, 0.0
     corners[below1 >= tops[0], :] = below2 / tops[1]
     corners[:, below2 >= tops[1]] = (below1 / tops[0])[:, None]
@@ -120,11 +92,11 @@ def cell_masses(
 
 
 def fit_family(
-    counts: np.ndarray,
+    counts: Floats,
     sigma: float,
     rows: float,
-    edges1: np.ndarray,
-    edges2: np.ndarray,
+    edges1: Floats,
+    edges2: Floats,
     hint: Hint | None = None,
     tops: tuple[float, float] = NO_NULLS,
 ) -> ParametricPair | None:
@@ -137,7 +109,7 @@ def fit_family(
     independent = np.outer(np.diff(edges1), np.diff(edges2))
     weight = 1.0 / (sigma**2 + rows * np.maximum(independent, 1e-6))
 
-    def distance(masses: np.ndarray) -> float:
+    def distance(masses: Floats) -> float:
         return float(np.sum(weight * (counts - rows * masses) ** 2)) + (0.0 if hint is None else hint.misfit(masses))
 
     def misfit(member: ParametricPair) -> float:
@@ -151,9 +123,7 @@ def fit_family(
     return _refine(member, misfit)
 
 
-def _sign(
-    counts: np.ndarray, rows: float, independent: np.ndarray, edges1: np.ndarray, edges2: np.ndarray
-) -> tuple[float, ...]:
+def _sign(counts: Floats, rows: float, independent: Floats, edges1: Floats, edges2: Floats) -> tuple[float, ...]:
     """Signs of dependence to try: both, unless the rank covariance of the table is far from zero."""
     middle1, middle2 = edges1[1:] + edges1[:-1] - 1, edges2[1:] + edges2[:-1] - 1
     slope = float(middle1 @ (counts / rows - independent) @ middle2) * 3.0
@@ -173,7 +143,7 @@ def _members(signs: tuple[float, ...]) -> Iterator[ParametricPair]:
 
 
 def _refine(member: ParametricPair, misfit: Callable[[ParametricPair], float]) -> ParametricPair:
-    """Search for Kendall's tau between the neighbors of the best grid point."""
+    """Search for Kendall's tau between the neighbours of the best grid point."""
     from scipy.optimize import minimize_scalar
 
     if member.tau == 0:
@@ -184,17 +154,12 @@ def _refine(member: ParametricPair, misfit: Callable[[ParametricPair], float]) -
     sign = np.sign(member.tau)
 
     def at(size: float) -> ParametricPair:
-        return ParametricPair(family=member.family, rotation=member.rotation, tau=float(sign * size))
+        return replace(member, tau=float(sign * size))
 
     found: Any = minimize_scalar(
         lambda size: misfit(at(size)), bounds=(low, high), method="bounded", options={"xatol": 1e-3}
     )
     return at(float(found.x))
-
-
-CLEARLY = 1.05
-"""What a family leaves unexplained must stand out of the noise by this factor: its largest singular value passes the
-edge by chance in one table of eight, this line in one of forty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -207,7 +172,7 @@ class FittedPair:
 
 
 def fit_pair(
-    counts: np.ndarray,
+    counts: Floats,
     sigma: float,
     rows: float,
     groups: tuple[Groups, Groups],
@@ -222,12 +187,9 @@ def fit_pair(
     table the density follows the family, on the finer grid of `fine`.
 
     Args:
-        counts: noisy counts, one axis per end of the edge.
-        sigma: standard deviation of the noise of each count.
-        rows: (noisy) number of rows.
+        counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
         groups: groups of the two ends.
-        fine: finer groups of the two ends, to carry the parametric shape, or None.
-        hint: what else is known about the correlation, or None.
+        fine: finer groups of the two ends, to carry the parametric shape.
         tops: where values end and nulls begin on each axis.
     """
     edges1, edges2 = groups[0].edges, groups[1].edges
@@ -247,10 +209,10 @@ def fit_pair(
 
 def product(
     member: ParametricPair,
-    table: np.ndarray,
-    edges: tuple[np.ndarray, np.ndarray],
-    fine_edges: tuple[np.ndarray, np.ndarray],
-    tops: tuple[float, float] = NO_NULLS,
+    table: Floats,
+    edges: tuple[Floats, Floats],
+    fine_edges: tuple[Floats, Floats],
+    tops: tuple[float, float],
 ) -> Checkerboard:
     """A copula with (nearly) the cell masses of `table` and, inside each cell, the shape of a family member."""
     fine1, fine2 = (merge_edges(*pair) for pair in zip(edges, fine_edges, strict=True))
@@ -263,7 +225,7 @@ def product(
     return checkerboard(fine1, fine2, shape * ratio[row][:, column])
 
 
-def merge_edges(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def merge_edges(first: Floats, second: Floats) -> Floats:
     """All cut points of two grids, without near-duplicates."""
     merged = np.union1d(first, second)
     merged = merged[np.concatenate([[True], np.diff(merged) > TINY])]
@@ -271,7 +233,7 @@ def merge_edges(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return merged
 
 
-def shrink_singular_values(residual: np.ndarray, sigma: float, edge: float = 1.0) -> np.ndarray:
+def shrink_singular_values(residual: Floats, sigma: float, edge: float = 1.0) -> Floats:
     """Best low-rank guess of a matrix seen through white noise of standard deviation `sigma`.
 
     With b = rows / columns (at most 1) and y a singular value divided by sigma sqrt(columns), keep
@@ -290,7 +252,7 @@ def shrink_singular_values(residual: np.ndarray, sigma: float, edge: float = 1.0
     return (left * kept) @ right
 
 
-def denoise_pair(counts: np.ndarray, sigma: float, rows: float, mass1: np.ndarray, mass2: np.ndarray) -> np.ndarray:
+def denoise_pair(counts: Floats, sigma: float, rows: float, mass1: Floats, mass2: Floats) -> Floats:
     """Probabilities of a pair table: independence under the released margins plus what stands out of the noise."""
     expected = rows * np.outer(mass1, mass2)
     table = np.maximum(expected + shrink_singular_values(counts - expected, sigma), 0.0)
@@ -298,7 +260,7 @@ def denoise_pair(counts: np.ndarray, sigma: float, rows: float, mass1: np.ndarra
     return table / total if total > 0 else np.outer(mass1, mass2)
 
 
-def mutual_information(table: np.ndarray) -> float:
+def mutual_information(table: Floats) -> float:
     """Mutual information in nats of a table of probabilities."""
     product = np.outer(table.sum(axis=1), table.sum(axis=0))
     seen = (table > 0) & (product > 0)

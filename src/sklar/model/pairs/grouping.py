@@ -11,11 +11,9 @@ from sklar.model.axis import TINY, Scale
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
-    """A partition of a column's axis into intervals made of whole margin cells.
+    """A partition of a column's axis, at `edges`, into intervals made of whole margin cells.
 
-    Attributes:
-        lookup: group of each margin cell, in code order; groups are numbered along the axis.
-        edges: cut points of the axis, one more than there are groups.
+    `lookup` is the group of each margin cell, in code order; groups are numbered along the axis.
     """
 
     lookup: np.ndarray
@@ -51,12 +49,7 @@ def group_cells(scale: Scale, most: int, least_mass: float, coarse: np.ndarray |
 
     With `coarse` (the public cell each margin cell lies in) light cells are merged along public cell borders and
     only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on.
-
-    Args:
-        scale: the column's axis.
-        most: largest number of groups.
-        least_mass: smallest mass worth a group, usually 3 sigma / n.
-        coarse: public coarse cell of each margin cell, in code order, or None.
+    The smallest mass worth a group is usually 3 sigma / n.
     """
     mass = np.diff(scale.edges)
     least_mass = max(least_mass, 2 * TINY)  # an empty group would have no width on the axis
@@ -105,7 +98,7 @@ def _heavy_cells(mass: np.ndarray, most: int, least_mass: float) -> tuple[np.nda
 
 
 def _merge_light(labels: np.ndarray, mass: np.ndarray, most: int, least_mass: float) -> np.ndarray:
-    """Join groups below half of `least_mass` (or beyond `most`) to their lighter neighbor."""
+    """Join groups below half of `least_mass` (or beyond `most`) to their lighter neighbour."""
     weight = np.bincount(labels, mass)
     while len(weight) > 1 and (len(weight) > most or weight.min() < least_mass / 2):
         i = int(np.argmin(weight))

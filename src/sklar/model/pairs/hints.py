@@ -18,19 +18,19 @@ from sklar.model.axis import NO_NULLS, split_edges
 from sklar.model.correlation.bivariate import bivariate_normal_cdf, bivariate_normal_density
 from sklar.model.latent.scores import place_scores
 
+Pair = tuple[Floats, Floats]
+
 _FAR = 9.0
 """Normal scores beyond this have no density to speak of."""
 _LEAST_SLOPE = 1e-12
+"""A table that a change of correlation moves less than this (squared) cannot tell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hint:
     """One linear function of the cells' probabilities, roughly the correlation of normal scores, and what it should be.
 
-    Attributes:
-        weights: One number a cell.
-        value: What the sum of weights times probabilities should be.
-        variance: How wrong that may be, the chance of the rows included.
+    The sum of weights times probabilities should be `value`, up to `variance`, the chance of the rows included.
     """
 
     weights: Floats
@@ -44,12 +44,9 @@ class Hint:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reading:
-    """The correlation that a table tells by itself, near a given one.
+    """The correlation that a table tells by itself, near a given one, and the variance that its noise gives it.
 
-    Attributes:
-        corr: The correlation.
-        variance: Variance that the noise of the table gives it.
-        direction: Change of the cells' probabilities by a small change of the correlation.
+    The direction is the change of the cells' probabilities by a small change of the correlation.
     """
 
     corr: float
@@ -73,18 +70,12 @@ def gaussian_cells(
     corners = share * bivariate_normal_cdf(first, second, corr)
     corners += np.outer(above1, below2) + np.outer(below1 + above1, above2)
     density = share * bivariate_normal_density(np.clip(first, -_FAR, _FAR), np.clip(second, -_FAR, _FAR), corr)
-    outside = np.isinf(first) | np.isinf(second)
-    slopes = np.where(outside, 0.0, density)
+    slopes = np.where(np.isinf(first) | np.isinf(second), 0.0, density)
     return np.maximum(np.diff(np.diff(corners, axis=0), axis=1), 0.0), np.diff(np.diff(slopes, axis=0), axis=1)
 
 
 def read_correlation(
-    counts: Floats,
-    sigma: float,
-    rows: float,
-    edges: tuple[Floats, Floats],
-    corr: float,
-    tops: tuple[float, float] = NO_NULLS,
+    counts: Floats, sigma: float, rows: float, edges: Pair, corr: float, tops: tuple[float, float] = NO_NULLS
 ) -> Reading | None:
     """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot tell."""
     masses, direction = gaussian_cells(*edges, corr, tops)
@@ -105,9 +96,7 @@ def move_along(counts: Floats, reading: Reading, rows: float, corr: float, varia
     return counts + rows * step * reading.direction, reading.corr + step
 
 
-def score_hint(
-    edges: tuple[Floats, Floats], corr: float, variance: float, tops: tuple[float, float] = NO_NULLS
-) -> Hint | None:
+def score_hint(edges: Pair, corr: float, variance: float, tops: tuple[float, float] = NO_NULLS) -> Hint | None:
     """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells."""
     weights = np.outer(*(value_scores(e, top) for e, top in zip(edges, tops, strict=True)))
     masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)), tops)

@@ -11,6 +11,10 @@ from sklar.model.axis import Scale, cells_at
 
 MOST_CELLS = 65_535
 """Cells a table may have to take part; particles carry 16-bit cell numbers."""
+TOLERANCE = 5e-4
+"""Sweeps end once a table moves less mass than this on average: less follows the tables closer, and takes longer."""
+MARGIN_SWEEPS = 30
+"""Rounds over the tables of single columns, which are few and soon met."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,8 +48,7 @@ class Calibration:
     """A tilt of the vine: row x has weight exp(sum over tables of dual[cell of x] - level).
 
     Attributes:
-        partitions: the axes of the tables.
-        tables: the tables, in the order of the sweep.
+        partitions: the axes of the tables, which are in the order of the sweep.
         level: makes the mean weight one under the vine.
         effective: effective sample size of the weights, as a fraction of the particles.
         ceiling: weights of rows that were not part of the fit are cut here: a few of them would otherwise carry much of
@@ -59,9 +62,8 @@ class Calibration:
     ceiling: float
 
 
-def empty_calibration() -> Calibration:
-    """The tilt that changes nothing."""
-    return Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=np.inf)
+NO_TILT = Calibration(partitions=(), tables=(), level=0.0, effective=1.0, ceiling=np.inf)
+"""The tilt that changes nothing."""
 
 
 def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
@@ -126,10 +128,7 @@ def prior_strength(tables: Sequence[SoftTable], cells: np.ndarray) -> float:
 
     c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - cells_k s_k^2), with m_k the vine's own table, y_k the released
     one and s_k its noise: the inverse of the squared distance that noise does not explain. Kept within [100, 1e5].
-
-    Args:
-        tables: released tables with `variance` equal to the plain noise variance.
-        cells: cell of every vine particle (column) in each of them (row).
+    Here `variance` of the tables is the plain noise variance; `cells` has the cell of every particle (column) in each.
     """
     unexplained, scale = 0.0, 0.0
     for table, cell in zip(tables, cells, strict=True):
@@ -144,7 +143,7 @@ def calibrate(
     tables: Sequence[SoftTable],
     cells: np.ndarray,
     sweeps: int = 100,
-    tolerance: float = 5e-4,
+    tolerance: float = TOLERANCE,
     most: float = np.inf,
 ) -> tuple[Calibration, np.ndarray]:
     """Weights of particles that minimize KL(w || uniform) + sum_k |A_k w - y_k|^2 / (2 v_k).
@@ -154,7 +153,6 @@ def calibrate(
     weights of its particles are multiplied by e^d. For v -> 0 this is iterative proportional fitting.
 
     Args:
-        partitions: the axes of the tables.
         tables: the tables; their duals are the starting point.
         cells: cell of each particle (column) in each table (row), 16-bit.
         sweeps: largest number of rounds over all tables.
@@ -166,19 +164,17 @@ def calibrate(
         The tilt, and the normalized weights of the particles.
     """
     if not tables:
-        return empty_calibration(), np.full(cells.shape[1], 1.0 / max(cells.shape[1], 1))
+        return NO_TILT, np.full(cells.shape[1], 1.0 / max(cells.shape[1], 1))
     from sklar.model.kernels import tilt
 
     offsets = table_offsets([table.observed for table in tables])
     weights = _normalized(np.minimum(tilt(cells, offsets, np.concatenate([table.dual for table in tables])), most))
-    fitted = _swept(tables, cells, weights, sweeps, tolerance)
+    fitted = _sweep(tables, cells, weights, sweeps, tolerance)
     logs = tilt(cells, offsets, np.concatenate([table.dual for table in fitted]))
     return _summary(partitions, fitted, logs), weights / weights.sum()
 
 
-def hold_margins(
-    calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray, sweeps: int = 30, tolerance: float = 5e-4
-) -> Calibration:
+def hold_margins(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> Calibration:
     """The same tilt, with the tables of single columns fitted once more, on particles it has not seen.
 
     Weights follow the particles they were fitted on a little too well, and are cut at the ceiling on others, which
@@ -189,13 +185,12 @@ def hold_margins(
         return calibration
     chosen = replace(calibration, tables=tuple(calibration.tables[k] for k in single))
     weights = _normalized(log_weights(calibration, scales, particles))
-    fitted = _swept(chosen.tables, cell_matrix(chosen, scales, particles), weights, sweeps, tolerance)
+    fitted = _sweep(chosen.tables, cell_matrix(chosen, scales, particles), weights, MARGIN_SWEEPS, TOLERANCE)
     again = dict(zip(single, fitted, strict=True))
-    tables = tuple(again.get(k, table) for k, table in enumerate(calibration.tables))
-    return replace(calibration, tables=tables)
+    return replace(calibration, tables=tuple(again.get(k, table) for k, table in enumerate(calibration.tables)))
 
 
-def _swept(
+def _sweep(
     tables: Sequence[SoftTable], cells: np.ndarray, weights: np.ndarray, sweeps: int, tolerance: float
 ) -> tuple[SoftTable, ...]:
     """The tables with their duals after sweeps from given weights, which change in place."""
@@ -217,10 +212,12 @@ def _normalized(logs: np.ndarray) -> np.ndarray:
 
 def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], logs: np.ndarray) -> Calibration:
     weights = _normalized(logs) * len(logs)
-    level = float(logs.max() + np.log(np.mean(np.exp(logs - logs.max()))))
-    effective = float(1.0 / np.mean(weights**2))
     return Calibration(
-        partitions=partitions, tables=tables, level=level, effective=effective, ceiling=weight_ceiling(weights)
+        partitions=partitions,
+        tables=tables,
+        level=float(logs.max() + np.log(np.mean(np.exp(logs - logs.max())))),
+        effective=float(1.0 / np.mean(weights**2)),
+        ceiling=weight_ceiling(weights),
     )
 
 

@@ -7,30 +7,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.lookup import interval_of
+from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import GaussianPair, IndependentPair, gaussian_density
 from sklar.model.pairs.hints import Hint
 from sklar.model.vine.sampling import Uniforms, draw_levels, transform
 from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
 
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
-MIDDLE = len(CORRELATIONS) // 2
+"""Correlations tried for an edge, with 0 in the middle; parabolas through three points find what lies between."""
 PARTICLES = 20_000
+"""Particles of the truncated vine: their own noise in a predicted table against the time of every candidate edge."""
 NEARER = (0.03, 0.01)
+"""Distances of the points of the two later parabolas."""
 PROMISING = 1.0
+"""Edges whose score test gains less chi-square than this are not searched: they could not be believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairTable:
-    """A released table of two columns, as probabilities on groups of their axes.
-
-    Attributes:
-        observed: noisy counts.
-        sigma: standard deviation of their noise.
-        edges1: cut points of the first column's axis.
-        edges2: cut points of the second column's axis.
-        hint: what else is known about the correlation, or None.
-    """
+    """A released table of two columns: noisy counts on groups of their axes, and what else tells their correlation."""
 
     observed: np.ndarray
     sigma: float
@@ -49,26 +44,18 @@ class EdgeGuess:
 
 
 NOTHING = EdgeGuess(corr=0.0, variance=1.0, gain=0.0)
+Tables = Mapping[tuple[int, int], PairTable]
 
 
 def grow(
-    vine: Vine,
-    tables: Mapping[tuple[int, int], PairTable],
-    eligible: Mapping[int, float],
-    rows: float,
-    depth: int,
-    rng: np.random.Generator,
+    vine: Vine, tables: Tables, eligible: Mapping[int, float], rows: float, depth: int, rng: np.random.Generator
 ) -> Vine:
-    """Add trees up to `depth`; stops early when a tree would hold no dependence.
+    """Add trees to a vine with at least one, up to `depth`; stops early when a tree would hold no dependence.
 
     Args:
-        vine: a vine with at least one tree.
         tables: released tables by column pair (smaller column first).
         eligible: columns whose order has a meaning (a Gaussian copula says nothing about nominal ones), each with the
             chi-square that an edge must gain to be believed.
-        rows: (noisy) number of rows.
-        depth: largest number of trees.
-        rng: source of the particles.
     """
     while len(vine.trees) < min(depth, vine.size - 1):
         tree = next_tree(vine, tables, eligible, rows, rng)
@@ -79,11 +66,7 @@ def grow(
 
 
 def next_tree(
-    vine: Vine,
-    tables: Mapping[tuple[int, int], PairTable],
-    eligible: Mapping[int, float],
-    rows: float,
-    rng: np.random.Generator,
+    vine: Vine, tables: Tables, eligible: Mapping[int, float], rows: float, rng: np.random.Generator
 ) -> tuple[Edge, ...]:
     """The next tree: the spanning tree of largest total gain among the edges the proximity condition allows."""
     levels = draw_levels(vine.size, PARTICLES, rng, stratified=True)
@@ -100,32 +83,25 @@ class _Particles:
     """Particles of the truncated vine with normal scores and group numbers, each computed once."""
 
     def __init__(self, uniforms: Uniforms):
-        self._uniforms = uniforms
+        self.uniforms = uniforms
         self._places: dict[tuple[int, int], np.ndarray] = {}
-
-    def score(self, column: int, given: tuple[int, ...]) -> np.ndarray:
-        return self._uniforms.score(column, given)
 
     def place(self, column: int, edges: np.ndarray) -> np.ndarray:
         key = column, id(edges)  # the same array object is used in all tables of a column
         if key not in self._places:
-            self._places[key] = interval_of(edges, self._uniforms.get(column))
+            self._places[key] = interval_of(edges, self.uniforms.get(column))
         return self._places[key]
 
 
 def _guess(
-    edge: EdgeCandidate,
-    particles: _Particles,
-    tables: Mapping[tuple[int, int], PairTable],
-    eligible: Mapping[int, float],
-    rows: float,
+    edge: EdgeCandidate, particles: _Particles, tables: Tables, eligible: Mapping[int, float], rows: float
 ) -> EdgeGuess:
     low, high = sorted((edge.first, edge.second))
     table = tables.get((low, high))
     if table is None or low not in eligible or high not in eligible:
         return NOTHING
     cell = particles.place(low, table.edges1) * (len(table.edges2) - 1) + particles.place(high, table.edges2)
-    x, y = particles.score(edge.first, edge.given), particles.score(edge.second, edge.given)
+    x, y = particles.uniforms.score(edge.first, edge.given), particles.uniforms.score(edge.second, edge.given)
     guess = fit_correlation(cell, x, y, table, rows)
     return guess if guess.gain > max(eligible[low], eligible[high]) else NOTHING
 
@@ -135,14 +111,8 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
 
     Weighting the particles of a truncated vine by the density of one more pair copula c(u_a|D, u_b|D) gives exactly
     the (a, b) margin of the vine with that edge added, so the table it would produce is a weighted histogram. Least
-    squares over the correlation (a hint is one more term), by parabolas through three points, ever nearer.
-
-    Args:
-        cell: cell of the table that each particle falls in.
-        x: normal score of the first conditional uniform of each particle.
-        y: normal score of the second.
-        table: the released table.
-        rows: (noisy) number of rows.
+    squares over the correlation (a hint is one more term), by parabolas through three points, ever nearer. `cell` is
+    the cell of the table that each particle falls in, x and y the normal scores of its two conditional uniforms.
     """
     observed = table.observed.ravel()
     size = len(observed)
@@ -176,7 +146,9 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
     for width in NEARER:
         near = corr + width * np.array([-1.0, 0.0, 1.0])
         corr = parabola_minimum(near, np.array([distance(float(c)) for c in near]))
-    return EdgeGuess(corr=corr, variance=1.0 / max(information, 1e-9), gain=float(misfit[MIDDLE] - misfit[best]))
+    return EdgeGuess(
+        corr=corr, variance=1.0 / max(information, 1e-9), gain=float(misfit[len(misfit) // 2] - misfit[best])
+    )
 
 
 def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, cells_at
@@ -17,7 +20,9 @@ from sklar.model.vine.pool import draw_pool
 PROMISED = "promised"
 NOISE_ONLY = "noise only, model error not included"
 POOL = 30_000
+"""Particles that answer a query: their own noise against the time of calibrating them again for every replicate."""
 REPLICATES = 25
+"""Fresh noises from which the spread is taken; its own error falls with the root of their number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +30,7 @@ class Interval:
     """An answer to "how many rows lie inside these sets", with error bars.
 
     Attributes:
-        estimate: the answer, in rows.
-        low: lower end.
-        high: upper end.
+        estimate: the answer, in rows, between the ends `low` and `high`.
         coverage: probability that the interval holds the true count, over the noise of the fit.
         label: what the coverage means: "promised", or "noise only, model error not included".
     """
@@ -42,13 +45,9 @@ class Interval:
 def count_interval(
     model: VineModel, allowed: Mapping[int, np.ndarray], rng: np.random.Generator, coverage: float = 0.95
 ) -> Interval:
-    """Rows of the fitted table with every column of `allowed` inside its set of base codes.
+    """Rows of the fitted table with every column of `allowed` inside its set of base codes (position -> mask).
 
-    Args:
-        model: the fitted model.
-        allowed: column position -> mask over base codes.
-        rng: used only where no released table answers the query.
-        coverage: wanted probability.
+    The generator is used only where no released table answers the query.
     """
     if not 0 < coverage < 1:
         raise UsageError(f"coverage must lie between 0 and 1; {coverage:g} was given")
@@ -123,60 +122,38 @@ def noise_interval(
     rows = model.facts.rows
     answers = [rows * float(_fresh_weights(model, pool.table_cells, rng) @ inside) for _ in range(REPLICATES)]
     estimate = rows * float(pool.weights @ inside)
-    width = normal_quantile((1 + coverage) / 2) * float(np.std(answers, ddof=1))
+    width = NormalDist().inv_cdf((1 + coverage) / 2) * float(np.std(answers, ddof=1))
     return Interval(estimate=estimate, low=estimate - width, high=estimate + width, coverage=coverage, label=NOISE_ONLY)
 
 
 def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    tables = [
-        replace(
-            table, observed=table.observed + rng.normal(0.0, _std(model, table) / model.facts.rows, len(table.dual))
-        )
-        for table in model.calibration.tables
-    ]
+    tables: list[SoftTable] = []
+    for table in model.calibration.tables:
+        fresh = rng.normal(0.0, _std(model, table) / model.facts.rows, len(table.dual))
+        tables.append(replace(table, observed=table.observed + fresh))
     return calibrate(model.calibration.partitions, tables, cells, sweeps=10)[1]
 
 
 def half_width(kind: str, std: float, terms: int, coverage: float) -> float:
-    """The t with P(|sum of `terms` draws| <= t) >= coverage.
+    """The t with P(|sum of `terms` draws| <= t) >= coverage, for noise of a kind and the deviation of one draw.
 
     Gaussian: sums of discrete Gaussians are sub-Gaussian with their own variance and follow the normal law up to the
     rounding to integers, for which half a unit is added. Laplace: Chernoff's bound, with the moment generating function
     1 / (1 - (scale h)^2) of the continuous law, which exceeds that of the discrete one.
-
-    Args:
-        kind: "gaussian" or "laplace".
-        std: standard deviation of one draw.
-        terms: number of draws that are summed.
-        coverage: wanted probability, below 1.
     """
     if kind == "gaussian":
-        return normal_quantile((1 + coverage) / 2) * std * math.sqrt(terms) + 0.5
+        return NormalDist().inv_cdf((1 + coverage) / 2) * std * math.sqrt(terms) + 0.5
     return _laplace_bound(std / math.sqrt(2), terms, (1 - coverage) / 2)
-
-
-def normal_quantile(p: float) -> float:
-    """Inverse of the standard normal distribution function."""
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(p)
 
 
 def _laplace_bound(scale: float, terms: int, tail: float) -> float:
     """min over h of (log(1/tail) - terms log(1 - (scale h)^2)) / h, by a search over x = scale h in (0, 1).
 
-    The function of x is convex over x times x, hence unimodal; a golden-section search finds its lowest point.
+    The function of x is convex over x times x, hence unimodal; any x gives a bound that holds.
     """
 
     def bound(x: float) -> float:
         return (math.log(1 / tail) - terms * math.log1p(-x * x)) / x
 
-    low, high = 1e-6, 1 - 1e-9
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(100):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if bound(left) < bound(right):
-            high = right
-        else:
-            low = left
-    return scale * bound((low + high) / 2)
+    lowest: Any = minimize_scalar(bound, bounds=(1e-6, 1 - 1e-9), method="bounded", options={"xatol": 1e-9})
+    return scale * bound(float(lowest.x))

@@ -12,8 +12,7 @@ import numpy as np
 from sklar.model.axis import Scale, codes_at
 from sklar.model.conditioning import Proposals
 from sklar.model.margins.margin import Margin
-from sklar.model.pairs.checkerboard import Checkerboard
-from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
 from sklar.model.vine.calibration import Calibration
 from sklar.model.vine.pool import POLISHING_SWEEPS, Pool, accepted_rows, averaged, draw_pool, pool_size
@@ -22,10 +21,15 @@ from sklar.model.vine.sampling import vine_proposals
 from sklar.model.vine.vine import Edge, Vine
 
 ROWS_AT_A_TIME = 40_000
+"""Rows picked from one pool: more come from fewer, larger pools, which take more memory."""
 ROUNDING_PARTICLES = (8.0, 15.0)
-LARGE_PARTICLES = 2.0
+"""Least and most particles for each row, more where weights are uneven: rows to choose from against time."""
 LARGE_SAMPLE = 100_000
+"""Larger samples carry little sampling noise of their own, and are made faster:"""
+LARGE_PARTICLES = 2.0
+"""with fewer particles for each row,"""
 LATER_SWEEPS = 10
+"""and with fewer sweeps for each pool but the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +37,6 @@ class VineFacts:
     """What `inspect` tells about a fit besides the trees.
 
     Attributes:
-        rows: noisy (or public) number of rows.
         margin_error: expected total variation error of each margin from the known noise.
         strength: prior strength c of the calibration, or 0 when there was none.
         pairs: number of measured pair tables.
@@ -49,15 +52,7 @@ class VineFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VineModel:
-    """A vine times calibration weights, over the base codes of the modelled columns.
-
-    Attributes:
-        margins: one per modelled column, in schema order.
-        scales: the axis of each column.
-        vine: the dependence on the u scale.
-        calibration: weights that tilt the vine towards the released tables.
-        facts: what to tell about the fit.
-    """
+    """A vine, on the axes (`scales`) of the columns, times weights that tilt it towards the released tables."""
 
     margins: tuple[Margin, ...]
     scales: tuple[Scale, ...]
@@ -86,13 +81,8 @@ class VineModel:
         }
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Independent rows as base codes, shape (rows, columns), Fortran order.
-
-        Rejection: a particle of the vine is kept with probability weight / ceiling, so that kept ones are independent
-        draws of the vine times the (cut) weights.
-        """
-        result = self._empty(rows)
-        filled = 0
+        """Independent rows, by rejection."""
+        result, filled = self._empty(rows), 0
         for kept in accepted_rows(self.vine, self.scales, self.calibration, rows, rng):
             result[filled : filled + len(kept)] = kept
             filled += len(kept)
@@ -146,13 +136,13 @@ def describe_trees(vine: Vine, names: Sequence[str]) -> list[dict[str, Any]]:
     """Edges of every tree with their family, Kendall's tau and strength; independent edges are only counted."""
     trees: list[dict[str, Any]] = []
     for level, tree in enumerate(vine.trees, start=1):
-        told = [_edge(edge, names) for edge in tree if edge.family != "independent"]
-        told.sort(key=lambda edge: -edge["strength"])
-        trees.append({"tree": level, "edges": told, "independent": len(tree) - len(told)})
+        edges = [_describe_edge(edge, names) for edge in tree if edge.family != "independent"]
+        edges.sort(key=lambda edge: -edge["strength"])
+        trees.append({"tree": level, "edges": edges, "independent": len(tree) - len(edges)})
     return trees
 
 
-def _edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
+def _describe_edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
     return {
         "first": names[edge.first],
         "second": names[edge.second],
@@ -179,7 +169,7 @@ def strength(copula: Checkerboard | GaussianPair | IndependentPair) -> float:
 def draw_first_tree(vine: Vine, names: Sequence[str]) -> str:
     """Tree one as indented text: each column under the one it hangs from, with family and Kendall's tau.
 
-    Every group of dependent columns starts at the column with most neighbors; columns that depend on none come last.
+    Every group of dependent columns starts at the column with most neighbours; columns that depend on none come last.
     """
     near: dict[int, list[tuple[int, Edge]]] = {column: [] for column in range(vine.size)}
     for edge in vine.trees[0] if vine.trees else ():
@@ -188,25 +178,18 @@ def draw_first_tree(vine: Vine, names: Sequence[str]) -> str:
             near[edge.second].append((edge.first, edge))
     lines: list[str] = []
     seen: set[int] = set()
+
+    def draw_below(column: int, indent: str) -> None:
+        below = [(other, edge) for other, edge in near[column] if other not in seen]
+        seen.update(other for other, _ in below)
+        for place, (other, edge) in enumerate(below, start=1):
+            last = place == len(below)
+            lines.append(f"{indent}{'└─' if last else '├─'} {names[other]}  [{edge.family}, tau {edge.tau:+.2f}]")
+            draw_below(other, indent + ("   " if last else "│  "))
+
     for root in sorted(near, key=lambda column: (-len(near[column]), column)):
         if root not in seen:
             seen.add(root)
             lines.append(names[root])
-            _draw_below(root, "", near, names, seen, lines)
+            draw_below(root, "")
     return "\n".join(lines)
-
-
-def _draw_below(
-    column: int,
-    indent: str,
-    near: dict[int, list[tuple[int, Edge]]],
-    names: Sequence[str],
-    seen: set[int],
-    lines: list[str],
-) -> None:
-    below = [(other, edge) for other, edge in near[column] if other not in seen]
-    seen.update(other for other, _ in below)
-    for place, (other, edge) in enumerate(below, start=1):
-        last = place == len(below)
-        lines.append(f"{indent}{'└─' if last else '├─'} {names[other]}  [{edge.family}, tau {edge.tau:+.2f}]")
-        _draw_below(other, indent + ("   " if last else "│  "), near, names, seen, lines)

@@ -13,20 +13,24 @@ from sklar.model.vine.sampling import draw_levels, simulate_vine, tabulated, tra
 from sklar.model.vine.vine import Vine, sampling_order
 
 POLISHING_SWEEPS = 100
+"""Largest number of sweeps that remove the Monte Carlo noise of a pool."""
 POLISHING_TOLERANCE = 1e-3
+"""Sweeps end once a table moves less mass than this on average: less follows the tables closer, and takes longer."""
 MOST_CELL_NUMBERS = 60_000_000
+"""Cell numbers held for a pool (120 MB): with many tables, pools are smaller."""
 LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 80_000, 200_000
+"""Particles of a pool, at the least, usually at the least, and at the most: less noise of its own against time."""
+BLOCK = 16_384
+"""Particles drawn at a time by rejection: small enough to stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pool:
-    """Particles to pick rows from.
+    """Particles to pick rows from, with their weights and the calibration (`tilt`) that gave them.
 
     Attributes:
         particles: uniforms of each particle (row) in each column.
         table_cells: cell of each particle (column) in each released table (row).
-        weights: weight of each particle.
-        tilt: the calibration of these particles.
     """
 
     particles: np.ndarray
@@ -62,21 +66,15 @@ def draw_pool(
 
 def averaged(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
     """The mean tilt of `earlier` pools, moved on by one more: Monte Carlo noise of single pools averages out."""
-    tables = tuple(
-        replace(old, dual=old.dual + (new.dual - old.dual) / (earlier + 1))
-        for old, new in zip(calibration.tables, pool.tilt.tables, strict=True)
-    )
-    return replace(calibration, tables=tables)
+    pairs = zip(calibration.tables, pool.tilt.tables, strict=True)
+    tables = (replace(old, dual=old.dual + (new.dual - old.dual) / (earlier + 1)) for old, new in pairs)
+    return replace(calibration, tables=tuple(tables))
 
 
 def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
     """Particles to draw for `rows` rows: `per_row` each, between 80,000 and 200,000, fewer when tables are many."""
     affordable = max(MOST_CELL_NUMBERS // max(len(calibration.tables), 1), LEAST_PARTICLES)
     return int(np.clip(per_row * rows, min(FEW_PARTICLES, affordable), min(affordable, MOST_PARTICLES)))
-
-
-BLOCK = 16_384
-"""Particles drawn at a time: small enough to stay in the cache."""
 
 
 def accepted_rows(
@@ -92,10 +90,7 @@ def accepted_rows(
     missing = rows
     while missing > 0:
         size = int(min(BLOCK, 1.1 * ceiling * missing + 64))
-        uniforms = transform(vine, steps, draw_levels(vine.size, size, rng), tables)
-        particles = np.empty((size, vine.size), order="F")
-        for column in range(vine.size):
-            particles[:, column] = uniforms.get(column)
+        particles = transform(vine, steps, draw_levels(vine.size, size, rng), tables).particles()
         chance = np.exp(weigh(particles)) / ceiling
         kept = np.flatnonzero(rng.random(size) < chance)[:missing]
         missing -= len(kept)

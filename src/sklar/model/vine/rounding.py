@@ -7,19 +7,15 @@ from itertools import combinations
 
 import numpy as np
 
-from sklar.model.axis import Scale, clip_open
-from sklar.model.lookup import interval_of
+from sklar.model.axis import Scale, clip_open, interval_of
+from sklar.model.conditioning import systematic
 from sklar.model.vine.calibration import MOST_CELLS, Calibration, part_codes
 
 PROPOSALS_PER_ROW = (24, 400)
 FEW_PROPOSALS, MOST_PROPOSALS = 300_000, 3_000_000
-
-
-def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
-    reach = np.cumsum(weights)
-    places = (np.arange(rows) + rng.random()) / rows * reach[-1]
-    return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
+"""Replacements proposed for each row, and in a whole sample: more bring the counts nearer to the model, for time."""
+MOST_TRIPLES = 400
+"""All triples up to 14 columns; of more columns a random choice."""
 
 
 def proposals(rows: int, total: int) -> int:
@@ -44,10 +40,7 @@ def round_rows(
     Args:
         cells: cell of each particle (column) in each table (row).
         counts: number of cells of each table.
-        weights: weight of each particle.
-        rows: number of rows wanted.
         effort: number of replacements to propose.
-        rng: source of randomness.
     """
     from sklar.model.kernels import swap_rows, weighted_counts
 
@@ -60,10 +53,6 @@ def round_rows(
     target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
     swap_rows(cells, offsets, chosen, proposed, target)
     return chosen
-
-
-MOST_TRIPLES = 400
-"""All triples up to 14 columns; of more columns a random choice."""
 
 
 def triple_cells(

@@ -9,8 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at
 from sklar.model.conditioning import Proposals, Runs, cover, place_inside
-from sklar.model.pairs.checkerboard import Checkerboard, Tabulated, tabulate
-from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair, Tabulated, tabulate
 from sklar.model.vine.calibration import Calibration, weigher
 from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
 
@@ -37,11 +36,9 @@ class Uniforms:
     """
 
     def __init__(self, vine: Vine, tables: Tables | None = None):
-        self._by_column: dict[Key, Edge] = {}
-        for tree in vine.trees:
-            for edge in tree:
-                for column in (edge.first, edge.second):
-                    self._by_column[_beyond(edge, column)] = edge
+        edges = [edge for tree in vine.trees for edge in tree]
+        self._size = vine.size
+        self._by_column = {_beyond(edge, column): edge for edge in edges for column in (edge.first, edge.second)}
         self._tables = tabulated(vine) if tables is None else tables
         self._levels: dict[Key, np.ndarray] = {}
         self._scores: dict[Key, np.ndarray] = {}
@@ -71,6 +68,10 @@ class Uniforms:
                 self._scores[key] = ndtri(self._levels[key])
         return self._scores[key]
 
+    def particles(self) -> np.ndarray:
+        """u of every column, shape (rows, columns) in Fortran order."""
+        return np.array([self.get(column) for column in range(self._size)]).T
+
     def descend(self, edge: Edge, column: int) -> None:
         """From u of `column` given all columns of an edge to the one without its partner (inverse h-function)."""
         beyond, given = _beyond(edge, column), edge.given
@@ -88,7 +89,7 @@ class Uniforms:
     def forward(self, edge: Edge, column: int, u: np.ndarray) -> np.ndarray:
         """u of `column` given also its partner on the edge, from any u given the other columns of the edge."""
         v = self.get(edge.partner(column), edge.given)
-        copula = self._tables.get(id(edge.copula), edge.copula)
+        copula = self._tables[id(edge.copula)] if isinstance(edge.copula, Checkerboard) else edge.copula
         return copula.hfunc2(u, v) if column == edge.first else copula.hfunc1(v, u)
 
     def _compute(self, column: int, given: tuple[int, ...]) -> None:
@@ -150,9 +151,7 @@ def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, stratified
     steps, tables = sampling_order(vine), tabulated(vine)
     for start in range(0, rows, BLOCK):
         block = slice(start, min(start + BLOCK, rows))
-        uniforms = transform(vine, steps, levels[block], tables)
-        for column in range(vine.size):
-            levels[block, column] = uniforms.get(column)
+        levels[block] = transform(vine, steps, levels[block], tables).particles()
     return levels
 
 
@@ -178,22 +177,20 @@ def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
     return cover(low[keep], high[keep])
 
 
-def conditional_level(step: Step, uniforms: Uniforms, u: np.ndarray) -> np.ndarray:
-    """P(U <= u | columns drawn before) for the column of a step."""
-    for edge in step.chain:
-        u = uniforms.forward(edge, step.column, u)
-    return u
-
-
 def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -> np.ndarray:
     """Draw a column from its conditional distribution restricted to the runs.
 
-    Returns:
-        The probability of the runs given the columns drawn before: the importance weight of each particle.
+    Returned is the probability of the runs given the columns drawn before: the importance weight of each particle.
     """
-    rows = len(level)
-    low = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.low])
-    high = np.stack([conditional_level(step, uniforms, clip_open(np.full(rows, x))) for x in runs.high])
+
+    def conditional(x: float) -> np.ndarray:
+        """P(U <= x | columns drawn before) of every particle."""
+        u = clip_open(np.full(len(level), x))
+        for edge in step.chain:
+            u = uniforms.forward(edge, step.column, u)
+        return u
+
+    low, high = (np.stack([conditional(x) for x in ends]) for ends in (runs.low, runs.high))
     run, place, total = place_inside(low, high, level)
     draw_step(step, uniforms, clip_open(place))
     # Rounding in the h-functions may land a hair outside.
@@ -203,12 +200,7 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
 
 
 def simulate_inside(
-    vine: Vine,
-    steps: tuple[Step, ...],
-    runs: Mapping[int, Runs],
-    rows: int,
-    rng: np.random.Generator,
-    tables: Tables | None = None,
+    vine: Vine, steps: tuple[Step, ...], runs: Mapping[int, Runs], rows: int, rng: np.random.Generator, tables: Tables
 ) -> tuple[np.ndarray, np.ndarray]:
     """Particles with the columns of `runs` inside their sets, and the log-weight of each.
 
@@ -225,7 +217,4 @@ def simulate_inside(
                 log += np.log(draw_inside(step, uniforms, runs[step.column], level))
         else:
             draw_step(step, uniforms, level)
-    particles = np.empty((rows, vine.size), order="F")
-    for column in range(vine.size):
-        particles[:, column] = uniforms.get(column)
-    return particles, log
+    return uniforms.particles(), log

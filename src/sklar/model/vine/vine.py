@@ -8,21 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
-from sklar.model.pairs.checkerboard import Checkerboard
-from sklar.model.pairs.copula import GaussianPair, IndependentPair
+from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One pair copula of a vine: of columns `first` and `second` given the columns in `given`.
+    """One pair copula of a vine: of columns `first` and `second` given the columns in `given`, which increase.
 
-    Attributes:
-        first: column of the copula's first argument.
-        second: column of the copula's second argument.
-        given: conditioning columns, increasing; one fewer than the number of the tree.
-        copula: the pair copula.
-        family: its name, for people.
-        tau: its Kendall's tau, for people.
+    The name of its family and its Kendall's tau are for people.
     """
 
     first: int
@@ -78,12 +71,8 @@ def candidates(tree: tuple[Edge, ...]) -> Iterable[EdgeCandidate]:
             at_node.setdefault(node, []).append(position)
     for node, members in at_node.items():
         for left, right in combinations(members, 2):
-            yield _joined(tree, left, right, node)
-
-
-def _joined(tree: tuple[Edge, ...], left: int, right: int, node: frozenset[int]) -> EdgeCandidate:
-    (first,), (second,) = tree[left].columns - node, tree[right].columns - node
-    return EdgeCandidate(left=left, right=right, first=first, second=second, given=tuple(sorted(node)))
+            (first,), (second,) = tree[left].columns - node, tree[right].columns - node
+            yield EdgeCandidate(left=left, right=right, first=first, second=second, given=tuple(sorted(node)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +132,7 @@ def _take_away(vine: Vine, alive: list[set[int]], members: list[list[set[int]]],
 def maximum_spanning_tree(nodes: int, ends: Sequence[tuple[int, int]], weights: Sequence[float]) -> tuple[int, ...]:
     """Positions in `ends` of the edges of a maximum spanning forest, heaviest first (ties: earlier edge first).
 
-    Args:
-        nodes: number of nodes, named 0 .. nodes - 1.
-        ends: the two nodes of each edge.
-        weights: the weight of each edge.
+    Nodes are named 0 .. nodes - 1; each edge has two ends and a weight.
     """
     root = list(range(nodes))
     kept: list[int] = []

@@ -11,7 +11,7 @@ from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import bivariate_normal_cdf
 from sklar.model.correlation.normals import factor_of, latent_blocks
-from sklar.model.gaussian.model import GaussianModel
+from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import Margin
 
 ROWS = 40_000
