@@ -63,22 +63,27 @@ PRIVATE: Mapping[str, dict[str, Any]] = {
     "dpc-gauss": {"method": "dpc-gauss", "epsilon": 2.0},
     "dpc-laplace": {"method": "dpc-laplace", "epsilon": 2.0},
 }
-PLAIN = ("plain-gaussian", "plain-vine", "cop", "cop-id", "cop-1", "shirley", "rvine")
-RESPONSE: Mapping[str, dict[str, Any]] = {
-    "tvine": {"target": "smoker", "sensitive": ["income"]},
-    "tvine-one-vine": {"method": "tvine", "target": "income", "sensitive": ["age"], "conditional_root": False},
+PLAIN = ("plain-gaussian", "plain-vine", "cop-id", "cop-1")
+OURS: Mapping[str, Any] = {"families": "parametric", "margins": "smoothed"}
+OPTIONS: Mapping[str, dict[str, Any]] = {
+    "cop": {"rounds": 3, "projection": "weighted"},
+    "shirley": {"families": "all", "match_ranks": True},
+    "rvine": {**OURS},
+    "tvine": {"target": "smoker", "sensitive": ["income"], "conditional_root": None, **OURS},
+    "tvine-one-vine": {"method": "tvine", "target": "income", "sensitive": ["age"], **OURS},
     "tvine-split": {
         "method": "tvine",
         "target": "smoker",
         "sensitive": ["income"],
         "conditional_root": True,
         "rows": 1_500,
+        **OURS,
     },
-    "rvine-star1": {"target": "smoker"},
+    "rvine-star1": {"target": "smoker", **OURS},
 }
 BASELINES: Mapping[str, dict[str, Any]] = {
-    name: {"method": name, "no_guarantee": True, "seed": 3, "rows": FEW, **RESPONSE.get(name, {})}
-    for name in (*PLAIN, *RESPONSE)
+    name: {"method": name, "no_guarantee": True, "seed": 3, "rows": FEW, **OPTIONS.get(name, {})}
+    for name in (*PLAIN, *OPTIONS)
 }
 CASES = {**PRIVATE, **BASELINES}
 

@@ -31,7 +31,7 @@ STORED: dict[str, str] = {
     "onehot": "sklar.model.onehot.model:OneHotModel",
     "rvine": "sklar.model.rvine.vine:RegularVine",
     "rvine-table": "sklar.model.rvine.table:VineTable",
-    "rvine-split": "sklar.model.rvine.split:SplitVineTable",
+    "rvine-split": "sklar.model.rvine.table:SplitVineTable",
     "shirley": "sklar.model.rvine.shirley:ShirleyModel",
     "shirley-column": "sklar.model.rvine.shirley:ShirleyColumn",
 }

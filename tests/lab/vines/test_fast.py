@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import pyvinecopulib as pv
 
-from sklar.lab.vines.fit import FAMILY_SETS, fit_rvine, flip
+from sklar.lab.vines import FAMILY_SETS, fit_rvine
+from sklar.lab.vines.fit import flip
 from sklar.lab.vines.members import (
     KINDS,
     Node,
-    bicop,
     cell_edges,
     cells_as_points,
     counts_of,
-    from_free,
     log_masses,
     rows_as_points,
-    to_free,
 )
-from sklar.lab.vines.pairs import FittedMember, fit_pair, or_kernel, point_loglik, turn_counts
-from sklar.lab.vines.trees import given_first, given_second
+from sklar.lab.vines.pairs import fit_pair, or_kernel, turn_counts
+from sklar.lab.vines.trees import h_function
+from sklar.model.rvine.vine import FamilyMember
 
 FAMILIES = FAMILY_SETS["parametric"]
 SAMPLES = [
@@ -27,6 +27,10 @@ SAMPLES = [
     ("frank", (-3.0,), 0), ("joe", (1.5,), 270), ("bb1", (0.5, 1.3), 180), ("bb7", (1.5, 0.6), 90),
     ("bb8", (3.0, 0.8), 0), ("tawn", (0.8, 0.3, 3.0), 90),
 ]  # fmt: skip
+
+
+def bicop(family: str, parameters: np.ndarray, rotation: int = 0) -> pv.Bicop:
+    return FamilyMember(family=family, parameters=parameters, rotation=rotation).bicop()
 
 
 def draw(family: str, parameters: tuple[float, ...], rotation: int, rows: int) -> np.ndarray:
@@ -40,7 +44,7 @@ def nodes(u: np.ndarray) -> tuple[Node, Node]:
 @pytest.mark.parametrize("family", KINDS)
 def test_cells_have_the_mass_of_the_density_inside(family: str) -> None:
     parameters = np.array(KINDS[family].grid[len(KINDS[family].grid) // 3])
-    assert np.allclose(from_free(family, to_free(family, parameters)), parameters)
+    assert np.allclose(KINDS[family].from_free(KINDS[family].to_free(parameters)), parameters)
     logs = log_masses(bicop(family, parameters), 8)
     widths = np.diff(cell_edges(8))
     mass = np.exp(logs) * np.outer(widths, widths)
@@ -67,8 +71,6 @@ def test_one_pair_is_no_worse_than_the_row_wise_fit(family: str, parameters: tup
 
 def lost(u: np.ndarray) -> float:
     """AIC of the fast fit beyond that of the row-wise one."""
-    import pyvinecopulib as pv
-
     controls = pv.FitControlsBicop(family_set=[getattr(pv.BicopFamily, name) for name in FAMILIES])
     found = fit_pair(*nodes(u), FAMILIES, "aic", grid=False)
     return 2 * len(found.parameters) - 2 * found.loglik - pv.Bicop.from_data(u, controls).aic(u)
@@ -85,7 +87,7 @@ def test_counts_find_what_rows_would(family: str, parameters: tuple[float, ...],
     u = draw(family, parameters, rotation, 20_000)
     found = fit_pair(*nodes(u), FAMILIES, "bic", grid=True)
     truth = bicop(family, np.array(parameters), rotation)
-    made = bicop(found.family, found.parameters, found.rotation)
+    made = found.bicop()
     at = np.asfortranarray(u)
     assert made.loglik(at) > truth.loglik(at) - 5
     assert made.tau == pytest.approx(truth.tau, abs=0.02)
@@ -93,10 +95,10 @@ def test_counts_find_what_rows_would(family: str, parameters: tuple[float, ...],
 
 @pytest.mark.parametrize(("family", "parameters", "rotation"), SAMPLES)
 def test_h_functions_from_a_table(family: str, parameters: tuple[float, ...], rotation: int) -> None:
-    pair = FittedMember(family=family, rotation=rotation, parameters=np.array(parameters), loglik=0.0)
+    pair = FamilyMember(family=family, rotation=rotation, parameters=np.array(parameters))
     one, two = nodes(np.random.default_rng(4).random((2_000, 2)))
-    for function in (given_first, given_second):
-        exact, table = (function(pair, one, two, grid=grid).u for grid in (False, True))
+    for given in (1, 2):
+        exact, table = (h_function(pair, one, two, given=given, grid=grid).u for grid in (False, True))
         assert np.abs(exact - table).max() < 2e-2
         assert np.abs(exact - table).mean() < 5e-4
 
@@ -104,10 +106,10 @@ def test_h_functions_from_a_table(family: str, parameters: tuple[float, ...], ro
 def test_flipped_pairs_exchange_their_columns() -> None:
     u = np.random.default_rng(4).random((50, 2))
     for family, parameters, rotation in SAMPLES:
-        pair = FittedMember(family=family, rotation=rotation, parameters=np.array(parameters), loglik=0.0)
+        pair = FamilyMember(family=family, rotation=rotation, parameters=np.array(parameters))
         other = flip(pair)
-        one = bicop(pair.family, pair.parameters, pair.rotation).pdf(np.asfortranarray(u))
-        two = bicop(other.family, other.parameters, other.rotation).pdf(np.asfortranarray(u[:, ::-1]))
+        one = pair.bicop().pdf(np.asfortranarray(u))
+        two = other.bicop().pdf(np.asfortranarray(u[:, ::-1]))
         assert np.allclose(one, two)
 
 
@@ -116,12 +118,12 @@ def test_points_of_discrete_rows_keep_the_likelihood() -> None:
     edges = np.array([0, 0.2, 0.5, 0.8, 1.0])
     step = np.digitize(u[:, 1], edges[1:-1])
     one, two = Node(u=np.ascontiguousarray(u[:, 0])), Node(u=edges[step + 1], lower=edges[step])
-    pair = FittedMember(family="gumbel", rotation=0, parameters=np.array([1.8]), loglik=0.0)
+    pair = FamilyMember(family="gumbel", rotation=0, parameters=np.array([1.8]))
     few, all_rows = cells_as_points(one, two, 32), rows_as_points(one, two)
     assert len(few.at) <= 32 * 4
-    assert point_loglik(pair, few) == pytest.approx(point_loglik(pair, all_rows), rel=0.01)
+    assert few.loglik(pair.bicop(few.kinds)) == pytest.approx(all_rows.loglik(pair.bicop(few.kinds)), rel=0.01)
     found = fit_pair(one, two, FAMILIES, "bic", grid=True)
-    assert bicop(found.family, found.parameters, found.rotation).tau == pytest.approx(1 - 1 / 1.8, abs=0.03)
+    assert found.bicop().tau == pytest.approx(1 - 1 / 1.8, abs=0.03)
 
 
 def test_parity_at_100_000_rows() -> None:
@@ -141,7 +143,7 @@ def test_parity_at_100_000_rows() -> None:
 def test_no_kernel_estimate_of_common_points() -> None:
     u = draw("frank", (6.0,), 0, 800)
     tied = np.ceil(u * 5) / 6
-    best = FittedMember(family="gaussian", rotation=0, parameters=np.array([0.01]), loglik=0.0)
+    best = FamilyMember(family="gaussian", rotation=0, parameters=np.array([0.01]))
     # A nearly independent member is beaten by any estimate, but where nearly all rows agree with others it is kept.
     assert or_kernel(best, *nodes(u), "aic", grid=False).family == "tll"
     assert or_kernel(best, *nodes(tied), "aic", grid=False) is best

@@ -1,9 +1,10 @@
-"""Columns of a table on the scale of a vine: axes, pseudo-observations, and which of them are discrete."""
+"""Columns of a table on the scale of a vine: margins, axes, pseudo-observations, and which of them are discrete."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,17 @@ from sklar.model.axis import Scale
 from sklar.model.margins.margin import Margin
 from sklar.schema.table import Schema
 
+Margins = Literal["quantiles", "smoothed"]
+"""How columns become ranks and back. "quantiles", as in the software of TVineSynth: interpolated sample quantiles,
+every column of numbers continuous, labels in the order of the schema. "smoothed", ours: no rare number is repeated,
+numbers of few values are discrete, and labels are put into an order."""
 FEW_VALUES = 20
-"""Numeric columns with at most so many different values are discrete."""
+"""Ours: numeric columns with at most so many different values are discrete, which is exact and takes longer to fit."""
 HEAVY_ATOM = 0.2
-"""Numeric columns where one value, or null, has more than this share are discrete: most of their rows tie."""
+"""Ours: numeric columns where one value, or null, has more than this share are discrete: most of their rows tie."""
+ROWS_PER_CELL = 10
+"""Ours: a base code seen this often keeps its own mass; others share that of a run of codes with about this many rows.
+More rows a cell repeat less of the rows, and blur more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,8 +33,6 @@ class VineColumns:
     """All columns of a table, ready for a vine.
 
     Attributes:
-        margins: One per column.
-        scales: The axis of each column.
         u: F(x) of each row in each column; ranks over rows + 1 in continuous columns.
         lower: F(x-); equal to u in continuous columns.
         discrete: Which columns have atoms.
@@ -39,21 +45,27 @@ class VineColumns:
     discrete: Mask
 
 
-def vine_columns(table: ExactTable, names: tuple[str, ...], target: str | None = None) -> VineColumns:
+def vine_columns(
+    table: ExactTable, names: tuple[str, ...], target: str | None = None, how: Margins = "smoothed"
+) -> VineColumns:
     """Margins, axes and pseudo-observations of the named columns.
 
-    Labels without an order are laid out by the mean rank of the response (by falling frequency without one), so that
-    neighbors on the axis are alike. Nulls of a number are put between the values where the rest of their rows points.
+    Nulls of a number are put between the values where the rest of their rows points. Where margins are smoothed, labels
+    without an order are laid out by the mean rank of the response (by falling frequency without one), so that
+    neighbours on the axis are alike.
     """
-    response = None if target is None else _ranks(_numbers(table, target))
-    margins = tuple(smoothed_margin(table.schema, name, table.codes[name]) for name in names)
+    response = None if target is None else mid_ranks(_numbers(table, target))
+    margins = tuple(column_margin(table.schema, name, table.codes[name], how) for name in names)
     places = null_places(table, names)
-    discrete = np.array([is_discrete(table, name) for name in names], dtype=bool)
+    discrete = np.array([is_discrete(table, name, how) for name in names], dtype=bool)
     scales: list[Scale] = []
     u = np.empty((table.rows, len(names)), order="F")
     lower = np.empty_like(u)
     for at, (name, margin) in enumerate(zip(names, margins, strict=True)):
-        scales.append(axis(table, margin, None if name == target else response, places.get(name)))
+        order = np.arange(len(margin.mass))
+        if how == "smoothed" and not table.schema[name].ordered:
+            order = _label_order(table.codes[name], margin.mass, None if name == target else response)
+        scales.append(axis(margin, order, places.get(name)))
         low, high = atom_limits(scales[at], margin, table.codes[name])
         if discrete[at]:
             lower[:, at], u[:, at] = low, high
@@ -68,7 +80,7 @@ def vine_columns(table: ExactTable, names: tuple[str, ...], target: str | None =
 def _open_ranks(values: Floats, low: Floats, known: Mask) -> Floats:
     """Ranks over rows + 1 of the known values, moved up by the share of nulls that lie below them on the axis."""
     rows, missing = len(values), int((~known).sum())
-    ranks = _ranks(values)
+    ranks = mid_ranks(values)
     above = np.zeros(rows) if not missing else np.where(low >= low[~known][0], missing, 0)
     return (ranks + above) / (rows + 1)
 
@@ -82,7 +94,7 @@ def null_places(table: ExactTable, names: tuple[str, ...]) -> dict[str, float]:
     nullable = [name for name in names if name in table.numbers and np.isnan(table.numbers[name]).any()]
     if not nullable:
         return {}
-    ranks = {name: _ranks(_numbers(table, name)) / (table.rows + 1) - 0.5 for name in names if name not in nullable}
+    ranks = {name: mid_ranks(_numbers(table, name)) / (table.rows + 1) - 0.5 for name in names if name not in nullable}
     return {name: _null_place(table.numbers[name], list(ranks.values())) for name in nullable}
 
 
@@ -90,30 +102,28 @@ def _null_place(values: Floats, others: list[Floats]) -> float:
     missing = np.isnan(values)
     if missing.sum() + 2 > len(values):
         return 0.5
-    own = _ranks(values[~missing]) / (len(values) - missing.sum()) - 0.5
-    corr = np.array([_correlation(own, other[~missing]) for other in others])
+    own = mid_ranks(values[~missing]) / (len(values) - missing.sum()) - 0.5
+    corr = np.array([pearson(own, other[~missing]) for other in others])
     shift = np.array([other[missing].mean() for other in others])
     return float(np.clip(0.5 + (corr * shift).sum() / max((corr**2).sum(), 1e-9), 0, 1)) if len(corr) else 0.5
 
 
-def _correlation(left: Floats, right: Floats) -> float:
+def pearson(left: Floats, right: Floats) -> float:
+    """Pearson's correlation; 0 with a constant column."""
     return 0.0 if np.ptp(left) == 0 or np.ptp(right) == 0 else float(np.corrcoef(left, right)[0, 1])
 
 
-def is_discrete(table: ExactTable, name: str) -> bool:
-    """Whether ties are too many for ranks: labels, few values, or one value in a large share of the rows."""
+def is_discrete(table: ExactTable, name: str, how: Margins) -> bool:
+    """Labels are; where margins are smoothed, numbers too of which ranks would tie too often."""
     if not table.schema[name].numeric:
         return True
     _, counts = np.unique(table.codes[name], return_counts=True)
-    return len(counts) <= FEW_VALUES or counts.max() > HEAVY_ATOM * table.rows
+    return how == "smoothed" and (len(counts) <= FEW_VALUES or counts.max() > HEAVY_ATOM * table.rows)
 
 
-def axis(table: ExactTable, margin: Margin, response: Floats | None, null_place: float | None) -> Scale:
-    """The cells of a margin end to end; labels without an order are put into one, nulls where they belong."""
-    order = np.arange(len(margin.mass))
-    if not table.schema[margin.column].ordered:
-        order = _label_order(table.codes[margin.column], margin.mass, response)
-    elif null_place is not None:  # the null code is the last cell
+def axis(margin: Margin, order: Ints, null_place: float | None) -> Scale:
+    """The cells of a margin end to end in this order, nulls where they belong."""
+    if null_place is not None:  # the null code is the last cell
         reach = np.cumsum(margin.mass[:-1]) / max(1 - margin.mass[-1], 1e-12)
         order = np.insert(order[:-1], int(np.searchsorted(reach, null_place)), order[-1])
     edges = np.concatenate([[0.0], np.cumsum(margin.mass[order])])
@@ -143,58 +153,64 @@ def _numbers(table: ExactTable, name: str) -> Floats:
     return np.where(np.isnan(found), np.inf, found)
 
 
-def _ranks(values: Floats) -> Floats:
-    """Mid-ranks from 1: equal values share the mean of their places."""
+def mid_ranks(values: Floats) -> Floats:
+    """Ranks from 1, equal values sharing the mean of theirs."""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2.0)[where]
 
 
-ROWS_PER_CELL = 10
-"""A base code seen this often keeps its own mass; others share that of a run of codes with about this many rows."""
+def column_margin(schema: Schema, name: str, codes: NDArray[np.integer], how: Margins) -> Margin:
+    """The shares of labels and nulls as they are, and those of numbers by sample quantiles, or smoothed.
 
-
-def smoothed_margin(schema: Schema, name: str, codes: NDArray[np.integer]) -> Margin:
-    """The shares of the rows' base codes, with rare values of numeric columns spread over their neighborhood.
-
-    A value shared by ten rows or more, a label, a null keeps its share. The rest of a numeric column is cut into
-    cells of about ten rows, uniform inside. The outermost cells reach as far as the mean of their rows suggests (twice
-    the mean excess), so that no extreme value shows.
+    Smoothed, a value shared by ten rows or more keeps its share, and the rest is cut into cells of about ten rows,
+    uniform inside. The outermost cells reach as far as the mean of their rows suggests (twice the mean excess), so that
+    no extreme value shows.
     """
     column = schema[name]
     counts = np.bincount(codes, minlength=column.size).astype(np.float64)
-    if not column.numeric:
-        return Margin(column=name, starts=np.arange(column.size), mass=counts, size=column.size)
-    starts, mass = _cells(counts[: column.value_cells], ROWS_PER_CELL)
-    rest = np.arange(column.value_cells, column.size)
-    return Margin(
-        column=name,
-        starts=np.concatenate([starts, rest]),
-        mass=np.concatenate([mass, counts[column.value_cells :]]),
-        size=column.size,
-    )
+    numbers = column.value_cells if column.numeric else 0
+    starts, mass = (_quantile_cells if how == "quantiles" else _cells)(counts[:numbers])
+    rest = np.arange(numbers, column.size)
+    starts, mass = np.concatenate([starts, rest]), np.concatenate([mass, counts[numbers:]])
+    return Margin(column=name, starts=starts, mass=mass, size=column.size)
 
 
-def _cells(counts: Floats, least: int) -> tuple[Ints, Floats]:
-    """Starts and masses of cells over value codes: frequent codes alone, rare ones in runs of about `least` rows."""
-    frequent = counts >= least
+def _quantile_cells(counts: Floats) -> tuple[Ints, Floats]:
+    """Starts and masses of cells such that quantiles are the interpolated ones of the rows.
+
+    Row k of n, by size, is the quantile at (k - 1/3) / (n + 1/3), straight lines between them (type 8 of Hyndman and
+    Fan 1996, as TVineSynth's software has it). In units of a row, equal rows put all but one on their code, the way to
+    the next code has one, spread evenly from the middle of the one to that of the other, and the ends have 2/3 more.
+    """
+    seen = np.flatnonzero(counts)
+    if not len(seen):
+        return np.zeros(min(len(counts), 1), dtype=np.int64), np.zeros(min(len(counts), 1))
+    half = 0.5 / np.diff(seen)
+    own = counts[seen] - 1 + np.append(half, 2 / 3) + np.append(2 / 3, half)
+    places = np.concatenate([[0], seen, seen + 1])
+    starts, where = np.unique(places, return_inverse=True)
+    mass = np.bincount(where, weights=np.concatenate([[0.0], own, 1 - 2 * half, [0.0]]))
+    inside = starts < len(counts)
+    rows = counts.sum()
+    return starts[inside], mass[inside] * rows / (rows + 1 / 3)
+
+
+def _cells(counts: Floats) -> tuple[Ints, Floats]:
+    """Starts and masses of cells over value codes: frequent codes alone, rare ones in runs of about ten rows."""
+    frequent = counts >= ROWS_PER_CELL
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frequent, [False]]).astype(int)) != 0)
     borders = np.unique(np.concatenate([[0], edges, np.flatnonzero(frequent), [len(counts)]]))
-    starts: list[int] = []
-    mass: list[float] = []
-    for low, high in pairwise(borders):
-        if frequent[low]:
-            starts.append(int(low))
-            mass.append(float(counts[low]))
-        else:
-            _spread(counts, int(low), int(high), least, starts, mass)
-    return np.array(starts, dtype=np.int64), np.array(mass)
+    cells: list[tuple[int, float]] = []
+    for low, high in pairwise(borders.tolist()):
+        cells += [(low, float(counts[low]))] if frequent[low] else _runs(counts, low, high)
+    return np.array([start for start, _ in cells], dtype=np.int64), np.array([mass for _, mass in cells])
 
 
-def _spread(counts: Floats, low: int, high: int, least: int, starts: list[int], mass: list[float]) -> None:
-    """Cut the rare codes low..high-1 into cells of about `least` rows; append them."""
+def _runs(counts: Floats, low: int, high: int) -> list[tuple[int, float]]:
+    """The rare codes low..high-1 cut into cells of about ten rows, and what lies outside of the outermost."""
     seen = low + np.flatnonzero(counts[low:high])
     rows = np.repeat(seen, counts[seen].astype(np.int64))
-    groups = np.array_split(rows, max(len(rows) // least, 1))
+    groups = np.array_split(rows, max(len(rows) // ROWS_PER_CELL, 1))
     inner = [(int(a[-1]) + int(b[0]) + 1) // 2 for a, b in pairwise(groups)]
     cuts = np.unique([low, *inner, high])
     if len(rows) and low == 0:
@@ -202,18 +218,13 @@ def _spread(counts: Floats, low: int, high: int, least: int, starts: list[int], 
     if len(rows) and high == len(counts):
         cuts = -_trim(-cuts[::-1], -1 - groups[-1])[::-1]
     found = np.diff(np.searchsorted(np.clip(rows, cuts[0], cuts[-1] - 1), cuts))
-    if cuts[0] > low:
-        starts.append(low)
-        mass.append(0.0)
-    starts.extend(int(cut) for cut in cuts[:-1])
-    mass.extend(float(count) for count in found)
-    if cuts[-1] < high:
-        starts.append(int(cuts[-1]))
-        mass.append(0.0)
+    below = [(low, 0.0)] if cuts[0] > low else []
+    above = [(int(cuts[-1]), 0.0)] if cuts[-1] < high else []
+    return [*below, *zip(cuts[:-1].tolist(), found.astype(float).tolist(), strict=True), *above]
 
 
 def _trim(cuts: Ints, outer: Ints) -> Ints:
-    """Move the first cut so that the first cell is centered on the mean of its rows."""
+    """Move the first cut so that the first cell is centred on the mean of its rows."""
     excess = float(cuts[1]) - 0.5 - float(outer.mean())
     moved = int(np.clip(round(float(cuts[1]) - 2 * excess), cuts[0], cuts[1] - 1))
     return np.concatenate([[moved], cuts[1:]])

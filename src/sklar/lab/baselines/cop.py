@@ -1,4 +1,5 @@
-"""dpc without noise, and its two extremes: the paper's references cop, cop-ID and cop-1.
+"""Gaussian copulas fitted to the rows themselves: `plain-gaussian`, the reference for all Gaussian systems, and dpc's
+without noise, `cop`, `cop-id` and `cop-1`.
 
 Reference: Asghar et al. (2020), section 4.4.1 and table 1.
 """
@@ -12,7 +13,7 @@ from typing import get_args
 
 import numpy as np
 
-from sklar.arrays import Floats, Ints
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.tables.table import ExactTable
@@ -20,29 +21,57 @@ from sklar.methods.dpc.fit import Projection
 from sklar.methods.dpc.tables import Counted, estimates, first_codes, fit_counted, score_probabilities, value_margins
 from sklar.methods.dpcopula.kendall import require_listed
 from sklar.methods.dpcopula.margins import public_bins
-from sklar.model.correlation.nearest import clipped_correlation
+from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
+from sklar.model.gaussian.model import GaussianModel
+from sklar.model.margins.margin import margin_from_dense, u_edges
 from sklar.model.onehot.decoding import Decoding, fit_decoding
 from sklar.model.onehot.fit import onehot_model
 from sklar.model.onehot.model import OneHotModel, lay_out_scores
 
 ALL_ONES_FLOOR = 1e-4
-"""Least eigenvalue of the matrix of ones, which has none but one that is positive."""
+"""Least eigenvalue of the matrix of ones, which has none but one that is positive: nearer to it against a sampler that
+stays accurate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainGaussianOptions:
+    """It has none."""
+
+
+def fit_gaussian(table: ExactTable, options: PlainGaussianOptions, rng: np.random.Generator) -> GaussianModel:
+    """The observed share of every base code, and the correlations of z = Phi^-1((F(x-) + F(x)) / 2): ties share the
+    middle of their ranks. A constant column has no correlation with any other."""
+    from scipy.special import ndtri
+
+    margins = tuple(
+        margin_from_dense(name, np.bincount(table.codes[name], minlength=table.schema.size(name)) / table.rows)
+        for name in table.names
+    )
+    read = [(u_edges(margin), table.codes[margin.column]) for margin in margins]
+    scores = np.column_stack([ndtri((edges[codes] + edges[codes + 1]) / 2) for edges, codes in read])
+    centred = scores - scores.mean(axis=0)
+    norms = np.sqrt((centred**2).sum(axis=0))
+    scaled = centred / np.where(norms > 0, norms, 1.0)
+    corr = scaled.T @ scaled
+    np.fill_diagonal(corr, 1.0)
+    return GaussianModel(margins=margins, corr=nearest_correlation(corr), rows_estimate=table.total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopOptions:
-    """What may be changed.
+    """What may be changed. The defaults are the paper's, which says nothing of how columns are cut; rows are decoded to
+    one value a column in any case (ours: the paper's binary table may have two, or none).
 
     Attributes:
         bins: Columns with more value cells are cut into this many equal runs of them.
-        rounds: Rounds of moving correlations until decoded rows have the observed pairs; 0 for the binary table.
-        projection: "weighted": the correlation matrix that is nearest in probabilities of pairs; "plain": nearest in
-            its entries, as in the paper. Only `cop` has use for it.
+        rounds: Ours: rounds of moving correlations until decoded rows have the observed pairs (dpc takes 3).
+        projection: "plain": the correlation matrix that is nearest in its entries; "weighted" (ours): nearest in
+            probabilities of pairs. Only `cop` has use for it.
     """
 
     bins: int = 32
-    rounds: int = 3
-    projection: Projection = "weighted"
+    rounds: int = 0
+    projection: Projection = "plain"
 
     def __post_init__(self) -> None:
         for name, low, high in (("bins", 2, 4096), ("rounds", 0, 100)):
@@ -66,20 +95,19 @@ def fit_identity(table: ExactTable, options: CopOptions, rng: np.random.Generato
 
 def fit_ones(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
     """The same margins with ones as the correlations of all values."""
-
-    def ones(size: int) -> Floats:
-        return clipped_correlation(np.ones((size, size)), floor=ALL_ONES_FLOOR)
-
-    return _with_corr(exact_counted(table, options.bins), ones, rng)
+    counted = exact_counted(table, options.bins)
+    return _with_corr(counted, lambda size: clipped_correlation(np.ones((size, size)), floor=ALL_ONES_FLOOR), rng)
 
 
 def exact_counted(table: ExactTable, most: int) -> Counted:
     """Exact counts of the groups of all columns and all pairs of them."""
-    names = table.names
-    bins = tuple(public_bins(table.schema[name], most) for name in names)
-    groups = [b[table.codes[name]].astype(np.int64) for name, b in zip(names, bins, strict=True)]
+    bins = tuple(public_bins(table.schema[name], most) for name in table.names)
+    groups = [b[table.codes[name]].astype(np.int64) for name, b in zip(table.names, bins, strict=True)]
     sizes = [int(b.max()) + 1 for b in bins]
-    exact_pairs = [_exact_pair(groups[j] * sizes[k], groups[k], sizes[j] * sizes[k]) for j, k in _pairs(len(names))]
+    exact_pairs = [
+        np.bincount(groups[j] * sizes[k] + groups[k], minlength=sizes[j] * sizes[k]).astype(np.int64)
+        for j, k in combinations(range(len(bins)), 2)
+    ]
     return Counted(
         schema=table.schema,
         bins=bins,
@@ -95,21 +123,19 @@ def _with_corr(counted: Counted, corr: Callable[[int], Floats], rng: np.random.G
     layout = lay_out_scores(counted.sizes)
     found = estimates(counted, layout, "pooled", 0.0)
     p = score_probabilities(layout, found.shares)
-    model = onehot_model(
-        layout, p, corr(len(p)), value_margins(counted, found.shares), first_codes(counted), round(found.rows)
-    )
+    margins = value_margins(counted, found.shares)
+    model = onehot_model(layout, p, corr(len(p)), margins, first_codes(counted), round(found.rows))
     return fit_decoding(model, layout, p, found.joint, Decoding(rounds=0), rng) if max(counted.sizes) > 2 else model
 
 
-def _pairs(columns: int) -> list[tuple[int, int]]:
-    return list(combinations(range(columns), 2))
-
-
-def _exact_pair(left: Ints, right: Ints, cells: int) -> Ints:
-    return np.bincount(left + right, minlength=cells).astype(np.int64)
-
-
 REAPPEAR = "Its margins and pairs are the observed ones, so rare values of real people reappear."
+PLAIN_GAUSSIAN = BaselineMethod(
+    name="plain-gaussian",
+    summary="A Gaussian copula over empirical margins, without noise",
+    options=PlainGaussianOptions,
+    fit=fit_gaussian,
+    caveats=("Its margins are the observed shares of every value, so rare values of real people reappear.",),
+)
 COP = BaselineMethod(
     name="cop",
     summary="dpc without noise: a Gaussian copula over the values of columns, from exact tables of all pairs",

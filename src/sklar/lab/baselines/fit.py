@@ -17,7 +17,6 @@ from sklar.pipeline.fit.request import FitRequest
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
 from sklar.sample.rng import generator
-from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 
@@ -29,54 +28,35 @@ def fit_baseline(request: FitRequest) -> Model:
     their own, which is no guarantee. The seed is that of the fit, for methods with random steps.
     """
     method, schema = BASELINES[request.method or ""], request.schema
-    _require_said(method, request.no_guarantee)
-    given = {"rho": request.rho, "ledger": request.ledger, "new_ledger": request.new_ledger or None}
-    _refuse_budget(method, **given, neighbours=request.neighbours)
-    _refuse_scale(method, request.read)
-    settings = method.read_options({**request.options, **_own_options(method, request.epsilon, request.target)})
-    method.check(schema, settings)
-    table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
-    return Model(
-        Stored(
-            schema=schema,
-            claim=_claim(schema, method, settings),
-            fit=_facts(method, settings),
-            recorded=(),
-            model=method.fit(table, settings, generator(request.seed)),
-        )
-    )
-
-
-def _require_said(method: BaselineMethod, no_guarantee: bool) -> None:
-    if no_guarantee is not True:  # "no" or 0.1 is not somebody who said so
+    if request.no_guarantee is not True:  # "no" or 0.1 is not somebody who said so
         raise UsageError(
             f"method '{method.name}' has no DP guarantee: it learns from the rows without enough noise. If that is "
             "what you want, say so with no_guarantee=True (--no-guarantee)"
         )
+    _refuse_budget(method, request)
+    own = {"epsilon": request.epsilon, "target": request.target}
+    settings = method.read_options({**request.options, **{k: v for k, v in own.items() if v is not None}})
+    method.check(schema, settings)
+    table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
+    model = method.fit(table, settings, generator(request.seed))
+    claim, facts = _claim(schema, method, settings), _facts(method, settings)
+    return Model(Stored(schema=schema, claim=claim, fit=facts, recorded=(), model=model))
 
 
-def _refuse_budget(method: BaselineMethod, **given: object) -> None:
-    for name, value in given.items():
-        if value is not None:
+def _refuse_budget(method: BaselineMethod, request: FitRequest) -> None:
+    """No budget is spent here, and ways of reading that are for counts alone are of no use: rows must be in memory."""
+    for name in ("rho", "ledger", "new_ledger", "neighbours"):
+        if (value := getattr(request, name)) is not None and value is not False:
             raise UsageError(f"method '{method.name}' has no DP guarantee, so it takes no {name}; leave it out")
-
-
-def _refuse_scale(method: BaselineMethod, read: ReadOptions) -> None:
-    """Ways of reading that are for counts alone; these methods need rows in memory."""
     for name in ("cache", "cache_bytes", "threads", "spark"):
-        if name in read.said:
+        if name in request.read.said:
             raise UsageError(
                 f"method '{method.name}' reads its rows into memory and makes no use of {name}; leave it out"
             )
-
-
-def _own_options(method: BaselineMethod, epsilon: float | None, target: str | None) -> dict[str, Any]:
-    if epsilon is not None and not method.takes_epsilon:
+    if request.epsilon is not None and not method.takes_epsilon:
         raise UsageError(f"method '{method.name}' has no DP guarantee and takes no epsilon; leave it out")
-    if target is not None and not method.takes_target:
+    if request.target is not None and not method.takes_target:
         raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
-    own = {"epsilon": epsilon, "target": target}
-    return {name: value for name, value in own.items() if value is not None}
 
 
 def _claim(schema: Schema, method: BaselineMethod, settings: Any) -> Claim:

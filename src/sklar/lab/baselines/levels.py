@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sklar.errors import UsageError
 from sklar.pipeline.model import Model
@@ -12,24 +14,7 @@ from sklar.pipeline.model import Model
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-class Truncated(Protocol):
-    """A table model that can be sampled at several levels."""
-
-    level: int
-
-    @property
-    def most(self) -> int:
-        """The highest level."""
-        ...
-
-    def truncate(self, level: int) -> Any:
-        """The same fit at another level."""
-        ...
-
-    def dropped(self) -> Any:
-        """Without the trees beyond its level."""
-        ...
+    from sklar.model.rvine.table import SplitVineTable, VineTable
 
 
 def levels(model: Model) -> tuple[int, ...]:
@@ -39,9 +24,8 @@ def levels(model: Model) -> tuple[int, ...]:
 
 def candidate_levels(model: Model) -> tuple[int, ...]:
     """The levels worth a look: 1, every fifth, and the highest (Griesbauer et al. 2025)."""
-    from sklar.lab.baselines.ordering import default_levels
-
-    return default_levels(_record(model).most)
+    most = _record(model).most
+    return tuple(sorted({1, *range(5, most, 5), most}))
 
 
 def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
@@ -54,7 +38,7 @@ def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
     """
     cut = _record(model).truncate(level)
     stored = model._stored  # pyright: ignore[reportPrivateUsage]
-    return Model(dataclasses.replace(stored, model=cut.dropped() if drop else cut))
+    return Model(dataclasses.replace(stored, model=cut.drop_trees() if drop else cut))
 
 
 def sweep(
@@ -66,19 +50,30 @@ def sweep(
 
 
 def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, weight: float = 0.5) -> int:
-    """The level t with the largest PU_t = a P_t + (1 - a) U_t, the scores being scaled to [0, 1], higher is better.
+    """The level t with the largest PU_t = a P_t + (1 - a) U_t, both scores scaled to [0, 1] (Griesbauer et al. 2025,
+    appendix E); of several the lowest, which keeps fewer dependencies.
 
     Args:
         privacy: Privacy score of each level, higher being better.
         utility: Utility score of each level, higher being better.
         weight: a, what privacy counts for.
     """
-    from sklar.lab.baselines.ordering import best_level, privacy_utility
+    if set(privacy) != set(utility) or not privacy:
+        raise UsageError("privacy and utility scores are needed for the same truncation levels")
+    if not np.isfinite([*privacy.values(), *utility.values()]).all():
+        raise UsageError("every score must be a finite number; leave out levels that were not measured")
+    if not 0 <= weight <= 1:
+        raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight}")
+    one, two = _scale_scores(privacy), _scale_scores(utility)
+    return max(sorted(privacy), key=lambda level: weight * one[level] + (1 - weight) * two[level])
 
-    return best_level(privacy_utility(privacy, utility, weight))
+
+def _scale_scores(scores: Mapping[int, float]) -> dict[int, float]:
+    low, width = min(scores.values()), max(scores.values()) - min(scores.values())
+    return {level: (score - low) / width if width > 0 else 1.0 for level, score in scores.items()}
 
 
-def _record(model: Model) -> Truncated:
+def _record(model: Model) -> VineTable | SplitVineTable:
     record: Any = model.table_model
     if not hasattr(record, "truncate") or not hasattr(record, "most"):
         raise UsageError(f"a model of method '{model.method}' has no truncation levels; tvine and rvine models have")

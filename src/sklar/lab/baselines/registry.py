@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sklar.lab.baselines.cop import COP, COP_IDENTITY, COP_ONES
+from sklar.lab.baselines.cop import COP, COP_IDENTITY, COP_ONES, PLAIN_GAUSSIAN
 from sklar.lab.baselines.method import BaselineMethod
-from sklar.lab.baselines.plain_gaussian import PLAIN_GAUSSIAN
 from sklar.lab.baselines.rvine import PLAIN_VINE, RVINE, RVINE_STAR1
 from sklar.lab.baselines.shirley.fit import SHIRLEY
 from sklar.lab.baselines.tvine import TVINE

@@ -1,44 +1,66 @@
-"""Regular vines fitted to the rows themselves: `plain-vine`, the reference, and `rvine` and `rvine-star1`."""
+"""Regular vines fitted to the rows themselves: TVineSynth's `rvine` and `rvine-star1`, `plain-vine`, the reference, and
+what `tvine` shares with them: options, checks, and a vine joined to the margins of a table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 
-from sklar.lab.baselines.columns import vine_columns
-from sklar.lab.baselines.method import (
-    BaselineMethod,
-    require_affordable,
-    require_column,
-    require_level,
-    require_settings,
-    require_threads,
-    require_varying,
-)
+from sklar.errors import UsageError
+from sklar.lab.baselines.columns import Margins, vine_columns
+from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.tables.table import ExactTable
-from sklar.lab.vines.fit import fit_rvine
+from sklar.lab.vines import fit_rvine
+from sklar.lab.vines.fit import check_settings
 from sklar.model.rvine.table import VineTable
 from sklar.schema.table import Schema
 
+SECONDS_PER_EDGE = 0.05
+"""What a pair copula takes, about: for the message that says how long a fit would be."""
+LONGEST = 600.0
+"""A fit that would take longer than this many seconds is only begun when its number of trees was asked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RvineOptions:
-    """How the vine is fitted.
+class BaselineVineOptions:
+    """How a vine is fitted; the defaults are TVineSynth's.
 
     Attributes:
-        level: Trees to fit; all by default.
-        criterion: What the spanning trees maximize: "tau", "spearman", "hoeffd" or "mcor".
-        families: Pair copulas to choose from.
+        level: Trees to fit and keep; by default all, and levels are chosen later.
+        families: Pair copulas to choose from. "two-parameter" are those of the paper; "parametric" adds Tawn's (ours).
         selection: "aic" or "bic".
         threads: Threads to fit with where pyvinecopulib's own engine does it (criterion "mcor").
+        margins: "quantiles": sample quantiles, columns of numbers continuous, labels in the order of the schema, as the
+            paper's software has them; "smoothed" (ours): no rare number is repeated, numbers with many ties are
+            discrete, and labels are ordered by the response.
     """
 
     level: int | None = None
-    criterion: str = "tau"
-    families: str = "parametric"
+    families: str = "two-parameter"
     selection: str = "aic"
     threads: int = 2
+    margins: Margins = "quantiles"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RvineOptions(BaselineVineOptions):
+    """How the trees are found.
+
+    Attributes:
+        criterion: What the spanning trees maximize: "tau", "spearman", "hoeffd" or "mcor".
+    """
+
+    criterion: str = "tau"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainVineOptions(RvineOptions):
+    """As for the R-vine, with defaults of ours: no paper describes the reference."""
+
+    families: str = "parametric"
+    margins: Margins = "smoothed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +68,7 @@ class StarOptions(RvineOptions):
     """How the vine is fitted around its response.
 
     Attributes:
-        target: The response: center of the first tree.
+        target: The response: centre of the first tree.
     """
 
     target: str | None = None
@@ -55,64 +77,91 @@ class StarOptions(RvineOptions):
 def check(schema: Schema, options: RvineOptions) -> None:
     """Refuse options that do not fit the schema."""
     columns = len(schema.modelled)
-    require_settings(options.families, options.selection, options.criterion)
-    require_level(options.level, max(columns - 1, 1))
-    require_threads(options.threads)
-    require_affordable(columns, options.level, columns - 1)
+    if isinstance(options, StarOptions):
+        require_column(schema, options.target, "response")
+    check_vine(columns, options, max(columns - 1, 1), columns - 1, options.criterion)
 
 
-def check_star(schema: Schema, options: StarOptions) -> None:
-    """As for any vine, and the response exists."""
-    require_column(schema, options.target, "response")
-    check(schema, options)
+def check_vine(columns: int, options: BaselineVineOptions, most: int, trees: int, criterion: str = "tau") -> None:
+    """Known names, a level of 1 to `most`, and if none is given, `trees` trees that can be waited for."""
+    check_settings(options.families, criterion, options.selection)
+    level, threads = options.level, options.threads
+    if options.margins not in get_args(Margins):
+        raise UsageError(f"margins must be one of {', '.join(get_args(Margins))}; found {options.margins!r}")
+    if level is not None and (type(level) is not int or not 1 <= level <= most):
+        raise UsageError(f"level is the number of trees kept, a whole number from 1 to {most}; found {level!r}")
+    if type(threads) is not int or threads < 1:
+        raise UsageError(f"threads is a whole number of at least 1; found {threads!r}")
+    edges = _edge_count(columns, trees)
+    if level is None and edges * SECONDS_PER_EDGE > LONGEST:
+        fewer = max(1, int(LONGEST / SECONDS_PER_EDGE / columns) // 5 * 5)
+        left = _edge_count(columns, fewer)
+        raise UsageError(
+            f"{columns} columns and {trees} trees need {edges:,} pair copulas, about "
+            f"{edges * SECONDS_PER_EDGE / 60:.0f} minutes; give level={fewer} ({left:,} pair copulas, about "
+            f"{left * SECONDS_PER_EDGE / 60:.0f} minutes), or level={trees} if you can wait"
+        )
 
 
-def fit(table: ExactTable, options: RvineOptions, rng: np.random.Generator) -> VineTable:
-    """Trees by Dissmann's algorithm: each the spanning tree with the largest sum of absolute associations."""
-    return _fit(table, options, None)
+def _edge_count(columns: int, trees: int) -> int:
+    return sum(max(columns - 1 - tree, 0) for tree in range(trees))
 
 
-def fit_star(table: ExactTable, options: StarOptions, rng: np.random.Generator) -> VineTable:
-    """The first tree is a star around the response; all others are Dissmann's."""
-    assert options.target is not None
-    require_varying(table, options.target, "response")
-    return _fit(table, options, options.target)
+def require_column(schema: Schema, name: str | None, role: str) -> None:
+    """A modelled column of this name exists."""
+    if name is None:
+        raise UsageError(f"name the {role} column with target= (--target)")
+    if name not in schema.modelled:
+        raise UsageError(f"the {role} column '{name}' is not among the modelled columns of the schema")
 
 
-def _fit(table: ExactTable, options: RvineOptions, target: str | None) -> VineTable:
-    names = table.names
-    columns = vine_columns(table, names, target)
-    others = [at for at, name in enumerate(names) if name != target]
-    center = [] if target is None else [names.index(target)]
+def require_varying(table: ExactTable, name: str, role: str) -> None:
+    """A column with two different values or more."""
+    if np.ptp(table.codes[name]) == 0:
+        raise UsageError(f"the {role} column '{name}' has the same value in every row; nothing depends on it")
+
+
+def fit_table(
+    table: ExactTable, names: tuple[str, ...], options: BaselineVineOptions, target: str | None, **trees: Any
+) -> VineTable:
+    """The named columns joined by a vine; what `trees` says is what `fit_rvine` makes of it."""
+    columns = vine_columns(table, names, target, options.margins)
     vine = fit_rvine(
         columns.u,
         lower=columns.lower,
         discrete=columns.discrete.tolist(),
         families=options.families,
-        criterion=options.criterion,
         selection=options.selection,
-        truncation=options.level,
-        structure="dissmann" if target is None else "star",
-        order=[*others, *center],
         threads=options.threads,
+        **trees,
     )
     return VineTable(
         margins=columns.margins,
         scales=columns.scales,
         vine=vine,
         level=vine.levels,
-        roots=(),
-        target=center[0] if center else -1,
-        sensitive=(),
+        target=-1 if target is None else names.index(target),
         rows_estimate=table.total,
     )
+
+
+def fit(table: ExactTable, options: RvineOptions, rng: np.random.Generator) -> VineTable:
+    """Trees by Dissmann's algorithm: each the spanning tree with the largest sum of absolute associations. With a
+    response the first tree is a star around it instead."""
+    names, target = table.names, options.target if isinstance(options, StarOptions) else None
+    trees: dict[str, Any] = {"truncation": options.level, "criterion": options.criterion}
+    if target is not None:
+        require_varying(table, target, "response")
+        order = sorted(range(len(names)), key=lambda at: names[at] == target)
+        trees |= {"structure": "star", "order": order}
+    return fit_table(table, names, options, target, **trees)
 
 
 _NO_PROTECTION = "It protects no column in particular."
 PLAIN_VINE = BaselineMethod(
     name="plain-vine",
     summary="A regular vine over smoothed margins, without noise",
-    options=RvineOptions,
+    options=PlainVineOptions,
     fit=fit,
     check=check,
 )
@@ -128,8 +177,8 @@ RVINE_STAR1 = BaselineMethod(
     name="rvine-star1",
     summary="TVineSynth's R-vine star1: a first tree around the response, then Dissmann's, truncated at a level",
     options=StarOptions,
-    fit=fit_star,
+    fit=fit,
     takes_target=True,
-    check=check_star,
+    check=check,
     caveats=(_NO_PROTECTION,),
 )

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
-Point = list[float]
-Corner = tuple[float, Point]
+Cost = Callable[[Sequence[float]], float]
+Corner = tuple[float, list[float]]
+_HEIGHT = itemgetter(0)
 
 
-def lowest(
-    cost: Callable[[Sequence[float]], float],
-    begin: Sequence[float],
-    step: float,
-    *,
-    near: float,
-    level: float,
-    evaluations: int,
-) -> Corner:
+def lowest(cost: Cost, begin: Sequence[float], step: float, *, near: float, level: float, evaluations: int) -> Corner:
     """The least cost found and where, by the simplex of Nelder and Mead (1965) on plain numbers.
 
     A library's version works on arrays, which for two or three parameters takes longer than the costs themselves.
 
     Args:
-        cost: The function.
-        begin: Where to begin.
-        step: How far from there the other corners lie, one along each axis.
+        step: How far from `begin` the other corners lie, one along each axis.
         near: Done when all corners are this near the best one, along every axis,
         level: and their costs differ by no more than this.
         evaluations: Or when the function was asked this often (a shrinking simplex may end a few later).
     """
-    points = [list(begin), *(_moved(begin, axis, step) for axis in range(len(begin)))]
-    corners = sorted(((cost(point), point) for point in points), key=_height)
+    sides = [[value + step if at == axis else value for at, value in enumerate(begin)] for axis in range(len(begin))]
+    corners = sorted(((cost(point), point) for point in [list(begin), *sides]), key=_HEIGHT)
     used = len(corners)
     while used < evaluations and not _settled(corners, near, level):
         middle = [sum(values) / (len(corners) - 1) for values in zip(*(p for _, p in corners[:-1]), strict=True)]
         corners, asked = _walk(cost, corners, middle)
-        corners.sort(key=_height)
+        corners.sort(key=_HEIGHT)
         used += asked
     return corners[0]
 
 
-def _walk(cost: Callable[[Sequence[float]], float], corners: list[Corner], middle: Point) -> tuple[list[Corner], int]:
+def _walk(cost: Cost, corners: list[Corner], middle: list[float]) -> tuple[list[Corner], int]:
     """One move of the worst corner: mirror it, and go further, stop halfway, or draw all corners to the best."""
     best, worst = corners[0], corners[-1]
 
@@ -50,8 +42,7 @@ def _walk(cost: Callable[[Sequence[float]], float], corners: list[Corner], middl
 
     mirrored = ask(-1.0)
     if mirrored[0] < best[0]:
-        further = ask(-2.0)
-        return [*corners[:-1], min(mirrored, further, key=_height)], 2
+        return [*corners[:-1], min(mirrored, ask(-2.0), key=_HEIGHT)], 2
     if mirrored[0] < corners[-2][0]:
         return [*corners[:-1], mirrored], 1
     halfway = ask(0.5 if mirrored[0] >= worst[0] else -0.5)
@@ -68,13 +59,5 @@ def _settled(corners: list[Corner], near: float, level: float) -> bool:
     return all(abs(a - b) <= near for _, point in corners[1:] for a, b in zip(point, best[1], strict=True))
 
 
-def _moved(point: Sequence[float], axis: int, step: float) -> Point:
-    return [value + step if at == axis else value for at, value in enumerate(point)]
-
-
-def _between(start: Point, end: Point, along: float) -> Point:
+def _between(start: list[float], end: list[float], along: float) -> list[float]:
     return [a + along * (b - a) for a, b in zip(start, end, strict=True)]
-
-
-def _height(corner: Corner) -> float:
-    return corner[0]

@@ -10,22 +10,16 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sklar.arrays import Floats
-from sklar.lab.vines.members import EPSILON, Node, bicop, layout
-from sklar.lab.vines.pairs import FittedMember, fit_pair, or_kernel
+from sklar.lab.vines.members import EPSILON, Node, layout
+from sklar.lab.vines.pairs import fit_pair, or_kernel
+from sklar.model.rvine.vine import FamilyMember, VineEdge
 from sklar.model.vine.vine import maximum_spanning_tree
 
 MOST_RANKED = 5_000
-"""Rows that the tree criterion is computed from; more are thinned evenly."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GrownEdge:
-    """A fitted edge: columns `first` and `second` given the columns of `given`."""
-
-    first: int
-    second: int
-    given: frozenset[int]
-    pair: FittedMember
+"""Rows that the tree criterion is computed from; more are thinned evenly. Its error falls with their root, its time,
+for every pair that a tree may join, grows with them."""
+REACH, NODES = 5.0, 81
+"""Tables of h-functions reach to these normal scores, with so many nodes a side: accuracy against time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +37,7 @@ class Ranks:
 
     settings: GrowSettings
     known: dict[tuple[int, frozenset[int]], Node]
-    edges: dict[tuple[frozenset[int], frozenset[int]], GrownEdge] = field(default_factory=dict)
+    edges: dict[tuple[frozenset[int], frozenset[int]], VineEdge] = field(default_factory=dict)
 
     def node(self, column: int, given: frozenset[int]) -> Node:
         """A column given others, from the edge that joined them."""
@@ -52,12 +46,9 @@ class Ranks:
             self.known[key] = self._make(column, given)
         return self.known[key]
 
-    def add(self, edge: GrownEdge) -> None:
-        """Remember a fitted edge for the tree after."""
-        self.edges[frozenset((edge.first, edge.second)), edge.given] = edge
-
-    def forget(self, level: int) -> None:
-        """Drop ranks given fewer than `level` columns: no later tree needs them."""
+    def add(self, fitted: list[VineEdge], level: int) -> None:
+        """Remember the edges of a tree for the one after, and drop what no later tree needs."""
+        self.edges |= {(frozenset((edge.first, edge.second)), edge.given): edge for edge in fitted}
         self.known = {key: node for key, node in self.known.items() if len(key[1]) >= level}
         self.edges = {key: edge for key, edge in self.edges.items() if len(key[1]) + 1 >= level}
 
@@ -66,44 +57,36 @@ class Ranks:
             edge = self.edges.get((frozenset((column, last)), given - {last}))
             if edge is not None:
                 before = (self.known[edge.first, edge.given], self.known[edge.second, edge.given])
-                function = given_second if column == edge.first else given_first
-                return function(edge.pair, *before, grid=self.settings.grid)
+                return h_function(edge.pair, *before, given=2 if column == edge.first else 1, grid=self.settings.grid)
         raise KeyError((column, given))
 
 
 Pairs = list[tuple[int, int, frozenset[int]]]
+Chooser = Callable[[int, list[VineEdge], Ranks], Pairs]
+"""Names the pairs of a tree, by its number from 0 on, the edges of the tree before, and the ranks."""
 
 
-def grow(
-    nodes: Sequence[Node],
-    settings: GrowSettings,
-    trees: int,
-    choose: Callable[[int, list[GrownEdge], Ranks], Pairs],
-    progress: Callable[[int], None] = lambda tree: None,
-) -> list[list[GrownEdge]]:
-    """Fit tree after tree; `choose` names the pairs of each."""
+def grow(nodes: Sequence[Node], settings: GrowSettings, trees: int, choose: Chooser) -> list[list[VineEdge]]:
+    """Fit tree after tree."""
     ranks = Ranks(settings=settings, known={(column, frozenset()): node for column, node in enumerate(nodes)})
-    grown: list[list[GrownEdge]] = []
+    grown: list[list[VineEdge]] = []
     for level in range(trees):
-        fitted: list[GrownEdge] = []
+        fitted: list[VineEdge] = []
         for first, second, given in choose(level, grown[-1] if grown else [], ranks):
             one, two = ranks.node(first, given), ranks.node(second, given)
             pair = fit_pair(one, two, settings.families, settings.selection, grid=settings.grid)
             if "tll" in settings.families:
                 pair = or_kernel(pair, one, two, settings.selection, grid=settings.grid)
-            fitted.append(GrownEdge(first=first, second=second, given=given, pair=pair))
-        for edge in fitted:
-            ranks.add(edge)
-        ranks.forget(level)
+            fitted.append(VineEdge(first=first, second=second, given=given, pair=pair))
+        ranks.add(fitted, level)
         grown.append(fitted)
-        progress(level + 1)
     return grown
 
 
-def star_pairs(order: Sequence[int]) -> Callable[[int, list[GrownEdge], Ranks], Pairs]:
+def star_pairs(order: Sequence[int]) -> Chooser:
     """Pairs of a C-vine: the last of `order` is the root of tree one, the one before it of tree two..."""
 
-    def choose(level: int, before: list[GrownEdge], ranks: Ranks) -> Pairs:
+    def choose(level: int, before: list[VineEdge], ranks: Ranks) -> Pairs:
         root, given = order[-1 - level], frozenset(order[len(order) - level :])
         return [(column, root, given) for column in order[: len(order) - 1 - level]]
 
@@ -111,16 +94,16 @@ def star_pairs(order: Sequence[int]) -> Callable[[int, list[GrownEdge], Ranks], 
 
 
 def spanning_pairs(
-    size: int, criterion: Callable[[Floats, Floats], float], center: Sequence[int] | None = None
-) -> Callable[[int, list[GrownEdge], Ranks], Pairs]:
-    """Pairs of maximum spanning trees (Dissmann et al. 2013); the first may be a star on the last of `center`."""
+    size: int, criterion: Callable[[Floats, Floats], float], centre: Sequence[int] | None = None
+) -> Chooser:
+    """Pairs of maximum spanning trees (Dissmann et al. 2013); the first may be a star on the last of `centre`."""
 
-    def choose(level: int, before: list[GrownEdge], ranks: Ranks) -> Pairs:
-        if level == 0 and center is not None:
-            return star_pairs(center)(0, before, ranks)
+    def choose(level: int, before: list[VineEdge], ranks: Ranks) -> Pairs:
+        if level == 0 and centre is not None:
+            return star_pairs(centre)(0, before, ranks)
         if level == 0:
-            pairs = [(a, b, frozenset[int]()) for a, b in combinations(range(size), 2)]
-            ends = [(a, b) for a, b, _ in pairs]
+            ends = list(combinations(range(size), 2))
+            pairs = [(a, b, frozenset[int]()) for a, b in ends]
         else:
             ends, pairs = allowed_pairs(before)
         weights = [_weight(ranks.node(a, given), ranks.node(b, given), criterion) for a, b, given in pairs]
@@ -130,7 +113,7 @@ def spanning_pairs(
     return choose
 
 
-def allowed_pairs(before: list[GrownEdge]) -> tuple[list[tuple[int, int]], Pairs]:
+def allowed_pairs(before: list[VineEdge]) -> tuple[list[tuple[int, int]], Pairs]:
     """Edges of the next tree that proximity allows: pairs of edges of this one that share a node."""
     ends: list[tuple[int, int]] = []
     pairs: Pairs = []
@@ -144,7 +127,7 @@ def allowed_pairs(before: list[GrownEdge]) -> tuple[list[tuple[int, int]], Pairs
     return ends, pairs
 
 
-def _share_node(left: GrownEdge, right: GrownEdge) -> bool:
+def _share_node(left: VineEdge, right: VineEdge) -> bool:
     nodes = {left.given | {left.first}, left.given | {left.second}}
     return bool(nodes & {right.given | {right.first}, right.given | {right.second}})
 
@@ -154,48 +137,35 @@ def _weight(first: Node, second: Node, criterion: Callable[[Floats, Floats], flo
     return abs(criterion(np.ascontiguousarray(first.u[::step]), np.ascontiguousarray(second.u[::step])))
 
 
-REACH = 5.0
-NODES = 81
-
-
-def given_second(pair: FittedMember, first: Node, second: Node, *, grid: bool) -> Node:
-    """The first column given the second."""
-    return _conditioned(pair, first, second, which=2, grid=grid)
-
-
-def given_first(pair: FittedMember, first: Node, second: Node, *, grid: bool) -> Node:
-    """The second column given the first."""
-    return _conditioned(pair, first, second, which=1, grid=grid)
-
-
-def _conditioned(pair: FittedMember, first: Node, second: Node, *, which: int, grid: bool) -> Node:
-    kept = first if which == 2 else second
+def h_function(pair: FamilyMember, first: Node, second: Node, *, given: int, grid: bool) -> Node:
+    """The second column given the first (`given=1`), or the first given the second (`given=2`)."""
+    kept = first if given == 2 else second
     if pair.family == "indep":
         return kept
     if grid and first.kind == second.kind == "c":
-        return Node(u=_from_table(pair, first.u, second.u, which))
-    copula = bicop(pair.family, pair.parameters, pair.rotation, (first.kind, second.kind))
-    function = copula.hfunc2 if which == 2 else copula.hfunc1
-    upper = _open(function(layout(first, second)), kept.u)
+        return Node(u=_from_table(pair, first.u, second.u, given))
+    copula = pair.bicop((first.kind, second.kind))
+    function = copula.hfunc2 if given == 2 else copula.hfunc1
+    upper = _keep_inside(function(layout(first, second)), kept.u)
     if kept.lower is None:
         return Node(u=upper)
     lowered = Node(u=kept.lower, lower=kept.lower)
-    at = layout(lowered, second) if which == 2 else layout(first, lowered)
-    return Node(u=upper, lower=np.minimum(_open(function(at), kept.lower), upper))
+    at = layout(lowered, second) if given == 2 else layout(first, lowered)
+    return Node(u=upper, lower=np.minimum(_keep_inside(function(at), kept.lower), upper))
 
 
-def _open(values: Floats, instead: Floats) -> Floats:
+def _keep_inside(values: Floats, instead: Floats) -> Floats:
     return np.clip(np.where(np.isfinite(values), values, instead), EPSILON, 1 - EPSILON)
 
 
-def _from_table(pair: FittedMember, first: Floats, second: Floats, which: int) -> Floats:
+def _from_table(pair: FamilyMember, first: Floats, second: Floats, given: int) -> Floats:
     """h on a grid of normal scores, itself as a normal score: for the Gaussian copula that table is a plane."""
     from sklar.lab.kernels import read_table
 
     scores = np.linspace(-REACH, REACH, NODES)
     a, b = np.meshgrid(ndtr(scores), ndtr(scores), indexing="ij")
-    copula = bicop(pair.family, pair.parameters, pair.rotation)
+    copula = pair.bicop()
     at = np.asfortranarray(np.column_stack([a.ravel(), b.ravel()]))
-    values = _open(copula.hfunc2(at) if which == 2 else copula.hfunc1(at), at[:, 0 if which == 2 else 1])
+    values = _keep_inside(copula.hfunc2(at) if given == 2 else copula.hfunc1(at), at[:, 0 if given == 2 else 1])
     table = ndtri(values).reshape(NODES, NODES)
     return ndtr(read_table(table, -REACH, 2 * REACH / (NODES - 1), ndtri(first), ndtri(second)))

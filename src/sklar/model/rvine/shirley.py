@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from sklar.arrays import Floats, Mask
 from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.margins.margin import Margin
+from sklar.model.rvine.table import Codes, spread_evenly
+from sklar.model.rvine.vine import RegularVine
 
-Codes = NDArray[np.int32]
 BLOCK = 100_000
-"""Rows that are carried through the vine at a time."""
+"""Rows that are carried through the vine at a time: memory, and how many Sobol points belong together."""
 MOST_EVEN = 1_000
-"""Vines over more variables are sampled with independent points only."""
+"""Vines over more variables are sampled with independent points only; points that fill so many dimensions
+evenly would have to be far more than are drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,71 +26,52 @@ class ShirleyModel:
     """Encoded columns over a vine copula. Its vine was learned from rows without noise.
 
     Attributes:
-        margins: One per modelled column, in schema order.
         columns: How each column is decoded.
         vine: The vine over the variables of all columns; None if there are fewer than two.
-        rows_estimate: Number of rows it was learned from.
     """
 
     margins: tuple[Margin, ...]
     columns: tuple[ShirleyColumn, ...]
-    vine: Any
+    vine: RegularVine | None
     rows_estimate: int
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
         """Independent rows as base codes, shape (rows, columns), Fortran order."""
-        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
-        for start in range(0, rows, BLOCK):
-            part = slice(start, min(start + BLOCK, rows))
-            uniforms = self.uniforms(part.stop - part.start, rng)
-            for position, column in enumerate(self.columns):
-                codes[part, position] = column.decode(uniforms)
-        return codes
+        return self._draw(rows, rng, even=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Rows that leave less to chance. Shifted Sobol points go through the vine in place of independent uniforms,
         so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones of the
         same ranks, so that its counts match its margin to rounding."""
-        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
-        for start in range(0, rows, BLOCK):
-            part = slice(start, min(start + BLOCK, rows))
-            uniforms = self._even_uniforms(part.stop - part.start, rng)
-            for position, column in enumerate(self.columns):
-                if column.variables == 1:
-                    codes[part, position] = column.at(_spread(uniforms[:, column.first], rng))
-                else:
-                    codes[part, position] = column.decode(uniforms)
-        return codes
+        return self._draw(rows, rng, even=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: by rejection."""
         return by_rejection(self, allowed)
 
-    def uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
-        """Independent draws of the vine's variables."""
+    def _draw(self, rows: int, rng: np.random.Generator, *, even: bool) -> Codes:
+        codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
+        for start in range(0, rows, BLOCK):
+            uniforms = self._uniforms(min(BLOCK, rows - start), rng, even=even)
+            for position, column in enumerate(self.columns):
+                if even and column.variables == 1:
+                    drawn = column.at(spread_evenly(uniforms[:, column.first], rng))
+                else:
+                    drawn = column.decode(uniforms)
+                codes[start : start + BLOCK, position] = drawn
+        return codes
+
+    def _uniforms(self, rows: int, rng: np.random.Generator, *, even: bool) -> Floats:
+        """Draws of the vine's variables: independent, or from points that fill the cube evenly, in random order."""
         if self.vine is None:
             return rng.random((rows, max(1, sum(column.variables for column in self.columns))))
-        return self.vine.simulate(rows, rng)
+        if not even or self.vine.size > MOST_EVEN:
+            return self.vine.simulate(rows, rng)
+        from pyvinecopulib.utils import sobol  # to load SciPy's takes as long as to draw the rows
 
-    def _even_uniforms(self, rows: int, rng: np.random.Generator) -> Floats:
-        """Draws of the vine's variables from points that fill the cube evenly, in random order."""
-        if self.vine is None or self.vine.size > MOST_EVEN:
-            return self.uniforms(rows, rng)
-        return self.vine.from_independent(rng.permutation(_shifted(self.vine.size, rows, rng), axis=0))
-
-
-def _spread(u: Floats, rng: np.random.Generator) -> Floats:
-    out = np.empty(len(u))
-    out[np.argsort(u, kind="stable")] = (np.arange(len(u)) + rng.random(len(u))) / len(u)
-    return out
-
-
-def _shifted(size: int, rows: int, rng: np.random.Generator) -> Floats:
-    """The first points of a Sobol sequence, their binary digits shifted so that each is uniform on the cube."""
-    from pyvinecopulib.utils import sobol
-
-    # Of the library that carries the points through the vine: to load SciPy's takes as long as to draw the rows.
-    return sobol(rows, size, rng.integers(0, 2**31 - 1, size=8).tolist())
+        # The first points of the sequence, their binary digits shifted so that each is uniform on the cube.
+        points = sobol(rows, self.vine.size, rng.integers(0, 2**31 - 1, size=8).tolist())
+        return self.vine.from_independent(rng.permutation(points, axis=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,7 +111,5 @@ class ShirleyColumn:
 
     def scores(self, uniforms: Floats) -> Floats:
         """How far each indicator exceeds its threshold, as normal scores: z(u_k) - z(1 - p_k)."""
-        from scipy.special import ndtri
-
         own = np.clip(uniforms[:, self.first : self.first + self.variables], 1e-12, 1 - 1e-12)
         return ndtri(own) - ndtri(1.0 - np.diff(self.edges))

@@ -1,27 +1,25 @@
-"""A vine copula learned without noise, as plain arrays: its trees, pair copulas, sampling and truncation."""
+"""A regular vine copula learned without noise, as plain arrays: its trees, pair copulas, sampling and truncation."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
-if TYPE_CHECKING:
-    import pyvinecopulib as pv
-
 
 FAMILIES = (
     "indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe", "bb1", "bb6", "bb7", "bb8", "tawn", "tll",
 )  # fmt: skip
 """Names of the families as pyvinecopulib spells them; an edge stores the position here."""
-LABELS = {"indep": "independent"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,18 +29,14 @@ class RegularVine:
     Edges are listed tree by tree, size - 1 in tree one, one less in each further tree, as many trees as are modelled.
 
     Attributes:
-        size: Number of columns.
         first: One end of the conditioned pair of each edge.
         second: The other end; pair copulas take (first, second) in this order.
         given: Conditioning columns of all edges one after the other: none for edges of tree one, one for tree two...
         family: Position of each edge's family in FAMILIES.
-        rotation: 0, 90, 180 or 270.
         parameters: Parameters of all edges one after the other.
         counts: Number of parameters of each edge.
         tau: Kendall's tau of each edge.
         discrete: Whether each column was fitted as discrete.
-        loglik: Log-likelihood of the fit.
-        rows: Rows it was fitted to.
     """
 
     size: int
@@ -59,9 +53,17 @@ class RegularVine:
     rows: int
 
     @property
+    def trees(self) -> list[range]:
+        """Positions of the edges of each tree."""
+        bounds: list[range] = []
+        while (start := bounds[-1].stop if bounds else 0) < len(self.first):
+            bounds.append(range(start, start + self.size - 1 - len(bounds)))
+        return bounds
+
+    @property
     def levels(self) -> int:
         """Number of trees."""
-        return len(tree_bounds(self.size, len(self.first)))
+        return len(self.trees)
 
     @property
     def free_parameters(self) -> int:
@@ -76,20 +78,9 @@ class RegularVine:
             return self
         edges = sum(self.size - 1 - tree for tree in range(level))
         givens = sum(tree * (self.size - 1 - tree) for tree in range(level))
-        return RegularVine(
-            size=self.size,
-            first=self.first[:edges],
-            second=self.second[:edges],
-            given=self.given[:givens],
-            family=self.family[:edges],
-            rotation=self.rotation[:edges],
-            parameters=self.parameters[: int(self.counts[:edges].sum())],
-            counts=self.counts[:edges],
-            tau=self.tau[:edges],
-            discrete=self.discrete,
-            loglik=float("nan"),
-            rows=self.rows,
-        )
+        cut = {name: getattr(self, name)[:edges] for name in ("first", "second", "family", "rotation", "counts", "tau")}
+        parameters = self.parameters[: int(cut["counts"].sum())]
+        return dataclasses.replace(self, **cut, given=self.given[:givens], parameters=parameters, loglik=float("nan"))
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Floats:
         """Rows of dependent uniforms, shape (rows, size)."""
@@ -98,20 +89,16 @@ class RegularVine:
     def from_independent(self, w: Floats) -> Floats:
         """Independent uniforms, one a column, turned into dependent ones (inverse Rosenblatt transform)."""
         inside = np.asfortranarray(np.clip(w, 1e-12, 1 - 1e-12))
-        if self.size == 1 or not len(self.first):
-            return inside
-        return inverse_rosenblatt(self.to_vinecop(), inside)
+        return inverse_rosenblatt(self.to_vinecop(), inside) if len(self.first) else inside
 
     def to_independent(self, u: Floats) -> Floats:
         """Dependent uniforms turned into independent ones: column by column, in `sampling_order`."""
         inside = np.asfortranarray(np.clip(u, 1e-12, 1 - 1e-12))
-        if self.size == 1 or not len(self.first):
-            return inside
-        return self.to_vinecop().rosenblatt(inside)
+        return self.to_vinecop().rosenblatt(inside) if len(self.first) else inside
 
     def sampling_order(self) -> list[int]:
         """Columns in the order in which `from_independent` draws them, each given the ones before."""
-        if self.size == 1 or not len(self.first):
+        if not len(self.first):
             return list(range(self.size))
         return [int(column) - 1 for column in reversed(self.to_vinecop().order)]
 
@@ -122,10 +109,10 @@ class RegularVine:
         kinds = ["d" if kind and discrete else "c" for kind in self.discrete]
         labels = [
             [(int(self.first[e]) + 1, int(self.second[e]) + 1, [int(g) + 1 for g in self.given_of(e)]) for e in tree]
-            for tree in self._trees()
+            for tree in self.trees
         ]
         copulas = [
-            [self._bicop(e, [kinds[self.first[e]], kinds[self.second[e]]]) for e in tree] for tree in self._trees()
+            [self.pair_of(e).bicop((kinds[self.first[e]], kinds[self.second[e]])) for e in tree] for tree in self.trees
         ]
         structure = pv.RVineStructure.from_trees(self.size, labels)
         return pv.Vinecop.from_structure(structure=structure, pair_copulas=copulas, var_types=kinds)
@@ -133,92 +120,119 @@ class RegularVine:
     def given_of(self, edge: int) -> Ints:
         """Conditioning columns of an edge."""
         start = 0
-        for tree, edges in enumerate(self._trees()):
+        for tree, edges in enumerate(self.trees):
             if edge in edges:
                 at = start + tree * (edge - edges.start)
                 return self.given[at : at + tree]
             start += tree * len(edges)
         raise UsageError(f"the vine has no edge {edge}")
 
+    def pair_of(self, edge: int) -> FamilyMember:
+        """The pair copula of an edge."""
+        start = int(self.counts[:edge].sum())
+        values = self.parameters[start : start + int(self.counts[edge])]
+        return FamilyMember(family=FAMILIES[self.family[edge]], rotation=int(self.rotation[edge]), parameters=values)
+
     def describe(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Edges of every tree with their family and Kendall's tau; independent edges are only counted."""
         trees: list[dict[str, Any]] = []
-        for level, edges in enumerate(self._trees(), start=1):
-            told = [self._tell(edge, names) for edge in edges if FAMILIES[self.family[edge]] != "indep"]
-            told.sort(key=lambda edge: -abs(edge["tau"]))
-            trees.append({"tree": level, "edges": told, "independent": len(edges) - len(told)})
+        for level, edges in enumerate(self.trees, start=1):
+            shown = [self.describe_edge(edge, names) for edge in edges if FAMILIES[self.family[edge]] != "indep"]
+            shown.sort(key=lambda edge: -abs(edge["tau"]))
+            trees.append({"tree": level, "edges": shown, "independent": len(edges) - len(shown)})
         return trees
 
-    def _trees(self) -> list[range]:
-        return tree_bounds(self.size, len(self.first))
-
-    def _tell(self, edge: int, names: Sequence[str]) -> dict[str, Any]:
-        name = FAMILIES[int(self.family[edge])]
+    def describe_edge(self, edge: int, names: Sequence[str]) -> dict[str, Any]:
+        """Its columns, condition, family and Kendall's tau, as plain data."""
         turn = f" {self.rotation[edge]}" if self.rotation[edge] else ""
         return {
             "first": names[self.first[edge]],
             "second": names[self.second[edge]],
             "given": [names[column] for column in self.given_of(edge)],
-            "family": LABELS.get(name, name) + turn,
+            "family": FAMILIES[int(self.family[edge])] + turn,
             "tau": round(float(self.tau[edge]), 4),
         }
 
-    def _bicop(self, edge: int, kinds: list[str]) -> pv.Bicop:
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FamilyMember:
+    """A pair copula: a member of one of FAMILIES, and the log-likelihood it was fitted with."""
+
+    family: str
+    rotation: int = 0
+    parameters: Floats
+    loglik: float = 0.0
+
+    def bicop(self, kinds: tuple[str, str] = ("c", "c")) -> pv.Bicop:
+        """It in pyvinecopulib; `kinds` says which of its columns are continuous ("c") or discrete ("d")."""
         import pyvinecopulib as pv
 
-        name = FAMILIES[int(self.family[edge])]
-        start = int(self.counts[:edge].sum())
-        values = self.parameters[start : start + int(self.counts[edge])]
-        side = round(len(values) ** 0.5)
-        shaped = values.reshape(side, side) if name == "tll" else values.reshape(-1, 1)
-        family = getattr(pv.BicopFamily, name)
-        if name == "indep":
-            return pv.Bicop.from_family(family, var_types=kinds)
-        return pv.Bicop.from_family(family, int(self.rotation[edge]), np.asfortranarray(shaped), var_types=kinds)
+        if self.family == "indep":
+            return pv.Bicop.from_family(pv.BicopFamily.indep, var_types=list(kinds))
+        size = len(self.parameters)
+        lines = round(size**0.5) if self.family == "tll" else size  # a kernel estimate is a square of values
+        shaped = np.asfortranarray(self.parameters.reshape(lines, -1))
+        return pv.Bicop.from_family(getattr(pv.BicopFamily, self.family), self.rotation, shaped, var_types=list(kinds))
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau."""
+        return 0.0 if self.family == "indep" else float(self.bicop().tau)
 
 
-def tree_bounds(size: int, edges: int) -> list[range]:
-    """Positions of the edges of each tree."""
-    bounds: list[range] = []
-    start = 0
-    while start < edges:
-        stop = start + size - 1 - len(bounds)
-        bounds.append(range(start, stop))
-        start = stop
-    return bounds
+INDEPENDENT = FamilyMember(family="indep", parameters=np.zeros(0))
 
 
-def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> RegularVine:
-    """Plain arrays of a fitted pyvinecopulib vine."""
-    edges = [edge for tree in vine.get_trees() for edge in tree]
-    copulas = [edge["pair_copula"] for edge in edges]
-    values = [np.asarray(copula.parameters, dtype=np.float64).ravel() for copula in copulas]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VineEdge:
+    """Columns `first` and `second` given the columns of `given`, joined by a pair copula."""
+
+    first: int
+    second: int
+    given: frozenset[int]
+    pair: FamilyMember
+
+
+def from_edges(edges: Sequence[VineEdge], *, size: int, discrete: Mask, loglik: float, rows: int) -> RegularVine:
+    """The vine with these edges, which are listed tree by tree."""
     return RegularVine(
-        size=int(vine.dim),
-        first=np.array([edge["conditioned"][0] - 1 for edge in edges], dtype=np.int64),
-        second=np.array([edge["conditioned"][1] - 1 for edge in edges], dtype=np.int64),
-        given=np.array([g - 1 for edge in edges for g in edge["conditioning"]], dtype=np.int64),
-        family=np.array([FAMILIES.index(copula.family.name) for copula in copulas], dtype=np.int64),
-        rotation=np.array([copula.rotation for copula in copulas], dtype=np.int64),
-        parameters=np.concatenate([*values, np.zeros(0)]),
-        counts=np.array([len(value) for value in values], dtype=np.int64),
-        tau=np.array([copula.tau for copula in copulas], dtype=np.float64),
+        size=size,
+        first=np.array([edge.first for edge in edges], dtype=np.int64),
+        second=np.array([edge.second for edge in edges], dtype=np.int64),
+        given=np.array([column for edge in edges for column in sorted(edge.given)], dtype=np.int64),
+        family=np.array([FAMILIES.index(edge.pair.family) for edge in edges], dtype=np.int64),
+        rotation=np.array([edge.pair.rotation for edge in edges], dtype=np.int64),
+        parameters=np.concatenate([*(edge.pair.parameters for edge in edges), np.zeros(0)]),
+        counts=np.array([len(edge.pair.parameters) for edge in edges], dtype=np.int64),
+        tau=np.array([edge.pair.tau for edge in edges], dtype=np.float64),
         discrete=np.asarray(discrete, dtype=bool),
         loglik=loglik,
         rows=rows,
     )
 
 
+def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> RegularVine:
+    """Plain arrays of a fitted pyvinecopulib vine."""
+    edges: list[VineEdge] = []
+    for edge in (edge for tree in vine.get_trees() for edge in tree):
+        (first, second), copula = edge["conditioned"], edge["pair_copula"]
+        values = np.asarray(copula.parameters, dtype=np.float64).ravel()
+        pair = FamilyMember(family=copula.family.name, rotation=copula.rotation, parameters=values)
+        given = frozenset(column - 1 for column in edge["conditioning"])
+        edges.append(VineEdge(first=first - 1, second=second - 1, given=given, pair=pair))
+    return from_edges(edges, size=int(vine.dim), discrete=discrete, loglik=loglik, rows=rows)
+
+
 SEARCHED = ("frank", "bb1", "bb6", "bb7", "bb8", "tawn")
 """Families whose conditional quantiles pyvinecopulib finds by bisection, twenty to forty evaluations a row."""
 LEAST = 1e-10
+"""Uniforms stay this far from 0 and 1, where densities may not be finite."""
 ROUNDS = 100
+"""Most rounds of the search; bisections alone would be done after half as many."""
 PATIENCE = 8
 """Rounds of Newton's method alone; from then on every other one halves the interval."""
-CLOSE = 1e-10
-"""A row is done when its conditional probability is this close."""
-NARROW = 1e-14
-"""Or when the interval around its quantile is this narrow."""
+CLOSE, NARROW = 1e-10, 1e-14
+"""A row is done when its conditional probability is this close, or the interval around its quantile this narrow."""
 
 
 def inverse_rosenblatt(vine: pv.Vinecop, w: Floats) -> Floats:
@@ -246,7 +260,7 @@ def inverse_rosenblatt(vine: pv.Vinecop, w: Floats) -> Floats:
             copula = vine.get_pair_copula(tree, j)
             x[tree, j] = quantile_given_second(copula, x[tree + 1, j], beside)
             if structure.needed_hfunc1(tree, j):
-                y[tree + 1, j] = _open(copula.hfunc1(_pairs(x[tree, j], beside)))
+                y[tree + 1, j] = _keep_inside(copula.hfunc1(_pairs(x[tree, j], beside)))
         result[:, order[j]] = x[0, j]
     return result
 
@@ -260,16 +274,14 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
     that takes long.
     """
     if copula.family.name not in SEARCHED:
-        return _open(copula.hinv2(_pairs(level, second)))
-    level, second = _open(level), _open(second)
+        return _keep_inside(copula.hinv2(_pairs(level, second)))
+    level, second = _keep_inside(level), _keep_inside(second)
     if copula.family.name == "frank":
-        return _open(_frank(float(copula.parameters[0, 0]), level, second))
-    from scipy.special import ndtr, ndtri
-
+        return _keep_inside(_frank(float(copula.parameters[0, 0]), level, second))
     goal = ndtri(level)
     corr = np.sin(np.pi / 2 * np.clip(copula.tau, -0.99, 0.99))
     z = corr * ndtri(second) + np.sqrt(1 - corr**2) * goal
-    x = _open(ndtr(z))
+    x = _keep_inside(ndtr(z))
     low, high = np.zeros(len(x)), np.ones(len(x))
     active = np.arange(len(x))
     for round_ in range(ROUNDS):
@@ -286,9 +298,9 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
         if round_ > PATIENCE and round_ % 2:
             x[active] = middle
             continue
-        moved = _stepped(x[active], reached, goal[active], copula.pdf(at))
+        moved = _newton_step(x[active], reached, goal[active], copula.pdf(at))
         x[active] = np.where((moved > low[active]) & (moved < high[active]), moved, middle)
-    return _open(x)
+    return _keep_inside(x)
 
 
 def _frank(theta: float, level: Floats, second: Floats) -> Floats:
@@ -306,11 +318,9 @@ def _frank(theta: float, level: Floats, second: Floats) -> Floats:
     return 1 - found if theta < 0 else found
 
 
-def _stepped(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
+def _newton_step(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
     """One step of Newton's method on the scale of normal scores; the slope is c(x, v) phi(z) / phi(Phi^-1(h))."""
-    from scipy.special import ndtr, ndtri
-
-    z, score = ndtri(x), ndtri(_open(reached))
+    z, score = ndtri(x), ndtri(_keep_inside(reached))
     slope = density * np.exp(np.clip((score**2 - z**2) / 2, -700, 700))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return ndtr(z - (score - goal) / slope)
@@ -320,5 +330,5 @@ def _pairs(first: Floats, second: Floats) -> Floats:
     return np.asfortranarray(np.column_stack([first, second]))
 
 
-def _open(values: Floats) -> Floats:
+def _keep_inside(values: Floats) -> Floats:
     return np.clip(values, LEAST, 1 - LEAST)

@@ -24,6 +24,7 @@ from sklar.lab.tables.table import ExactTable
 MOST_ROWS = {"woe": 1_000_000, "glmm": 10_000}
 """Rows an encoder is fitted on at most: a mixed model takes seconds a column at 10,000, with little to gain beyond."""
 LEAST_ROWS = 10
+"""Fewer rows with a value of the reference order categories by little but chance."""
 
 
 def set_aside(
@@ -43,12 +44,11 @@ def encoded_levels(table: ExactTable | None, options: ShirleyOptions, rng: np.ra
         return {}
     reference = options.referred
     truth, known = _truth(table, reference, options)
-    chosen = np.flatnonzero(known)
-    most = MOST_ROWS[options.encoding]
+    chosen, most = np.flatnonzero(known), MOST_ROWS[options.encoding]
     if len(chosen) > most:
         chosen = np.sort(rng.choice(chosen, most, replace=False))
     names = [name for name in table.names if not table.schema[name].ordered and name != reference]
-    return {name: _fitted(table, name, chosen, truth[chosen], options.encoding) for name in names}
+    return {name: _encode_column(table, name, chosen, truth[chosen], options.encoding) for name in names}
 
 
 def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, Mask]:
@@ -69,7 +69,7 @@ def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[
     return codes.astype(np.float64), known
 
 
-def _fitted(table: ExactTable, name: str, rows: Ints, truth: Floats, encoder: str) -> Floats:
+def _encode_column(table: ExactTable, name: str, rows: Ints, truth: Floats, encoder: str) -> Floats:
     """Encoded value of every base code of a column."""
     size = table.schema.size(name)
     codes = table.codes[name][rows]
@@ -92,29 +92,19 @@ def weights_of_evidence(codes: NDArray[np.integer], truth: Floats, size: int) ->
 
 def random_intercepts(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
     """Of a mixed model with the category as its only effect."""
-    labels = np.array([f"c{code}" for code in range(size)], dtype=object)
-    fitted = _library(truth).fit
-    with warnings.catch_warnings():
-        # The library calls parts of pandas and statsmodels that warn about their own future.
-        warnings.simplefilter("ignore")
-        found = fitted(_frame(labels[codes]), _series(truth)).transform(_frame(labels))
-    return np.nan_to_num(np.asarray(found["level"], dtype=np.float64))
-
-
-def _library(truth: Floats) -> Any:
-    binary = len(np.unique(truth)) == 2
     try:
-        library = importlib.import_module("category_encoders")
-        return library.GLMMEncoder(cols=["level"], binomial_target=binary, random_state=0)
+        encoder = importlib.import_module("category_encoders").GLMMEncoder
+        binary = len(np.unique(truth)) == 2
+        library: Any = encoder(cols=["level"], binomial_target=binary, random_state=0)
     except ImportError:
         raise MissingExtraError(
             "encoder 'glmm' needs category_encoders and statsmodels: pip install 'sklar[disclosed]'."
         ) from None
-
-
-def _frame(labels: NDArray[Any]) -> Any:
-    return importlib.import_module("pandas").DataFrame({"level": labels})
-
-
-def _series(truth: Floats) -> Any:
-    return importlib.import_module("pandas").Series(truth)
+    pandas = importlib.import_module("pandas")
+    labels = np.array([f"c{code}" for code in range(size)], dtype=object)
+    with warnings.catch_warnings():
+        # The library calls parts of pandas and statsmodels that warn about their own future.
+        warnings.simplefilter("ignore")
+        fitted = library.fit(pandas.DataFrame({"level": labels[codes]}), pandas.Series(truth))
+        found = fitted.transform(pandas.DataFrame({"level": labels}))
+    return np.nan_to_num(np.asarray(found["level"], dtype=np.float64))

@@ -14,37 +14,16 @@ from sklar.lab.baselines.shirley.options import ShirleyOptions, check
 from sklar.lab.baselines.shirley.ranks import match_ranks
 from sklar.lab.baselines.shirley.steps import Steps, columns_of, levels_of, margin_of, pseudo_observations, steps_of
 from sklar.lab.tables.table import ExactTable
-from sklar.lab.vines.fit import fit_rvine
+from sklar.lab.vines import fit_rvine
 from sklar.model.rvine.shirley import ShirleyColumn, ShirleyModel
-from sklar.model.rvine.vine import FAMILIES, RegularVine, tree_bounds
-
-ROWS = 20_000
-ROUNDS = 60
-STEP = 0.5
-
-
-def with_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
-    """The column with offsets under which rows of the vine have the shares of its margin.
-
-    Picking the level that stands out most favors levels by chance of their dependence. Offsets move against the log
-    ratio of drawn and wanted shares until they agree.
-    """
-    if column.variables < 2:
-        return column
-    scores, wanted = column.scores(uniforms), np.diff(column.edges)
-    offsets, best, least = np.zeros(column.variables), np.zeros(column.variables), np.inf
-    for round_ in range(ROUNDS):
-        drawn = np.bincount(np.argmax(scores + offsets, axis=1), minlength=column.variables) / len(scores)
-        gap = float(np.abs(drawn - wanted).sum())
-        if gap < least:
-            best, least = offsets.copy(), gap
-        floor = 0.5 / len(scores)
-        offsets = offsets - STEP / (1 + round_ / 20) * np.log(np.maximum(drawn, floor) / np.maximum(wanted, floor))
-    return dataclasses.replace(column, offsets=best)
-
+from sklar.model.rvine.vine import FAMILIES, RegularVine
 
 LEAST_ROWS = 20
 """A vine is not fitted to fewer rows."""
+OFFSET_ROWS = 20_000
+"""Rows of the vine that offsets of one-hot columns are found on: shares come out exact to about 1 / sqrt(rows)."""
+OFFSET_ROUNDS, OFFSET_STEP = 60, 0.5
+"""Steps towards the wanted shares, and how far the first of them goes; the best offsets of all are kept."""
 
 
 def fit(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) -> ShirleyModel:
@@ -58,10 +37,10 @@ def fit(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) ->
     levels = levels_of(others, encoded, options, rng)
     for_histograms, for_vine = split_rows(others, options, rng)
     columns = columns_of(for_histograms, levels, options, rng)
-    steps = steps_of(for_vine, levels, columns)
-    vine = fit_vine(steps, options, rng)
+    vine = fit_vine(steps_of(for_vine, levels, columns), options, rng)
     if vine is not None and options.encoding == "one-hot":
-        columns = _calibrated(columns, vine, rng)
+        uniforms = vine.simulate(OFFSET_ROWS, rng)
+        columns = tuple(with_offsets(column, uniforms) for column in columns)
     margins = (margin_of(name, table.schema.size(name), c) for name, c in zip(table.names, columns, strict=True))
     return ShirleyModel(margins=tuple(margins), columns=columns, vine=vine, rows_estimate=table.total)
 
@@ -87,8 +66,6 @@ def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) ->
     if variables < 2:
         return None
     level = options.truncation
-    if isinstance(level, int) and level > variables - 1:
-        level = variables - 1  # fewer variables than columns: some are constant
     vine = fit_rvine(
         pseudo_observations(steps, options, rng),
         lower=steps.lower,
@@ -96,7 +73,8 @@ def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) ->
         families=options.families,
         criterion=options.criterion,
         selection=options.selection,
-        truncation=None if level == "auto" else level,
+        # Fewer variables than columns: some are constant.
+        truncation=min(level, variables - 1) if isinstance(level, int) else None,
     )
     vine = _until_independent(vine) if level == "auto" else vine
     return match_ranks(vine, steps) if options.match_ranks else vine
@@ -105,17 +83,29 @@ def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) ->
 def _until_independent(vine: RegularVine) -> RegularVine:
     """The trees before the first one whose pairs are all independent."""
     dependent = vine.family != FAMILIES.index("indep")
-    for level, edges in enumerate(tree_bounds(vine.size, len(vine.first))):
-        if not dependent[edges.start : edges.stop].any():
-            return vine.truncate(max(level, 1))
-    return vine
+    depths = (at for at, edges in enumerate(vine.trees) if not dependent[edges.start : edges.stop].any())
+    return vine.truncate(max(next(depths, vine.levels), 1))
 
 
-def _calibrated(
-    columns: tuple[ShirleyColumn, ...], vine: RegularVine, rng: np.random.Generator
-) -> tuple[ShirleyColumn, ...]:
-    uniforms = vine.simulate(ROWS, rng)
-    return tuple(with_offsets(column, uniforms) for column in columns)
+def with_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
+    """The column with offsets under which rows of the vine have the shares of its margin.
+
+    Picking the level that stands out most favours levels by chance of their dependence. Offsets move against the log
+    ratio of drawn and wanted shares until they agree. (Ours: the paper's software draws again where it finds no level.)
+    """
+    if column.variables < 2:
+        return column
+    scores, wanted = column.scores(uniforms), np.diff(column.edges)
+    offsets, best, least = np.zeros(column.variables), np.zeros(column.variables), np.inf
+    floor = 0.5 / len(scores)
+    for round_ in range(OFFSET_ROUNDS):
+        drawn = np.bincount(np.argmax(scores + offsets, axis=1), minlength=column.variables) / len(scores)
+        gap = float(np.abs(drawn - wanted).sum())
+        if gap < least:
+            best, least = offsets, gap
+        step = OFFSET_STEP / (1 + round_ / 20)
+        offsets = offsets - step * np.log(np.maximum(drawn, floor) / np.maximum(wanted, floor))
+    return dataclasses.replace(column, offsets=best)
 
 
 def learned(options: ShirleyOptions) -> str:

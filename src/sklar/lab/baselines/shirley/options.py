@@ -6,40 +6,39 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sklar.errors import UsageError
+from sklar.lab.vines.fit import check_settings
 from sklar.schema.table import Schema
 
 Encoder = Literal["ordinal", "one-hot", "woe", "glmm"]
 Mechanism = Literal["laplace", "geometric", "gaussian"]
 Ties = Literal["edge", "spread", "discrete"]
 SUPERVISED = ("woe", "glmm")
-CRITERIA = ("spearman", "kendall", "hoeffd", "mcor")
-SELECTIONS = ("aic", "bic", "loglik")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShirleyOptions:
-    """Settings of COPULA-SHIRLEY; the defaults are the paper's unless said.
+    """Settings of COPULA-SHIRLEY; the defaults are the paper's (section 5.1), or its software's where that is said.
 
     Attributes:
         epsilon: Scale of the noise on histograms, spent once per column; None switches the noise off. No guarantee.
         mechanism: laplace, geometric or gaussian noise.
         noise_delta: Delta of the Gaussian mechanism.
-        encoder: How categories become numbers: ordinal, one-hot, woe or glmm. By default woe if a reference is named,
-            else ordinal.
+        encoder: How categories become numbers: ordinal, one-hot, woe or glmm. None is the paper's woe if a reference is
+            named, which it cannot do without, else ordinal, as in the software.
         reference: Column with two values (for glmm also an ordinal one) that woe and glmm order categories by.
         target: The same as `reference`.
         encoder_share: Share of the rows that supervised encoders are fitted on; the rest of the fit never sees them.
+            The paper's left-out fold is a fifth.
         split: Share of the remaining rows that the vine is fitted on, while the histograms count the others. None is
-            0.5; without noise there is nothing to gain from a split, and None means that both use all rows.
+            0.5; without noise there is nothing to gain from a split, and both use all rows, as in the software.
         truncation: Number of trees of the vine; None for all, "auto" to stop after a tree of independent pairs.
         criterion: What the trees maximize: spearman, kendall, hoeffd or mcor (maximal correlation).
         selection: How the family of a pair is chosen: aic, bic or loglik.
-        families: A set ("all", "parametric", "itau", "one-parameter", "elliptical", "gaussian", "nonparametric") or the
-            name of one family.
-        ties: Where rows of one value are put on the uniform scale: "edge", the value F(x) as published;
-            "spread", evenly over the step of F at x; "discrete", by discrete pair copulas.
-        match_ranks: Whether pair copulas of the first tree are adjusted to the rank correlation of the rows (not in
-            the paper).
+        families: A set of families or the name of one. The default is all that rvinecopulib had then; "all" adds
+            Tawn's (ours).
+        ties: Where rows of one value are put on the uniform scale: "edge", at F(x) as published; "spread" (ours),
+            evenly over the step of F at x; "discrete" (ours), by discrete pair copulas.
+        match_ranks: Ours: pair copulas of the first tree are adjusted to the rank correlation of the rows.
     """
 
     epsilon: float | None = None
@@ -53,23 +52,26 @@ class ShirleyOptions:
     truncation: int | Literal["auto"] | None = 2
     criterion: str = "spearman"
     selection: str = "aic"
-    families: str = "all"
+    families: str = "two-parameter-or-kernel"
     ties: Ties = "edge"
-    match_ranks: bool = True
+    match_ranks: bool = False
 
     def __post_init__(self) -> None:
         _one_of("mechanism", self.mechanism, get_args(Mechanism))
         _one_of("encoder", self.encoder, (None, *get_args(Encoder)))
         _one_of("ties", self.ties, get_args(Ties))
-        _one_of("criterion", self.criterion, CRITERIA)
-        _one_of("selection", self.selection, SELECTIONS)
+        check_settings(self.families, self.criterion, self.selection)
         if self.epsilon is not None and not (_number(self.epsilon) and 0 < self.epsilon < float("inf")):
             raise UsageError(f"epsilon must be positive and finite, or None for no noise; found {self.epsilon!r}")
-        for name in ("noise_delta", "encoder_share"):
-            _inside_unit(name, getattr(self, name))
-        if self.split is not None:
-            _inside_unit("split", self.split)
-        _whole_or_word(self.truncation)
+        for name in ("noise_delta", "encoder_share", "split"):
+            value = getattr(self, name)
+            if not (_number(value) and 0 < value < 1) and (name != "split" or value is not None):
+                raise UsageError(f"option '{name}' of 'shirley' lies between 0 and 1, both excluded; found {value!r}")
+        trees = self.truncation
+        if trees not in (None, "auto") and (type(trees) is not int or trees < 1):
+            raise UsageError(
+                f"truncation is a whole number of at least 1, None for all trees, or 'auto'; found {trees!r}"
+            )
         if not isinstance(self.match_ranks, bool):
             raise UsageError(f"option 'match_ranks' of 'shirley' is True or False; found {self.match_ranks!r}")
         if self.reference is not None and self.target is not None and self.reference != self.target:
@@ -90,30 +92,23 @@ class ShirleyOptions:
     @property
     def share_of_vine(self) -> float | None:
         """Share of rows that only the vine sees; None if vine and histograms share all rows."""
-        if self.split is None and self.epsilon is not None:
-            return 0.5
-        return self.split
+        return 0.5 if self.split is None and self.epsilon is not None else self.split
 
 
 def check(schema: Schema, options: ShirleyOptions) -> None:
     """Refuse options that do not fit the schema."""
-    if options.referred is not None:
-        _check_column(schema, options.referred)
+    name = options.referred
+    if name is not None and name not in schema.names:
+        raise UsageError(f"the reference '{name}' is not a column; the columns are: {', '.join(schema.modelled)}")
+    if name is not None and name not in schema.modelled:
+        raise UsageError(f"the reference '{name}' is not modelled (id or ignore); name a column with values")
     if options.encoding in SUPERVISED:
         _check_reference(schema, options)
-    columns = len(schema.modelled)
-    level = options.truncation
+    columns, level = len(schema.modelled), options.truncation
     if isinstance(level, int) and options.encoding != "one-hot" and columns > 2 and level > columns - 1:
         raise UsageError(
             f"truncation must be between 1 and {columns - 1}, the number of trees over {columns} columns; found {level}"
         )
-
-
-def _check_column(schema: Schema, name: str) -> None:
-    if name not in schema.names:
-        raise UsageError(f"the reference '{name}' is not a column; the columns are: {', '.join(schema.modelled)}")
-    if name not in schema.modelled:
-        raise UsageError(f"the reference '{name}' is not modelled (id or ignore); name a column with values")
 
 
 def _check_reference(schema: Schema, options: ShirleyOptions) -> None:
@@ -148,15 +143,3 @@ def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
 
 def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _inside_unit(name: str, value: Any) -> None:
-    if not (_number(value) and 0 < value < 1):
-        raise UsageError(f"option '{name}' of 'shirley' lies between 0 and 1, both excluded; found {value!r}")
-
-
-def _whole_or_word(value: Any) -> None:
-    if value is None or value == "auto":
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"truncation is a whole number of at least 1, None for all trees, or 'auto'; found {value!r}")

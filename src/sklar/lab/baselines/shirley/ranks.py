@@ -1,9 +1,10 @@
-"""Pair copulas of the first tree adjusted until rows drawn from them have the rank correlation of the rows.
+"""Ours, not in the paper: pair copulas of the first tree adjusted until rows drawn from them have the rows' rank
+correlation.
 
 Likelihood fits of a family that is not quite right, and the smoothing of kernel estimates, miss the rank correlation
 by one or two hundredths. One parameter sets it right: the strength of a parametric family; for a kernel estimate
 c(u, v) on a grid the lambda of c(u, v) exp(lambda (u - 1/2) (v - 1/2)), scaled to uniform margins again. Correlations
-are those of the levels of the columns, so that columns of few values are treated right, too. Not in the paper.
+are those of the levels of the columns, so that columns of few values are treated right, too.
 """
 
 from __future__ import annotations
@@ -11,29 +12,31 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr
 
 from sklar.arrays import Floats, Ints
+from sklar.lab.baselines.columns import mid_ranks
 from sklar.lab.baselines.shirley.steps import Steps
-from sklar.model.rvine.vine import FAMILIES, RegularVine
+from sklar.model.rvine.vine import FAMILIES, FamilyMember, RegularVine
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
 
-
-Path = tuple[Callable[[float], "pv.Bicop"], float, float, float]
-STRENGTH = {
-    "gaussian": 0, "student": 0, "clayton": 0, "gumbel": 0, "frank": 0, "joe": 0, "bb1": 0, "bb6": 0, "bb7": 0,
-    "bb8": 0, "tawn": 2,
-}  # fmt: skip
+STRENGTH = {name: 2 if name == "tawn" else 0 for name in FAMILIES if name not in ("indep", "tll")}
 """Which parameter of a family carries the strength of dependence."""
 MOST_TILT = 200.0
+"""Bound of lambda, where the search for it gives up."""
 CLOSE = 1e-5
+"""Correlations that agree so far are the same: well below the hundredth that is to be set right."""
 NEAR = 0.05
 """First steps away from the fitted strength are this share of it."""
 SECANTS = 8
+"""Secants that are tried before the zero is bracketed, which costs more."""
+CELLS = 128
+"""Cells of the unit interval over which correlations of copulas are summed: accuracy against time."""
 
 
 def match_ranks(vine: RegularVine, steps: Steps) -> RegularVine:
@@ -42,129 +45,11 @@ def match_ranks(vine: RegularVine, steps: Steps) -> RegularVine:
     starts = np.concatenate([[0], np.cumsum(vine.counts)])
     axes = [rank_axis(steps, column) for column in range(vine.size)]
     for edge in range(min(vine.size - 1, len(vine.first))):
-        one, two = axes[vine.first[edge]], axes[vine.second[edge]]
-        part = slice(int(starts[edge]), int(starts[edge + 1]))
-        found = _matched(FAMILIES[vine.family[edge]], int(vine.rotation[edge]), parameters[part], one, two)
+        found = _match_pair(vine.pair_of(edge), axes[vine.first[edge]], axes[vine.second[edge]])
         if found is not None:
-            parameters[part], tau[edge] = found
+            parameters[starts[edge] : starts[edge + 1]] = np.asarray(found.parameters, dtype=np.float64).ravel()
+            tau[edge] = float(found.tau)
     return dataclasses.replace(vine, parameters=parameters, tau=tau)
-
-
-def copula_correlation(copula: pv.Bicop, one: RankAxis, two: RankAxis) -> float:
-    """Rank correlation of rows drawn from a copula and put on the levels of two columns.
-
-    A sampler draws the first column of an edge given the second: each point of the second axis spreads over the cells
-    of the first by increments of h(u, v) = P(U <= u | V = v). Kernel estimates have margins that are not quite uniform;
-    ranks are taken within the table that is drawn.
-    """
-    u, v = np.tile(one.borders, len(two.points)), np.repeat(two.points, len(one.borders))
-    h = np.asarray(copula.hfunc2(np.asfortranarray(np.column_stack([u, v])))).reshape(len(two.points), -1)
-    cells = two.weights[:, None] * np.diff(h, axis=1, prepend=0.0, append=1.0)
-    return table_correlation(np.add.reduceat(np.add.reduceat(cells, two.firsts, axis=0), one.firsts, axis=1))
-
-
-def _matched(family: str, rotation: int, values: Floats, one: RankAxis, two: RankAxis) -> tuple[Floats, float] | None:
-    """Parameters with the rows' correlation, and their Kendall's tau; None if the family cannot have it."""
-    wanted = correlation(one.rows, two.rows)
-    path = _path(family, rotation, values)
-    if path is None or not np.isfinite(wanted):
-        return None
-    build, start, low, high = path
-    strength = _root(lambda x: copula_correlation(build(x), one, two) - wanted, start, low, high)
-    if strength is None:
-        return None
-    copula = build(strength)
-    return np.asarray(copula.parameters, dtype=np.float64).ravel(), float(copula.tau)
-
-
-def _path(family: str, rotation: int, values: Floats) -> Path | None:
-    """Copulas of the family by strength, the fitted strength, and the least and largest one."""
-    import pyvinecopulib as pv
-
-    kind: Any = getattr(pv.BicopFamily, family)
-    if family == "tll":
-        return _tilted(kind, values), 0.0, -MOST_TILT, MOST_TILT
-    if family not in STRENGTH:
-        return None
-    place = STRENGTH[family]
-    fitted = pv.Bicop.from_family(kind, rotation, np.asfortranarray(values.reshape(-1, 1)))
-    low = float(np.ravel(fitted.parameters_lower_bounds)[place])
-    high = float(np.ravel(fitted.parameters_upper_bounds)[place])
-
-    def build(x: float) -> pv.Bicop:
-        changed = values.copy()
-        changed[place] = x
-        return pv.Bicop.from_family(kind, rotation, np.asfortranarray(changed.reshape(-1, 1)))
-
-    return build, float(values[place]), low, high
-
-
-def _tilted(kind: Any, values: Floats) -> Callable[[float], pv.Bicop]:
-    """A kernel estimate with more or less dependence; its grid is evenly spaced in normal scores."""
-    import pyvinecopulib as pv
-    from scipy.special import ndtr
-
-    side = round(len(values) ** 0.5)
-    grid, centered = values.reshape(side, side), ndtr(np.linspace(-3.25, 3.25, side)) - 0.5
-    tilt = np.outer(centered, centered)
-    return lambda x: pv.Bicop.from_family(kind, 0, np.asfortranarray(grid * np.exp(x * tilt)))
-
-
-def _root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
-    """Where a monotone function is zero; None if it is at the start already, or nowhere."""
-    first = miss(start)
-    if not np.isfinite(first) or abs(first) < CLOSE:
-        return None
-    near = _secant(miss, start, first, low, high)
-    if near is not None:
-        return near
-    # Out of reach for the family as a rule: then both ends miss on the same side.
-    out_of_reach = miss(low) * first > 0 and miss(high) * first > 0
-    return None if out_of_reach else _bracketed(miss, start, low, high)
-
-
-def _secant(miss: Callable[[float], float], start: float, first: float, low: float, high: float) -> float | None:
-    """The zero by secants from the start, which is near it as a rule; None if a few of them do not get there."""
-    before, at_before = start, first
-    here = _aside(start, low, high)
-    for _ in range(SECANTS):
-        at_here = miss(here)
-        if not np.isfinite(at_here) or at_here == at_before:
-            return None
-        if abs(at_here) < CLOSE:
-            return here
-        following = here - at_here * (here - before) / (at_here - at_before)
-        before, at_before, here = here, at_here, float(np.clip(following, low, high))
-        if here == before:
-            return None
-    return None
-
-
-def _aside(start: float, low: float, high: float) -> float:
-    """A second point near the start, inside the bounds."""
-    width = NEAR * (abs(start) + 0.2)
-    return start + width if start + width < high else max(low, start - width)
-
-
-def _bracketed(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
-    """The zero inside a bracket around the start that is widened until the sign changes."""
-    from scipy.optimize import brentq
-
-    width = NEAR * (abs(start) + 0.2)
-    while True:
-        left, right = max(low, start - width), min(high, start + width)
-        at_left, at_right = miss(left), miss(right)
-        if not (np.isfinite(at_left) and np.isfinite(at_right)):
-            return None
-        if at_left * at_right <= 0:
-            return float(brentq(miss, left, right, xtol=1e-6, rtol=1e-6, maxiter=60))  # type: ignore[arg-type]
-        if left <= low and right >= high:
-            return None
-        width *= 3.0
-
-
-CELLS = 128
-"""Cells of the unit interval over which correlations of copulas are summed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -200,6 +85,26 @@ def rank_axis(steps: Steps, column: int) -> RankAxis:
     return RankAxis(rows=mid_ranks(lower), points=points, weights=weights, borders=edges[1:-1], firsts=firsts)
 
 
+def correlation(left: Floats, right: Floats) -> float:
+    """Pearson's correlation; NaN if one side is constant."""
+    left, right = left - left.mean(), right - right.mean()
+    scale = float(np.sqrt((left @ left) * (right @ right)))
+    return float(left @ right) / scale if scale > 0 else float("nan")
+
+
+def copula_correlation(copula: pv.Bicop, one: RankAxis, two: RankAxis) -> float:
+    """Rank correlation of rows drawn from a copula and put on the levels of two columns.
+
+    A sampler draws the first column of an edge given the second: each point of the second axis spreads over the cells
+    of the first by increments of h(u, v) = P(U <= u | V = v). Kernel estimates have margins that are not quite uniform;
+    ranks are taken within the table that is drawn.
+    """
+    u, v = np.tile(one.borders, len(two.points)), np.repeat(two.points, len(one.borders))
+    h = np.asarray(copula.hfunc2(np.asfortranarray(np.column_stack([u, v])))).reshape(len(two.points), -1)
+    cells = two.weights[:, None] * np.diff(h, axis=1, prepend=0.0, append=1.0)
+    return table_correlation(np.add.reduceat(np.add.reduceat(cells, two.firsts, axis=0), one.firsts, axis=1))
+
+
 def table_correlation(table: Floats) -> float:
     """Spearman's correlation of a table of probabilities, ranks in the middle of each line and column."""
     lines, columns = table.sum(axis=1), table.sum(axis=0)
@@ -209,14 +114,86 @@ def table_correlation(table: Floats) -> float:
     return float(one @ table @ two) / scale if scale > 0 else float("nan")
 
 
-def correlation(left: Floats, right: Floats) -> float:
-    """Pearson's correlation; NaN if one side is constant."""
-    left, right = left - left.mean(), right - right.mean()
-    scale = float(np.sqrt((left @ left) * (right @ right)))
-    return float(left @ right) / scale if scale > 0 else float("nan")
+def _match_pair(pair: FamilyMember, one: RankAxis, two: RankAxis) -> pv.Bicop | None:
+    """The copula with the rows' correlation; None if the family cannot have it, or the pair has it already."""
+    wanted = correlation(one.rows, two.rows)
+    if pair.family == "indep" or not np.isfinite(wanted):
+        return None
+    build, start, low, high = _tilt_path(pair) if pair.family == "tll" else _strength_path(pair)
+    strength = _root(lambda x: copula_correlation(build(x), one, two) - wanted, start, low, high)
+    return None if strength is None else build(strength)
 
 
-def mid_ranks(values: Floats) -> Floats:
-    """Ranks, equal values sharing the mean of theirs."""
-    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2.0)[where]
+Path = tuple[Callable[[float], "pv.Bicop"], float, float, float]
+"""Copulas by strength, the fitted strength, and the least and largest one."""
+
+
+def _strength_path(pair: FamilyMember) -> Path:
+    place, fitted = STRENGTH[pair.family], pair.bicop()
+
+    def build(x: float) -> pv.Bicop:
+        changed = pair.parameters.copy()
+        changed[place] = x
+        return dataclasses.replace(pair, parameters=changed).bicop()
+
+    low, high = (float(np.ravel(b)[place]) for b in (fitted.parameters_lower_bounds, fitted.parameters_upper_bounds))
+    return build, float(pair.parameters[place]), low, high
+
+
+def _tilt_path(pair: FamilyMember) -> Path:
+    """A kernel estimate with more or less dependence; its grid is evenly spaced in normal scores."""
+    centred = ndtr(np.linspace(-3.25, 3.25, round(len(pair.parameters) ** 0.5))) - 0.5
+    tilt = np.outer(centred, centred).ravel()
+
+    def build(x: float) -> pv.Bicop:
+        return dataclasses.replace(pair, parameters=pair.parameters * np.exp(x * tilt)).bicop()
+
+    return build, 0.0, -MOST_TILT, MOST_TILT
+
+
+def _root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
+    """Where a monotone function is zero; None if it is at the start already, or nowhere."""
+    first = miss(start)
+    if not np.isfinite(first) or abs(first) < CLOSE:
+        return None
+    near = _secant(miss, start, first, low, high)
+    if near is not None:
+        return near
+    # Out of reach for the family as a rule: then both ends miss on the same side.
+    out_of_reach = miss(low) * first > 0 and miss(high) * first > 0
+    return None if out_of_reach else _bracket_root(miss, start, low, high)
+
+
+def _secant(miss: Callable[[float], float], start: float, first: float, low: float, high: float) -> float | None:
+    """The zero by secants from the start, which is near it as a rule; None if a few of them do not get there."""
+    before, at_before = start, first
+    width = NEAR * (abs(start) + 0.2)
+    here = start + width if start + width < high else max(low, start - width)
+    for _ in range(SECANTS):
+        at_here = miss(here)
+        if not np.isfinite(at_here) or at_here == at_before:
+            return None
+        if abs(at_here) < CLOSE:
+            return here
+        following = here - at_here * (here - before) / (at_here - at_before)
+        before, at_before, here = here, at_here, float(np.clip(following, low, high))
+        if here == before:
+            return None
+    return None
+
+
+def _bracket_root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
+    """The zero inside a bracket around the start that is widened until the sign changes."""
+    from scipy.optimize import brentq
+
+    width = NEAR * (abs(start) + 0.2)
+    while True:
+        left, right = max(low, start - width), min(high, start + width)
+        at_left, at_right = miss(left), miss(right)
+        if not (np.isfinite(at_left) and np.isfinite(at_right)):
+            return None
+        if at_left * at_right <= 0:
+            return float(brentq(miss, left, right, xtol=1e-6, rtol=1e-6, maxiter=60))  # type: ignore[arg-type]
+        if left <= low and right >= high:
+            return None
+        width *= 3.0

@@ -1,4 +1,8 @@
-"""Cumulative distributions of levels, and where rows lie on them."""
+"""Levels of columns, their noisy cumulative distributions, and where rows lie on these.
+
+The noise is not the one of the DP methods: it is reproducible, comes from floating-point samplers, and protects nobody,
+since the vine sees the rows anyway. It is here to reproduce the published accuracy.
+"""
 
 from __future__ import annotations
 
@@ -17,130 +21,17 @@ from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.rvine.shirley import ShirleyColumn
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Steps:
-    """The step of one variable's cumulative distribution that each row lies on.
-
-    Attributes:
-        lower: F(x-), one column a variable.
-        upper: F(x).
-        discrete: Whether the variable has heavy atoms.
-    """
-
-    lower: Floats
-    upper: Floats
-    discrete: Mask
-
-
-def columns_of(
-    table: ExactTable, levels: tuple[Levels, ...], options: ShirleyOptions, rng: np.random.Generator
-) -> tuple[ShirleyColumn, ...]:
-    """Noisy cumulative distribution of every column, and its place among the variables of the vine."""
-    columns: list[ShirleyColumn] = []
-    first = 0
-    for name, found in zip(table.names, levels, strict=True):
-        exact = np.bincount(found.places(table.codes[name], table.schema.size(name)), minlength=len(found.codes))
-        # The rows of this half may lack a level of the other half; its count is the floor.
-        counts = noisy_counts(exact, options, rng)
-        edges = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
-        edges[-1] = 1.0
-        variables = len(found.codes) if found.indicators else min(1, len(found.codes) - 1)
-        columns.append(
-            ShirleyColumn(
-                first=first,
-                variables=variables,
-                codes=found.codes.astype(np.int32),
-                edges=edges,
-                offsets=np.zeros(len(found.codes) if found.indicators else 0),
-            )
-        )
-        first += variables
-    return tuple(columns)
-
-
-def margin_of(name: str, size: int, column: ShirleyColumn) -> Margin:
-    """The distribution of a column over its base codes."""
-    dense = np.zeros(size)
-    dense[column.codes] = np.diff(column.edges)
-    return margin_from_dense(name, dense)
-
-
-def steps_of(table: ExactTable, levels: tuple[Levels, ...], columns: tuple[ShirleyColumn, ...]) -> Steps:
-    """F(x-) and F(x) of rows, variable by variable."""
-    lower: list[Floats] = []
-    upper: list[Floats] = []
-    discrete: list[bool] = []
-    for name, found, column in zip(table.names, levels, columns, strict=True):
-        places = found.places(table.codes[name], table.schema.size(name))
-        for low, high in _sides(found, column):
-            lower.append(low[places])
-            upper.append(high[places])
-            discrete.append(bool((high - low).max() > ATOM))
-    if not lower:
-        return Steps(lower=np.zeros((table.rows, 0)), upper=np.ones((table.rows, 0)), discrete=np.zeros(0, bool))
-    return Steps(lower=np.column_stack(lower), upper=np.column_stack(upper), discrete=np.array(discrete))
-
-
-ATOM = 0.02
-"""A variable whose largest step is wider than this has atoms."""
-
-
-def _sides(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]:
-    """F(x-) and F(x) at every level, for each variable of the column."""
-    if column.variables == 0:
-        return []
-    if column.variables == 1:
-        starts = np.flatnonzero(np.diff(levels.groups, prepend=-1))
-        borders = np.append(starts, len(levels.groups))
-        return [(column.edges[borders[levels.groups]], column.edges[borders[levels.groups + 1]])]
-    shares, own = np.diff(column.edges), np.eye(column.variables, dtype=bool)
-    return [(np.where(own[k], 1 - p, 0.0), np.where(own[k], 1.0, 1 - p)) for k, p in enumerate(shares)]
-
-
-def pseudo_observations(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Rows on the uniform scale: F(x), shrunk a little so that no row lies at 1, or evenly over the step at x."""
-    if options.ties == "spread":
-        return steps.lower + rng.random(steps.lower.shape) * (steps.upper - steps.lower)
-    rows = len(steps.upper)
-    return steps.upper * rows / (rows + 1.0)
-
-
-# Histograms of single columns with the published noise, which is drawn from an ordinary generator.
-#
-# This noise is not the one of the DP methods: it is reproducible, comes from floating-point samplers, and protects
-# nobody, since the vine sees the rows anyway. It is here to reproduce the published accuracy.
-
-
+ROWS = 5_000
+"""Rows that decide on which side of the values a null is put: only the sign of a sum counts."""
+TOLERANCE = 1e-9
+"""Encoded values that differ by less are equal, but for rounding."""
 SENSITIVITY = 2.0
 """Replacing a row moves two counts of a histogram by one each."""
 FLOOR = 0.01
-"""Least count of a bin that some row falls into: the cumulative distribution has to rise at each of them."""
-
-
-def noisy_counts(exact: Ints, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor."""
-    counts = exact.astype(np.float64)
-    if options.epsilon is not None:
-        counts = counts + noise(len(counts), options.epsilon, options, rng)
-    return np.maximum(counts, FLOOR)
-
-
-def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Noise of the chosen mechanism at sensitivity 2."""
-    scale = SENSITIVITY / epsilon
-    if options.mechanism == "laplace":
-        return rng.laplace(0.0, scale, size)
-    if options.mechanism == "geometric":
-        # The difference of two geometric variables with failure probability exp(-1/scale).
-        success = -math.expm1(-1.0 / scale)
-        return (rng.geometric(success, size) - rng.geometric(success, size)).astype(np.float64)
-    return rng.normal(0.0, SENSITIVITY * analytic_gaussian_sigma(epsilon, options.noise_delta), size)
-
-
-ROWS = 5_000
-"""Rows that decide on which side of the values a null is put."""
-TOLERANCE = 1e-9
+"""Least count of a bin that some row falls into: the cumulative distribution has to rise at each of them. (The paper's
+software cuts counts at 0, where it does not.)"""
+ATOM = 0.02
+"""A variable whose largest step is wider than this has atoms; only `ties="discrete"` makes use of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,3 +93,102 @@ def null_first(table: ExactTable, name: str) -> bool:
             missing = spearman_correlation(null[seen].astype(np.float64), beside[seen])
             agreement += float(np.nan_to_num(value) * np.nan_to_num(missing))
     return agreement < 0
+
+
+def columns_of(
+    table: ExactTable, levels: tuple[Levels, ...], options: ShirleyOptions, rng: np.random.Generator
+) -> tuple[ShirleyColumn, ...]:
+    """Noisy cumulative distribution of every column, and its place among the variables of the vine."""
+    columns: list[ShirleyColumn] = []
+    for name, found in zip(table.names, levels, strict=True):
+        count = len(found.codes)
+        exact = np.bincount(found.places(table.codes[name], table.schema.size(name)), minlength=count)
+        # The rows of this half may lack a level of the other half; its count is the floor.
+        counts = noisy_counts(exact, options, rng)
+        edges = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
+        edges[-1] = 1.0
+        columns.append(
+            ShirleyColumn(
+                first=columns[-1].first + columns[-1].variables if columns else 0,
+                variables=count if found.indicators else min(1, count - 1),
+                codes=found.codes.astype(np.int32),
+                edges=edges,
+                offsets=np.zeros(count if found.indicators else 0),
+            )
+        )
+    return tuple(columns)
+
+
+def noisy_counts(exact: Ints, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
+    """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor."""
+    counts = exact.astype(np.float64)
+    if options.epsilon is not None:
+        counts = counts + noise(len(counts), options.epsilon, options, rng)
+    return np.maximum(counts, FLOOR)
+
+
+def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
+    """Noise of the chosen mechanism at sensitivity 2."""
+    scale = SENSITIVITY / epsilon
+    if options.mechanism == "laplace":
+        return rng.laplace(0.0, scale, size)
+    if options.mechanism == "geometric":
+        # The difference of two geometric variables with failure probability exp(-1/scale).
+        success = -math.expm1(-1.0 / scale)
+        return (rng.geometric(success, size) - rng.geometric(success, size)).astype(np.float64)
+    return rng.normal(0.0, SENSITIVITY * analytic_gaussian_sigma(epsilon, options.noise_delta), size)
+
+
+def margin_of(name: str, size: int, column: ShirleyColumn) -> Margin:
+    """The distribution of a column over its base codes."""
+    dense = np.zeros(size)
+    dense[column.codes] = np.diff(column.edges)
+    return margin_from_dense(name, dense)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Steps:
+    """The step of one variable's cumulative distribution that each row lies on.
+
+    Attributes:
+        lower: F(x-), one column a variable.
+        upper: F(x).
+        discrete: Whether the variable has heavy atoms.
+    """
+
+    lower: Floats
+    upper: Floats
+    discrete: Mask
+
+
+def steps_of(table: ExactTable, levels: tuple[Levels, ...], columns: tuple[ShirleyColumn, ...]) -> Steps:
+    """F(x-) and F(x) of rows, variable by variable."""
+    lower, upper = [np.zeros((table.rows, 0))], [np.ones((table.rows, 0))]
+    discrete: list[bool] = []
+    for name, found, column in zip(table.names, levels, columns, strict=True):
+        places = found.places(table.codes[name], table.schema.size(name))
+        for low, high in _sides(found, column):
+            lower.append(low[places, None])
+            upper.append(high[places, None])
+            discrete.append(bool((high - low).max() > ATOM))
+    return Steps(lower=np.hstack(lower), upper=np.hstack(upper), discrete=np.array(discrete, dtype=bool))
+
+
+def _sides(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]:
+    """F(x-) and F(x) at every level, for each variable of the column."""
+    if column.variables == 0:
+        return []
+    if column.variables == 1:
+        starts = np.flatnonzero(np.diff(levels.groups, prepend=-1))
+        borders = np.append(starts, len(levels.groups))
+        return [(column.edges[borders[levels.groups]], column.edges[borders[levels.groups + 1]])]
+    shares, own = np.diff(column.edges), np.eye(column.variables, dtype=bool)
+    return [(np.where(own[k], 1 - p, 0.0), np.where(own[k], 1.0, 1 - p)) for k, p in enumerate(shares)]
+
+
+def pseudo_observations(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
+    """Rows on the uniform scale: F(x), shrunk a little so that no row lies at 1, or evenly over the step at x."""
+    if options.ties == "spread":
+        return steps.lower + rng.random(steps.lower.shape) * (steps.upper - steps.lower)
+    rows = len(steps.upper)
+    return steps.upper * rows / (rows + 1.0)
