@@ -179,7 +179,8 @@ def simulated_gain() -> None:
 
 
 def tvine(sensitive: list[str]) -> dict[str, Any]:
-    return {"target": "Y", "sensitive": sensitive, "threads": 1}
+    ours = {"conditional_root": None, "families": "parametric", "margins": "smoothed"}
+    return {"target": "Y", "sensitive": sensitive, "threads": 1, **ours}
 
 
 def support2() -> None:

@@ -10,6 +10,6 @@ from benchmarks.curated import main
 if __name__ == "__main__":
     main()
     print(
-        "Why they differ: the paper's rows are not published, so the table is made anew from its coefficients. Ours\n"
-        "matches ranks and draws evenly spread rows; lines 'as published' split the rows in two and match no ranks."
+        "Why they differ: the paper's rows are not published, so the table is made anew from its coefficients. Rows\n"
+        "are drawn evenly spread; lines 'ranks matched' learn from all rows and match ranks, which the paper does not."
     )

@@ -45,7 +45,7 @@ class Tables:
         """Options of a method: tvine in the published form unless `more` says otherwise (one vine, the response at its
         root), R-vine star1 around the response, and the R-vine as it finds itself."""
         own: dict[str, dict[str, Any]] = {
-            "tvine": {"target": RESPONSE, "sensitive": self.order_for, "conditional_root": False},
+            "tvine": {"target": RESPONSE, "sensitive": self.order_for},
             "rvine-star1": {"target": RESPONSE},
         }
         return {"threads": 1, **own.get(method, {}), **more}

@@ -23,7 +23,8 @@ def main() -> None:
     """Print MAB of the sensitive columns by level under both orders."""
     tables = support2()
     asked = arguments(__doc__, tables.levels)
-    for label, more in (("Algorithm 1", {}), ("by importance", {"order": tuple(by_importance(tables.train))})):
+    own = {"order": tuple(by_importance(tables.train)), "level": max(asked.levels)}
+    for label, more in (("Algorithm 1", {}), ("by importance", own)):
         print(f"{label}\n{heading(asked.levels)}")
         for name, values in attributes(tables, asked.levels, asked, **more).items():
             print(line(name, values), flush=True)

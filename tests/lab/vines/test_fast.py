@@ -14,12 +14,10 @@ from sklar.lab.vines.members import (
     cell_edges,
     cells_as_points,
     counts_of,
-    from_free,
     log_masses,
     rows_as_points,
-    to_free,
 )
-from sklar.lab.vines.pairs import fit_pair, or_kernel, point_loglik, turn_counts
+from sklar.lab.vines.pairs import fit_pair, or_kernel, turn_counts
 from sklar.lab.vines.trees import h_function
 from sklar.model.rvine.vine import FamilyMember
 
@@ -46,7 +44,7 @@ def nodes(u: np.ndarray) -> tuple[Node, Node]:
 @pytest.mark.parametrize("family", KINDS)
 def test_cells_have_the_mass_of_the_density_inside(family: str) -> None:
     parameters = np.array(KINDS[family].grid[len(KINDS[family].grid) // 3])
-    assert np.allclose(from_free(family, to_free(family, parameters)), parameters)
+    assert np.allclose(KINDS[family].from_free(KINDS[family].to_free(parameters)), parameters)
     logs = log_masses(bicop(family, parameters), 8)
     widths = np.diff(cell_edges(8))
     mass = np.exp(logs) * np.outer(widths, widths)
@@ -123,7 +121,7 @@ def test_points_of_discrete_rows_keep_the_likelihood() -> None:
     pair = FamilyMember(family="gumbel", rotation=0, parameters=np.array([1.8]))
     few, all_rows = cells_as_points(one, two, 32), rows_as_points(one, two)
     assert len(few.at) <= 32 * 4
-    assert point_loglik(pair, few) == pytest.approx(point_loglik(pair, all_rows), rel=0.01)
+    assert few.loglik(pair.bicop(few.kinds)) == pytest.approx(all_rows.loglik(pair.bicop(few.kinds)), rel=0.01)
     found = fit_pair(one, two, FAMILIES, "bic", grid=True)
     assert found.bicop().tau == pytest.approx(1 - 1 / 1.8, abs=0.03)
 

@@ -15,7 +15,8 @@ from sklar.lab.baselines.levels import at_level, levels
 from sklar.lab.baselines.tvine import groups_of
 
 OPTIONS: dict[str, Any] = {
-    "method": "tvine", "target": "y", "sensitive": ["a"], "families": "gaussian", "no_guarantee": True,
+    "method": "tvine", "target": "y", "sensitive": ["a"], "families": "gaussian", "margins": "smoothed",
+    "conditional_root": True, "no_guarantee": True,
 }  # fmt: skip
 
 
@@ -42,7 +43,7 @@ def model() -> sklar.Model:
 
 def test_dependence_that_changes_sign_is_kept(model: sklar.Model) -> None:
     assert np.allclose(by_group(model.sample(4_000, seed=1)), [-0.8, 0.8], atol=0.06)
-    one = sklar.fit(mixture(1_500, 1), SCHEMA, conditional_root=False, **OPTIONS)
+    one = sklar.fit(mixture(1_500, 1), SCHEMA, **{**OPTIONS, "conditional_root": False})
     assert np.abs(by_group(one.sample(4_000, seed=1))).max() < 0.5
 
 
@@ -82,4 +83,4 @@ def test_rare_values_share_a_part() -> None:
 
 def test_a_response_of_many_values_is_not_split() -> None:
     with pytest.raises(UsageError, match="conditional_root needs a response"):
-        sklar.fit(mixture(500, 1), SCHEMA, conditional_root=True, **{**OPTIONS, "target": "c"})
+        sklar.fit(mixture(500, 1), SCHEMA, **{**OPTIONS, "target": "c"})

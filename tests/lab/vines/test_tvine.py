@@ -14,7 +14,7 @@ from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.lab.baselines.levels import at_level, candidate_levels, choose_level, levels, sweep
 from sklar.lab.pictures import draw_model
 
-QUICK: dict[str, Any] = {"families": "one-parameter", "threads": 1}
+QUICK: dict[str, Any] = {"families": "one-parameter", "threads": 1, "margins": "smoothed"}
 TVINE: dict[str, Any] = {"method": "tvine", "target": "ill", "sensitive": ["income"], "threshold": 0.4, **QUICK}
 
 
@@ -144,7 +144,8 @@ def test_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, method: str)
         ({"selection": "nice"}, "families are chosen by"),
         ({"threads": "x"}, "threads is a whole number of at least 1; found 'x'"),
         ({"threads": 0}, "threads is a whole number"),
-        ({"conditional_root": "no"}, "True, False or left out; found 'no'"),
+        ({"margins": "nice"}, "margins must be one of quantiles, smoothed"),
+        ({"conditional_root": "no"}, "True, False or None; found 'no'"),
     ],
 )
 def test_bad_options_are_refused(table: pa.Table, schema: sklar.Schema, options: dict, message: str) -> None:

@@ -33,8 +33,6 @@ class VineColumns:
     """All columns of a table, ready for a vine.
 
     Attributes:
-        margins: One per column.
-        scales: The axis of each column.
         u: F(x) of each row in each column; ranks over rows + 1 in continuous columns.
         lower: F(x-); equal to u in continuous columns.
         discrete: Which columns have atoms.
@@ -226,7 +224,7 @@ def _runs(counts: Floats, low: int, high: int) -> list[tuple[int, float]]:
 
 
 def _trim(cuts: Ints, outer: Ints) -> Ints:
-    """Move the first cut so that the first cell is centered on the mean of its rows."""
+    """Move the first cut so that the first cell is centred on the mean of its rows."""
     excess = float(cuts[1]) - 0.5 - float(outer.mean())
     moved = int(np.clip(round(float(cuts[1]) - 2 * excess), cuts[0], cuts[1] - 1))
     return np.concatenate([[moved], cuts[1:]])

@@ -49,9 +49,9 @@ def fit_gaussian(table: ExactTable, options: PlainGaussianOptions, rng: np.rando
     )
     read = [(u_edges(margin), table.codes[margin.column]) for margin in margins]
     scores = np.column_stack([ndtri((edges[codes] + edges[codes + 1]) / 2) for edges, codes in read])
-    centered = scores - scores.mean(axis=0)
-    norms = np.sqrt((centered**2).sum(axis=0))
-    scaled = centered / np.where(norms > 0, norms, 1.0)
+    centred = scores - scores.mean(axis=0)
+    norms = np.sqrt((centred**2).sum(axis=0))
+    scaled = centred / np.where(norms > 0, norms, 1.0)
     corr = scaled.T @ scaled
     np.fill_diagonal(corr, 1.0)
     return GaussianModel(margins=margins, corr=nearest_correlation(corr), rows_estimate=table.total)
@@ -95,11 +95,8 @@ def fit_identity(table: ExactTable, options: CopOptions, rng: np.random.Generato
 
 def fit_ones(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
     """The same margins with ones as the correlations of all values."""
-
-    def ones(size: int) -> Floats:
-        return clipped_correlation(np.ones((size, size)), floor=ALL_ONES_FLOOR)
-
-    return _with_corr(exact_counted(table, options.bins), ones, rng)
+    counted = exact_counted(table, options.bins)
+    return _with_corr(counted, lambda size: clipped_correlation(np.ones((size, size)), floor=ALL_ONES_FLOOR), rng)
 
 
 def exact_counted(table: ExactTable, most: int) -> Counted:

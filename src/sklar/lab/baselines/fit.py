@@ -38,15 +38,9 @@ def fit_baseline(request: FitRequest) -> Model:
     settings = method.read_options({**request.options, **{k: v for k, v in own.items() if v is not None}})
     method.check(schema, settings)
     table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
-    return Model(
-        Stored(
-            schema=schema,
-            claim=_claim(schema, method, settings),
-            fit=_facts(method, settings),
-            recorded=(),
-            model=method.fit(table, settings, generator(request.seed)),
-        )
-    )
+    model = method.fit(table, settings, generator(request.seed))
+    claim, facts = _claim(schema, method, settings), _facts(method, settings)
+    return Model(Stored(schema=schema, claim=claim, fit=facts, recorded=(), model=model))
 
 
 def _refuse_budget(method: BaselineMethod, request: FitRequest) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,18 +14,7 @@ from sklar.pipeline.model import Model
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-class Truncated(Protocol):
-    """A table model that can be sampled at several levels, up to `most`."""
-
-    level: int
-
-    @property
-    def most(self) -> int: ...
-
-    def truncate(self, level: int) -> Any: ...
-
-    def dropped(self) -> Any: ...
+    from sklar.model.rvine.table import SplitVineTable, VineTable
 
 
 def levels(model: Model) -> tuple[int, ...]:
@@ -49,7 +38,7 @@ def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
     """
     cut = _record(model).truncate(level)
     stored = model._stored  # pyright: ignore[reportPrivateUsage]
-    return Model(dataclasses.replace(stored, model=cut.dropped() if drop else cut))
+    return Model(dataclasses.replace(stored, model=cut.drop_trees() if drop else cut))
 
 
 def sweep(
@@ -75,16 +64,16 @@ def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, 
         raise UsageError("every score must be a finite number; leave out levels that were not measured")
     if not 0 <= weight <= 1:
         raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight}")
-    one, two = _scaled(privacy), _scaled(utility)
+    one, two = _scale_scores(privacy), _scale_scores(utility)
     return max(sorted(privacy), key=lambda level: weight * one[level] + (1 - weight) * two[level])
 
 
-def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
+def _scale_scores(scores: Mapping[int, float]) -> dict[int, float]:
     low, width = min(scores.values()), max(scores.values()) - min(scores.values())
     return {level: (score - low) / width if width > 0 else 1.0 for level, score in scores.items()}
 
 
-def _record(model: Model) -> Truncated:
+def _record(model: Model) -> VineTable | SplitVineTable:
     record: Any = model.table_model
     if not hasattr(record, "truncate") or not hasattr(record, "most"):
         raise UsageError(f"a model of method '{model.method}' has no truncation levels; tvine and rvine models have")

@@ -21,8 +21,6 @@ class BaselineMethod:
     """One system that learns from real rows and promises nothing.
 
     Attributes:
-        name: What users write.
-        summary: One line for `sklar methods`.
         options: A frozen dataclass with a default for every option: what its paper, or its published software where the
             paper is silent, does. The docstring of an option that is not theirs says "ours".
         fit: Makes a model from the rows. All its randomness comes from the generator.

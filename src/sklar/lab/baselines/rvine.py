@@ -24,7 +24,7 @@ LONGEST = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VineOptions:
+class BaselineVineOptions:
     """How a vine is fitted; the defaults are TVineSynth's.
 
     Attributes:
@@ -45,7 +45,7 @@ class VineOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RvineOptions(VineOptions):
+class RvineOptions(BaselineVineOptions):
     """How the trees are found.
 
     Attributes:
@@ -77,16 +77,12 @@ class StarOptions(RvineOptions):
 def check(schema: Schema, options: RvineOptions) -> None:
     """Refuse options that do not fit the schema."""
     columns = len(schema.modelled)
+    if isinstance(options, StarOptions):
+        require_column(schema, options.target, "response")
     check_vine(columns, options, max(columns - 1, 1), columns - 1, options.criterion)
 
 
-def check_star(schema: Schema, options: StarOptions) -> None:
-    """As for any vine, and the response exists."""
-    require_column(schema, options.target, "response")
-    check(schema, options)
-
-
-def check_vine(columns: int, options: VineOptions, most: int, trees: int, criterion: str = "tau") -> None:
+def check_vine(columns: int, options: BaselineVineOptions, most: int, trees: int, criterion: str = "tau") -> None:
     """Known names, a level of 1 to `most`, and if none is given, `trees` trees that can be waited for."""
     check_settings(options.families, criterion, options.selection)
     level, threads = options.level, options.threads
@@ -126,7 +122,7 @@ def require_varying(table: ExactTable, name: str, role: str) -> None:
 
 
 def fit_table(
-    table: ExactTable, names: tuple[str, ...], options: VineOptions, target: str | None, **trees: Any
+    table: ExactTable, names: tuple[str, ...], options: BaselineVineOptions, target: str | None, **trees: Any
 ) -> VineTable:
     """The named columns joined by a vine; what `trees` says is what `fit_rvine` makes of it."""
     columns = vine_columns(table, names, target, options.margins)
@@ -150,18 +146,15 @@ def fit_table(
 
 
 def fit(table: ExactTable, options: RvineOptions, rng: np.random.Generator) -> VineTable:
-    """Trees by Dissmann's algorithm: each the spanning tree with the largest sum of absolute associations."""
-    return fit_table(table, table.names, options, None, truncation=options.level, criterion=options.criterion)
-
-
-def fit_star(table: ExactTable, options: StarOptions, rng: np.random.Generator) -> VineTable:
-    """The first tree is a star around the response; all others are Dissmann's."""
-    assert options.target is not None
-    require_varying(table, options.target, "response")
-    center = table.names.index(options.target)
-    order = [*(at for at in range(len(table.names)) if at != center), center]
+    """Trees by Dissmann's algorithm: each the spanning tree with the largest sum of absolute associations. With a
+    response the first tree is a star around it instead."""
+    names, target = table.names, options.target if isinstance(options, StarOptions) else None
     trees: dict[str, Any] = {"truncation": options.level, "criterion": options.criterion}
-    return fit_table(table, table.names, options, options.target, structure="star", order=order, **trees)
+    if target is not None:
+        require_varying(table, target, "response")
+        order = sorted(range(len(names)), key=lambda at: names[at] == target)
+        trees |= {"structure": "star", "order": order}
+    return fit_table(table, names, options, target, **trees)
 
 
 _NO_PROTECTION = "It protects no column in particular."
@@ -184,8 +177,8 @@ RVINE_STAR1 = BaselineMethod(
     name="rvine-star1",
     summary="TVineSynth's R-vine star1: a first tree around the response, then Dissmann's, truncated at a level",
     options=StarOptions,
-    fit=fit_star,
+    fit=fit,
     takes_target=True,
-    check=check_star,
+    check=check,
     caveats=(_NO_PROTECTION,),
 )

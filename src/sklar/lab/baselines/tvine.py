@@ -14,7 +14,7 @@ from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.columns import column_margin, pearson
 from sklar.lab.baselines.method import BaselineMethod
-from sklar.lab.baselines.rvine import VineOptions, check_vine, fit_table, require_column, require_varying
+from sklar.lab.baselines.rvine import BaselineVineOptions, check_vine, fit_table, require_column, require_varying
 from sklar.lab.metrics.kendall import kendall_tau
 from sklar.lab.metrics.phik import phik_matrix
 from sklar.lab.metrics.spearman import spearman_correlation
@@ -33,7 +33,7 @@ catches what differs between values, and has only their rows to learn from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TvineOptions(VineOptions):
+class TvineOptions(BaselineVineOptions):
     """How the vine is ordered, fitted and truncated; the defaults are the paper's. By default all trees up to t_max are
     kept, and levels are chosen later.
 
@@ -56,8 +56,8 @@ class TvineOptions(VineOptions):
     conditional_root: bool | None = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitive", _listed(self.sensitive))
-        object.__setattr__(self, "order", _listed(self.order))
+        object.__setattr__(self, "sensitive", _name_list(self.sensitive))
+        object.__setattr__(self, "order", _name_list(self.order))
 
     def thresholds(self) -> dict[str, float]:
         """The threshold of each sensitive column."""
@@ -78,7 +78,7 @@ def _number(value: Any) -> float:
         ) from None
 
 
-def _listed(names: Any) -> tuple[str, ...]:
+def _name_list(names: Any) -> tuple[str, ...]:
     """Names given as a sequence, or as text with commas; a command line makes a number of the name 3."""
     if isinstance(names, Iterable) and not isinstance(names, str):
         return tuple(names)
@@ -155,8 +155,6 @@ def order_columns(
     """Algorithm 1: S, then K by its largest association over S (descending), then the rest as they come.
 
     Args:
-        names: The covariates.
-        sensitive: The sensitive ones, S.
         association: For each sensitive column, its association with every other covariate.
         thresholds: For each sensitive column, above which absolute association a covariate belongs to K.
     """
@@ -173,13 +171,10 @@ def associations(
     """Association of every sensitive column with every other covariate; 0 where it is not defined."""
     if measure == "phik":
         return {s: {n: _finite(phik_matrix(table, (s, n))[0, 1]) for n in names if n != s} for s in sensitive}
-    values = {name: _values(table, name) for name in names}
+    codes, ordered = table.codes, [name for name in names if table.schema[name].ordered]
+    values = {n: ordered_values(table, n) if n in ordered else codes[n].astype(np.float64) for n in names}
     pair = {"kendall": _kendall, "spearman": spearman_correlation, "pearson": pearson}[measure]
     return {s: {n: _finite(_both(pair, values[s], values[n])) for n in names if n != s} for s in sensitive}
-
-
-def _values(table: ExactTable, name: str) -> Floats:
-    return ordered_values(table, name) if table.schema[name].ordered else table.codes[name].astype(np.float64)
 
 
 def _both(pair: Callable[[Floats, Floats], float], left: Floats, right: Floats) -> float:
@@ -205,7 +200,7 @@ def fit(table: ExactTable, options: TvineOptions, rng: np.random.Generator) -> V
         require_varying(table, name, role)
     found = find_order(table, options)
     level = found.most if options.level is None else options.level
-    if _splits(table, options):
+    if _must_split(table, options):
         return fit_split(table, options, found, level)
     order = [table.names.index(name) for name in (*found.names, options.target)]
     made = fit_table(table, table.names, options, options.target, truncation=level, structure="cvine", order=order)
@@ -228,7 +223,7 @@ def find_order(table: ExactTable, options: TvineOptions) -> Ordering:
     return found
 
 
-def _splits(table: ExactTable, options: TvineOptions) -> bool:
+def _must_split(table: ExactTable, options: TvineOptions) -> bool:
     """Whether the response has few values, two of them with rows enough for a vine of their own, if that is asked."""
     assert options.target is not None
     counts = np.bincount(table.codes[options.target])

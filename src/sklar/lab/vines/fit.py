@@ -74,7 +74,7 @@ def fit_rvine(
         threads: Threads of pyvinecopulib's engine.
         engine: "fast", or "pyvinecopulib" for its own row-wise fit.
     """
-    checked = _checked(u)
+    checked = _check_observations(u)
     size = checked.shape[1]
     kinds = np.zeros(size, bool) if discrete is None else np.asarray(discrete, dtype=bool)
     check_settings(families, criterion, selection)
@@ -85,13 +85,19 @@ def fit_rvine(
         settings = GrowSettings(families=family_names(families), selection=selection, grid=len(checked) > GRID_ROWS)
         trees = size - 1 if truncation is None else min(int(truncation), size - 1)
         nodes = [Node(u=np.ascontiguousarray(checked[:, j]), lower=limits.get(j)) for j in range(size)]
-        edges = oriented(grow(nodes, settings, trees, _chooser(size, criterion, structure, places)), size)
+        edges = orient_edges(grow(nodes, settings, trees, _chooser(size, criterion, structure, places)), size)
         loglik = float(sum(edge.pair.loglik for edge in edges))
         return from_edges(edges, size=size, discrete=kinds, loglik=loglik, rows=len(checked))
+    import pyvinecopulib as pv
+
+    members = [getattr(pv.BicopFamily, name) for name in family_names(families)]
+    controls = pv.FitControlsVinecop(members, tree_criterion=CRITERIA[criterion], selection_criterion=selection)
+    controls.num_threads, controls.select_trunc_lvl = threads, truncation == "auto"
+    if isinstance(truncation, int):
+        controls.trunc_lvl = truncation
     # The layout of pyvinecopulib: F(x) of all columns, then F(x-) of the discrete ones.
     data = np.asfortranarray(np.column_stack([checked, *limits.values()]))
-    controls = _controls(families, criterion, selection, truncation, threads)
-    vine = _select(data, kinds, controls, structure, places)
+    vine = _select(data, controls, structure, places, ["d" if kind else "c" for kind in kinds])
     return from_vinecop(vine, kinds, float(vine.loglik(data)), len(checked))
 
 
@@ -123,7 +129,7 @@ def _check_trees(truncation: int | str | None, structure: str, order: Sequence[i
         raise UsageError(f"structure '{structure}' needs the order of all columns, each once")
 
 
-def _checked(u: Floats) -> Floats:
+def _check_observations(u: Floats) -> Floats:
     values = np.asarray(u, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 1:
         raise UsageError("a vine is fitted to a table of pseudo-observations with two rows or more")
@@ -150,35 +156,22 @@ def _chooser(size: int, criterion: str, structure: str, order: list[int]) -> Cho
     return spanning_pairs(size, lambda a, b: wdm(a, b, CRITERIA[criterion]), order or None)
 
 
-def _controls(
-    families: str, criterion: str, selection: str, truncation: int | str | None, threads: int
-) -> pv.FitControlsVinecop:
+def _select(
+    data: Floats, controls: pv.FitControlsVinecop, structure: str, order: list[int], kinds: list[str]
+) -> pv.Vinecop:
+    """pyvinecopulib's own fit."""
     import pyvinecopulib as pv
 
-    level: Any = {"select_trunc_lvl": True} if truncation == "auto" else {"trunc_lvl": truncation}
-    return pv.FitControlsVinecop(
-        family_set=[getattr(pv.BicopFamily, name) for name in family_names(families)],
-        tree_criterion=CRITERIA[criterion],
-        selection_criterion=selection,
-        num_threads=threads,
-        **({} if truncation is None else level),
-    )
-
-
-def _select(data: Floats, kinds: Mask, controls: pv.FitControlsVinecop, structure: str, order: list[int]) -> pv.Vinecop:
-    import pyvinecopulib as pv
-
-    types = ["d" if kind else "c" for kind in kinds]
     labels = [column + 1 for column in order]
     if structure == "star":
-        vine = pv.Vinecop.from_structure(structure=pv.CVineStructure(labels, 1), var_types=types)
+        vine = pv.Vinecop.from_structure(structure=pv.CVineStructure(labels, 1), var_types=kinds)
         vine.select(data, controls)
         return vine
     given: dict[str, Any] = {"structure": pv.CVineStructure(labels)} if structure == "cvine" else {}
-    return pv.Vinecop.from_data(data, controls, **given, var_types=types)
+    return pv.Vinecop.from_data(data, controls, **given, var_types=kinds)
 
 
-def oriented(grown: list[list[VineEdge]], size: int) -> list[VineEdge]:
+def orient_edges(grown: list[list[VineEdge]], size: int) -> list[VineEdge]:
     """Edges tree by tree, in the order in which columns can be taken away and beginning with that column, which a
     sampler draws last. A column can be taken away if it is in one edge of each tree and in no condition; the rest is a
     vine again."""
@@ -191,8 +184,10 @@ def oriented(grown: list[list[VineEdge]], size: int) -> list[VineEdge]:
         for level, tree in enumerate(left):
             mine = next((edge for edge in tree if column in (edge.first, edge.second)), None)
             if mine is not None:
-                result[level].append(mine if mine.first == column else _flip(mine))
                 tree.remove(mine)
+                if mine.first != column:
+                    mine = replace(mine, first=mine.second, second=mine.first, pair=flip(mine.pair))
+                result[level].append(mine)
     return [edge for tree in result for edge in tree]
 
 
@@ -202,10 +197,6 @@ def _can_leave(left: list[list[VineEdge]], column: int) -> bool:
         if tree and (len(touching) != 1 or column in touching[0].given):
             return False
     return True
-
-
-def _flip(edge: VineEdge) -> VineEdge:
-    return replace(edge, first=edge.second, second=edge.first, pair=flip(edge.pair))
 
 
 def flip(pair: FamilyMember) -> FamilyMember:

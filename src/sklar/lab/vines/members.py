@@ -65,9 +65,9 @@ class RankPoints:
     weights: Floats | None
     kinds: tuple[str, str]
 
-    def loglik(self, density: Floats) -> float:
-        """Sum of log densities at the points."""
-        logs = np.log(np.fmax(density, 1e-20))  # fmax: not-a-number counts as nothing
+    def loglik(self, copula: pv.Bicop) -> float:
+        """Sum of the log densities of a copula of these kinds."""
+        logs = np.log(np.fmax(copula.pdf(self.at), 1e-20))  # fmax: not-a-number counts as nothing
         return float(logs.sum() if self.weights is None else self.weights @ logs)
 
 
@@ -143,6 +143,16 @@ class Grids:
     lower: tuple[float, ...]
     upper: tuple[float, ...]
 
+    def to_free(self, parameters: Sequence[float] | Floats) -> Floats:
+        """Parameters as coordinates without bounds."""
+        maps = zip(self.free, parameters, strict=True)
+        return np.array([float(forth(np.asarray(p, dtype=np.float64))) for (forth, _), p in maps])
+
+    def from_free(self, x: Sequence[float] | Floats) -> Floats:
+        """Coordinates as parameters, inside the family's bounds."""
+        maps = zip(self.free, x, self.lower, self.upper, strict=True)
+        return np.array([min(max(float(back(value)), low), high) for (_, back), value, low, high in maps])
+
 
 def _above(least: float) -> Maps:
     return (lambda p: np.log(np.maximum(p - least, 1e-9))), (lambda x: least + np.exp(np.minimum(x, 10.0)))
@@ -157,10 +167,6 @@ _CORRS = tuple(float(np.sin(np.pi / 2 * tau)) for tau in TAUS)
 _PLAIN: Maps = (lambda p: p), (lambda x: x)
 
 
-def _tau(grid: Callable[[float], float]) -> tuple[tuple[float, ...], ...]:
-    return tuple((grid(tau),) for tau in TAUS)
-
-
 def _box(*axes: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     return tuple(product(*axes))
 
@@ -169,9 +175,9 @@ KINDS: dict[str, Grids] = {
     "gaussian": Grids(grid=tuple((r,) for r in _CORRS), free=(_CORR,), turns=False, lower=(-0.9995,), upper=(0.9995,)),
     "student": Grids(grid=_box((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)), turns=False,
                     lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
-    "clayton": Grids(grid=_tau(lambda t: 2 * t / (1 - t)), free=(_above(0.0),), turns=True, lower=(1e-6,),
+    "clayton": Grids(grid=tuple((2 * t / (1 - t),) for t in TAUS), free=(_above(0.0),), turns=True, lower=(1e-6,),
                     upper=(28.0,)),
-    "gumbel": Grids(grid=_tau(lambda t: 1 / (1 - t)), free=(_above(1.0),), turns=True, lower=(1.000001,),
+    "gumbel": Grids(grid=tuple((1 / (1 - t),) for t in TAUS), free=(_above(1.0),), turns=True, lower=(1.000001,),
                     upper=(50.0,)),
     "frank": Grids(grid=tuple((x,) for x in (0.18, 0.45, 0.75, 1.1, 1.5, 1.9, 2.4, 3.0, 3.6, 4.3, 5.1, 6.1, 7.4, 9.0,
                                             11.0, 14.0, 19.0, 29.0)),
@@ -197,19 +203,6 @@ KINDS: dict[str, Grids] = {
 }  # fmt: skip
 """Fine grids cost screening time, coarse ones starts of the search: too coarse a one of Tawn's left the log-likelihood
 on SUPPORT2 1.9% below pyvinecopulib's."""
-
-
-def to_free(family: str, parameters: tuple[float, ...] | Floats) -> Floats:
-    """Parameters as coordinates without bounds."""
-    maps = zip(KINDS[family].free, parameters, strict=True)
-    return np.array([float(forth(np.asarray(p, dtype=np.float64))) for (forth, _), p in maps])
-
-
-def from_free(family: str, x: Sequence[float] | Floats) -> Floats:
-    """Coordinates as parameters, inside the family's bounds."""
-    kind = KINDS[family]
-    maps = zip(kind.free, x, kind.lower, kind.upper, strict=True)
-    return np.array([min(max(float(back(value)), low), high) for (_, back), value, low, high in maps])
 
 
 @lru_cache(maxsize=4)

@@ -16,9 +16,7 @@ def lowest(cost: Cost, begin: Sequence[float], step: float, *, near: float, leve
     A library's version works on arrays, which for two or three parameters takes longer than the costs themselves.
 
     Args:
-        cost: The function.
-        begin: Where to begin.
-        step: How far from there the other corners lie, one along each axis.
+        step: How far from `begin` the other corners lie, one along each axis.
         near: Done when all corners are this near the best one, along every axis,
         level: and their costs differ by no more than this.
         evaluations: Or when the function was asked this often (a shrinking simplex may end a few later).

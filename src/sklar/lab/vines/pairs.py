@@ -9,19 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.vines.members import (
-    KINDS,
-    Dictionary,
-    Node,
-    RankPoints,
-    cells_as_points,
-    counts_of,
-    dictionary,
-    from_free,
-    log_masses,
-    rows_as_points,
-    to_free,
-)
+from sklar.lab.vines.members import KINDS, Node, cells_as_points, counts_of, dictionary, log_masses, rows_as_points
 from sklar.lab.vines.nelder_mead import lowest
 from sklar.model.rvine.vine import INDEPENDENT, FamilyMember
 
@@ -46,8 +34,6 @@ def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: st
     """The best member of the families by AIC or BIC.
 
     Args:
-        first: One column.
-        second: The other.
         families: Names; "indep" among them if independence may be chosen.
         selection: "aic", "bic" or "loglik".
         grid: Fit to counts of cells (many rows) and not to the rows.
@@ -55,16 +41,16 @@ def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: st
     cells = CELLS if grid else FEWER_CELLS
     counts = counts_of(first, second, cells)
     price = penalty(selection, len(first.u))
-    starts = screen(counts, dictionary(families, cells), price)
+    starts = screen(counts, families, price)
     optional = "indep" in families
     if optional and (not starts or criterion(starts[0], price) > CLEARLY_WORSE):
         return INDEPENDENT
     likelihood = _likelihood(first, second, counts, grid=grid)
     ties = "d" in (first.kind, second.kind)
-    found = [refine(start, likelihood, wide=ties) for start in promising(starts, price)]
+    found = [refine(start, likelihood, wide=ties) for start in promising_starts(starts, price)]
     if ties and not grid:  # searched on cells
         rows = rows_as_points(first, second)
-        found = [replace(pair, loglik=point_loglik(pair, rows)) for pair in found]
+        found = [replace(pair, loglik=rows.loglik(pair.bicop(rows.kinds))) for pair in found]
     best = min(found, key=lambda pair: criterion(pair, price))
     return INDEPENDENT if optional and criterion(best, price) >= 0 else best
 
@@ -79,18 +65,19 @@ def criterion(pair: FamilyMember, price: float) -> float:
     return price * len(pair.parameters) - 2 * pair.loglik
 
 
-def promising(starts: list[FamilyMember], price: float) -> list[FamilyMember]:
+def promising_starts(starts: list[FamilyMember], price: float) -> list[FamilyMember]:
     """The first few starts, as far as they lie within reach of the best: a search gains little over a grid."""
     scores = [criterion(start, price) for start in starts[:KEPT]]
     reach = scores[0] + SLACK + SLACK_SHARE * max(-scores[0], 0.0)
     return [start for start, score in zip(starts, scores, strict=False) if score <= reach]
 
 
-def screen(counts: Floats, members: Dictionary, price: float) -> list[FamilyMember]:
+def screen(counts: Floats, families: tuple[str, ...], price: float) -> list[FamilyMember]:
     """The best grid member of every family and rotation, best first: one product of matrices.
 
     Rotating a copula is the same as rotating the counts, so that one set of cells serves all four rotations.
     """
+    members = dictionary(families, len(counts))
     turned = np.stack([turn_counts(counts, turn).ravel() for turn in TURNS], axis=1).astype(np.float32)
     scores = members.logs @ turned
     found: list[FamilyMember] = []
@@ -120,13 +107,15 @@ def refine(start: FamilyMember, likelihood: Callable[[FamilyMember], float], *, 
     """The member of the start's family and rotation with the largest likelihood near the start."""
     from scipy.optimize import minimize_scalar
 
+    kind = KINDS[start.family]
+
     def member(x: Sequence[float]) -> FamilyMember:
-        return replace(start, parameters=from_free(start.family, x), loglik=0.0)
+        return replace(start, parameters=kind.from_free(x), loglik=0.0)
 
     def cost(x: Sequence[float]) -> float:
         return -likelihood(member(x))
 
-    begin = [float(x) for x in to_free(start.family, start.parameters)]
+    begin = [float(x) for x in kind.to_free(start.parameters)]
     if len(begin) == 1:
         low, high = _bracket(start, begin[0], wide=wide)
         options = {"xatol": 1e-3 * (high - low)}
@@ -140,8 +129,9 @@ def refine(start: FamilyMember, likelihood: Callable[[FamilyMember], float], *, 
 
 def _bracket(start: FamilyMember, begin: float, *, wide: bool) -> tuple[float, float]:
     """Neighbours of the start on its family's grid, or the whole grid upward of weak dependence."""
-    ladder = np.sort([to_free(start.family, values)[0] for values in KINDS[start.family].grid])
-    if not KINDS[start.family].turns and start.parameters[0] < 0:
+    kind = KINDS[start.family]
+    ladder = np.sort([kind.to_free(values)[0] for values in kind.grid])
+    if not kind.turns and start.parameters[0] < 0:
         ladder = np.sort(-ladder)
     ends = [ladder[0] - (ladder[1] - ladder[0]), *ladder, ladder[-1] + (ladder[-1] - ladder[-2])]
     if wide:
@@ -163,14 +153,9 @@ def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Cal
         if key not in made:
             made[key] = pair.bicop(points.kinds)
         made[key].parameters = np.asfortranarray(pair.parameters.reshape(-1, 1))
-        return points.loglik(made[key].pdf(points.at))
+        return points.loglik(made[key])
 
     return likelihood
-
-
-def point_loglik(pair: FamilyMember, points: RankPoints) -> float:
-    """Sum of log densities."""
-    return points.loglik(pair.bicop(points.kinds).pdf(points.at))
 
 
 MOST_ROWS = 10_000
@@ -189,8 +174,8 @@ def or_kernel(best: FamilyMember, first: Node, second: Node, selection: str, *, 
     kernel, size = kernel_pair(first, second)
     points = cells_as_points(first, second, CELLS) if grid else rows_as_points(first, second)
     price = penalty(selection, len(first.u))
-    gained = point_loglik(kernel, points)
-    had = 0.0 if best.family == "indep" else point_loglik(best, points)
+    gained = points.loglik(kernel.bicop(points.kinds))
+    had = 0.0 if best.family == "indep" else points.loglik(best.bicop(points.kinds))
     better = price * size - 2 * gained < price * len(best.parameters) - 2 * had
     return replace(kernel, loglik=gained) if better else best
 

@@ -94,13 +94,13 @@ def star_pairs(order: Sequence[int]) -> Chooser:
 
 
 def spanning_pairs(
-    size: int, criterion: Callable[[Floats, Floats], float], center: Sequence[int] | None = None
+    size: int, criterion: Callable[[Floats, Floats], float], centre: Sequence[int] | None = None
 ) -> Chooser:
-    """Pairs of maximum spanning trees (Dissmann et al. 2013); the first may be a star on the last of `center`."""
+    """Pairs of maximum spanning trees (Dissmann et al. 2013); the first may be a star on the last of `centre`."""
 
     def choose(level: int, before: list[VineEdge], ranks: Ranks) -> Pairs:
-        if level == 0 and center is not None:
-            return star_pairs(center)(0, before, ranks)
+        if level == 0 and centre is not None:
+            return star_pairs(centre)(0, before, ranks)
         if level == 0:
             ends = list(combinations(range(size), 2))
             pairs = [(a, b, frozenset[int]()) for a, b in ends]
@@ -146,15 +146,15 @@ def h_function(pair: FamilyMember, first: Node, second: Node, *, given: int, gri
         return Node(u=_from_table(pair, first.u, second.u, given))
     copula = pair.bicop((first.kind, second.kind))
     function = copula.hfunc2 if given == 2 else copula.hfunc1
-    upper = _open(function(layout(first, second)), kept.u)
+    upper = _keep_inside(function(layout(first, second)), kept.u)
     if kept.lower is None:
         return Node(u=upper)
     lowered = Node(u=kept.lower, lower=kept.lower)
     at = layout(lowered, second) if given == 2 else layout(first, lowered)
-    return Node(u=upper, lower=np.minimum(_open(function(at), kept.lower), upper))
+    return Node(u=upper, lower=np.minimum(_keep_inside(function(at), kept.lower), upper))
 
 
-def _open(values: Floats, instead: Floats) -> Floats:
+def _keep_inside(values: Floats, instead: Floats) -> Floats:
     return np.clip(np.where(np.isfinite(values), values, instead), EPSILON, 1 - EPSILON)
 
 
@@ -166,6 +166,6 @@ def _from_table(pair: FamilyMember, first: Floats, second: Floats, given: int) -
     a, b = np.meshgrid(ndtr(scores), ndtr(scores), indexing="ij")
     copula = pair.bicop()
     at = np.asfortranarray(np.column_stack([a.ravel(), b.ravel()]))
-    values = _open(copula.hfunc2(at) if given == 2 else copula.hfunc1(at), at[:, 0 if given == 2 else 1])
+    values = _keep_inside(copula.hfunc2(at) if given == 2 else copula.hfunc1(at), at[:, 0 if given == 2 else 1])
     table = ndtri(values).reshape(NODES, NODES)
     return ndtr(read_table(table, -REACH, 2 * REACH / (NODES - 1), ndtri(first), ndtri(second)))

@@ -26,10 +26,8 @@ class ShirleyModel:
     """Encoded columns over a vine copula. Its vine was learned from rows without noise.
 
     Attributes:
-        margins: One per modelled column, in schema order.
         columns: How each column is decoded.
         vine: The vine over the variables of all columns; None if there are fewer than two.
-        rows_estimate: Number of rows it was learned from.
     """
 
     margins: tuple[Margin, ...]
@@ -69,15 +67,11 @@ class ShirleyModel:
             return rng.random((rows, max(1, sum(column.variables for column in self.columns))))
         if not even or self.vine.size > MOST_EVEN:
             return self.vine.simulate(rows, rng)
-        return self.vine.from_independent(rng.permutation(_shifted(self.vine.size, rows, rng), axis=0))
+        from pyvinecopulib.utils import sobol  # to load SciPy's takes as long as to draw the rows
 
-
-def _shifted(size: int, rows: int, rng: np.random.Generator) -> Floats:
-    """The first points of a Sobol sequence, their binary digits shifted so that each is uniform on the cube."""
-    from pyvinecopulib.utils import sobol
-
-    # Of the library that carries the points through the vine: to load SciPy's takes as long as to draw the rows.
-    return sobol(rows, size, rng.integers(0, 2**31 - 1, size=8).tolist())
+        # The first points of the sequence, their binary digits shifted so that each is uniform on the cube.
+        points = sobol(rows, self.vine.size, rng.integers(0, 2**31 - 1, size=8).tolist())
+        return self.vine.from_independent(rng.permutation(points, axis=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -29,14 +29,11 @@ class VineTable:
     """Margins joined by a vine that is sampled down to a truncation level.
 
     Attributes:
-        margins: One per column, in schema order.
-        scales: The axis of each column.
         vine: The vine as it was fitted, with all its trees.
         level: Trees that samples make use of.
         roots: Columns in the order in which they are roots of the trees (C-vines; else empty).
         target: The response, or -1.
         sensitive: Columns that truncation is to protect.
-        rows_estimate: Rows of the fitted table.
     """
 
     margins: tuple[Margin, ...]
@@ -55,9 +52,9 @@ class VineTable:
 
     def truncate(self, level: int) -> VineTable:
         """The same fit, sampled down to another level. The trees beyond stay in the record."""
-        return dataclasses.replace(self, level=_checked_level(level, self.most))
+        return dataclasses.replace(self, level=_check_level(level, self.most))
 
-    def dropped(self) -> VineTable:
+    def drop_trees(self) -> VineTable:
         """The record without the trees beyond its level."""
         return dataclasses.replace(self, vine=self.vine.truncate(self.level))
 
@@ -147,8 +144,6 @@ class SplitVineTable:
     Level t keeps the dependence of every column on the response, in full, and t - 1 trees given the response.
 
     Attributes:
-        margins: One per column, in schema order.
-        target: The response.
         shares: Share of the rows in each part.
         values: The response's margin inside each part.
         parts: The other columns inside each part, in schema order.
@@ -177,12 +172,12 @@ class SplitVineTable:
 
     def truncate(self, level: int) -> SplitVineTable:
         """The same fit, sampled down to another level. The trees beyond stay in the record."""
-        parts = tuple(dataclasses.replace(part, level=_checked_level(level, self.most) - 1) for part in self.parts)
+        parts = tuple(dataclasses.replace(part, level=_check_level(level, self.most) - 1) for part in self.parts)
         return dataclasses.replace(self, level=level, parts=parts)
 
-    def dropped(self) -> SplitVineTable:
+    def drop_trees(self) -> SplitVineTable:
         """The record without the trees beyond its level."""
-        return dataclasses.replace(self, parts=tuple(part.dropped() for part in self.parts))
+        return dataclasses.replace(self, parts=tuple(part.drop_trees() for part in self.parts))
 
     def describe(self, names: Sequence[str]) -> dict[str, Any]:
         """The trees in use, the level and what it is to protect, as plain data."""
@@ -196,7 +191,7 @@ class SplitVineTable:
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
         """Independent rows as base codes, shape (rows, columns), Fortran order."""
         counts = rng.multinomial(rows, self.shares)
-        return self._joined([part.simulate(int(n), rng) for part, n in zip(self.parts, counts, strict=True)], rng)
+        return self._join_parts([part.simulate(int(n), rng) for part, n in zip(self.parts, counts, strict=True)], rng)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Rows whose counts match every margin inside every part to rounding."""
@@ -204,7 +199,7 @@ class SplitVineTable:
         steps[0], steps[-1] = 0, rows
         counts = np.diff(np.clip(steps, 0, rows))
         drawn = [part.simulate_rounded(int(n), rng) for part, n in zip(self.parts, counts, strict=True)]
-        return self._joined(drawn, rng)
+        return self._join_parts(drawn, rng)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: those of the parts, drawn by their shares and by the margins of the sets in them."""
@@ -226,7 +221,7 @@ class SplitVineTable:
 
         return with_response
 
-    def _joined(self, drawn: list[Codes], rng: np.random.Generator) -> Codes:
+    def _join_parts(self, drawn: list[Codes], rng: np.random.Generator) -> Codes:
         """Rows of all parts with their response, in random order."""
         rows = sum(map(len, drawn))
         place = rng.permutation(rows)
@@ -252,19 +247,13 @@ class SplitVineTable:
         return [{"tree": 1, "edges": first, "independent": 0}, *later]
 
     def _tree(self, tree: int, others: list[str], root: str) -> dict[str, Any]:
-        vine, shown = self.parts[0].vine, list[dict[str, Any]]()
-        for edge in vine.trees[tree - 1]:
+        mean = dataclasses.replace(self.parts[0].vine, tau=self.shares @ [part.vine.tau for part in self.parts])
+        shown: list[dict[str, Any]] = []
+        for edge in mean.trees[tree - 1]:
             kinds = dict.fromkeys(FAMILIES[int(part.vine.family[edge])] for part in self.parts)
             if set(kinds) != {"indep"}:
-                shown.append(
-                    {
-                        "first": others[int(vine.first[edge])],
-                        "second": others[int(vine.second[edge])],
-                        "given": [root, *(others[int(column)] for column in vine.given_of(edge))],
-                        "family": " / ".join(kinds),
-                        "tau": round(float(self.shares @ [part.vine.tau[edge] for part in self.parts]), 4),
-                    }
-                )
+                told = mean.describe_edge(edge, others)
+                shown.append({**told, "given": [root, *told["given"]], "family": " / ".join(kinds)})
         shown.sort(key=lambda edge: -abs(edge["tau"]))
         return {"tree": tree + 1, "edges": shown, "independent": len(others) - tree - len(shown)}
 
@@ -273,7 +262,7 @@ def _draw_codes(mass: Floats, rows: int, rng: np.random.Generator) -> NDArray[np
     return rng.choice(len(mass), size=rows, p=mass / mass.sum())
 
 
-def _checked_level(level: int, most: int) -> int:
+def _check_level(level: int, most: int) -> int:
     """The level, if the fit has it."""
     if level not in range(1, most + 1):
         raise UsageError(f"this fit can be truncated at levels 1 to {most}; found {level}")

@@ -33,13 +33,10 @@ class RegularVine:
         second: The other end; pair copulas take (first, second) in this order.
         given: Conditioning columns of all edges one after the other: none for edges of tree one, one for tree two...
         family: Position of each edge's family in FAMILIES.
-        rotation: 0, 90, 180 or 270.
         parameters: Parameters of all edges one after the other.
         counts: Number of parameters of each edge.
         tau: Kendall's tau of each edge.
         discrete: Whether each column was fitted as discrete.
-        loglik: Log-likelihood of the fit.
-        rows: Rows it was fitted to.
     """
 
     size: int
@@ -140,12 +137,13 @@ class RegularVine:
         """Edges of every tree with their family and Kendall's tau; independent edges are only counted."""
         trees: list[dict[str, Any]] = []
         for level, edges in enumerate(self.trees, start=1):
-            shown = [self._describe(edge, names) for edge in edges if FAMILIES[self.family[edge]] != "indep"]
+            shown = [self.describe_edge(edge, names) for edge in edges if FAMILIES[self.family[edge]] != "indep"]
             shown.sort(key=lambda edge: -abs(edge["tau"]))
             trees.append({"tree": level, "edges": shown, "independent": len(edges) - len(shown)})
         return trees
 
-    def _describe(self, edge: int, names: Sequence[str]) -> dict[str, Any]:
+    def describe_edge(self, edge: int, names: Sequence[str]) -> dict[str, Any]:
+        """Its columns, condition, family and Kendall's tau, as plain data."""
         turn = f" {self.rotation[edge]}" if self.rotation[edge] else ""
         return {
             "first": names[self.first[edge]],
@@ -262,7 +260,7 @@ def inverse_rosenblatt(vine: pv.Vinecop, w: Floats) -> Floats:
             copula = vine.get_pair_copula(tree, j)
             x[tree, j] = quantile_given_second(copula, x[tree + 1, j], beside)
             if structure.needed_hfunc1(tree, j):
-                y[tree + 1, j] = _open(copula.hfunc1(_pairs(x[tree, j], beside)))
+                y[tree + 1, j] = _keep_inside(copula.hfunc1(_pairs(x[tree, j], beside)))
         result[:, order[j]] = x[0, j]
     return result
 
@@ -276,14 +274,14 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
     that takes long.
     """
     if copula.family.name not in SEARCHED:
-        return _open(copula.hinv2(_pairs(level, second)))
-    level, second = _open(level), _open(second)
+        return _keep_inside(copula.hinv2(_pairs(level, second)))
+    level, second = _keep_inside(level), _keep_inside(second)
     if copula.family.name == "frank":
-        return _open(_frank(float(copula.parameters[0, 0]), level, second))
+        return _keep_inside(_frank(float(copula.parameters[0, 0]), level, second))
     goal = ndtri(level)
     corr = np.sin(np.pi / 2 * np.clip(copula.tau, -0.99, 0.99))
     z = corr * ndtri(second) + np.sqrt(1 - corr**2) * goal
-    x = _open(ndtr(z))
+    x = _keep_inside(ndtr(z))
     low, high = np.zeros(len(x)), np.ones(len(x))
     active = np.arange(len(x))
     for round_ in range(ROUNDS):
@@ -300,9 +298,9 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
         if round_ > PATIENCE and round_ % 2:
             x[active] = middle
             continue
-        moved = _stepped(x[active], reached, goal[active], copula.pdf(at))
+        moved = _newton_step(x[active], reached, goal[active], copula.pdf(at))
         x[active] = np.where((moved > low[active]) & (moved < high[active]), moved, middle)
-    return _open(x)
+    return _keep_inside(x)
 
 
 def _frank(theta: float, level: Floats, second: Floats) -> Floats:
@@ -320,9 +318,9 @@ def _frank(theta: float, level: Floats, second: Floats) -> Floats:
     return 1 - found if theta < 0 else found
 
 
-def _stepped(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
+def _newton_step(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
     """One step of Newton's method on the scale of normal scores; the slope is c(x, v) phi(z) / phi(Phi^-1(h))."""
-    z, score = ndtri(x), ndtri(_open(reached))
+    z, score = ndtri(x), ndtri(_keep_inside(reached))
     slope = density * np.exp(np.clip((score**2 - z**2) / 2, -700, 700))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return ndtr(z - (score - goal) / slope)
@@ -332,5 +330,5 @@ def _pairs(first: Floats, second: Floats) -> Floats:
     return np.asfortranarray(np.column_stack([first, second]))
 
 
-def _open(values: Floats) -> Floats:
+def _keep_inside(values: Floats) -> Floats:
     return np.clip(values, LEAST, 1 - LEAST)

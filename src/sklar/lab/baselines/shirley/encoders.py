@@ -48,7 +48,7 @@ def encoded_levels(table: ExactTable | None, options: ShirleyOptions, rng: np.ra
     if len(chosen) > most:
         chosen = np.sort(rng.choice(chosen, most, replace=False))
     names = [name for name in table.names if not table.schema[name].ordered and name != reference]
-    return {name: _fitted(table, name, chosen, truth[chosen], options.encoding) for name in names}
+    return {name: _encode_column(table, name, chosen, truth[chosen], options.encoding) for name in names}
 
 
 def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, Mask]:
@@ -69,7 +69,7 @@ def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[
     return codes.astype(np.float64), known
 
 
-def _fitted(table: ExactTable, name: str, rows: Ints, truth: Floats, encoder: str) -> Floats:
+def _encode_column(table: ExactTable, name: str, rows: Ints, truth: Floats, encoder: str) -> Floats:
     """Encoded value of every base code of a column."""
     size = table.schema.size(name)
     codes = table.codes[name][rows]

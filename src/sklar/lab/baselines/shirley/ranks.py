@@ -45,7 +45,7 @@ def match_ranks(vine: RegularVine, steps: Steps) -> RegularVine:
     starts = np.concatenate([[0], np.cumsum(vine.counts)])
     axes = [rank_axis(steps, column) for column in range(vine.size)]
     for edge in range(min(vine.size - 1, len(vine.first))):
-        found = _matched(vine.pair_of(edge), axes[vine.first[edge]], axes[vine.second[edge]])
+        found = _match_pair(vine.pair_of(edge), axes[vine.first[edge]], axes[vine.second[edge]])
         if found is not None:
             parameters[starts[edge] : starts[edge + 1]] = np.asarray(found.parameters, dtype=np.float64).ravel()
             tau[edge] = float(found.tau)
@@ -114,12 +114,12 @@ def table_correlation(table: Floats) -> float:
     return float(one @ table @ two) / scale if scale > 0 else float("nan")
 
 
-def _matched(pair: FamilyMember, one: RankAxis, two: RankAxis) -> pv.Bicop | None:
+def _match_pair(pair: FamilyMember, one: RankAxis, two: RankAxis) -> pv.Bicop | None:
     """The copula with the rows' correlation; None if the family cannot have it, or the pair has it already."""
     wanted = correlation(one.rows, two.rows)
     if pair.family == "indep" or not np.isfinite(wanted):
         return None
-    build, start, low, high = _tilted(pair) if pair.family == "tll" else _strengthened(pair)
+    build, start, low, high = _tilt_path(pair) if pair.family == "tll" else _strength_path(pair)
     strength = _root(lambda x: copula_correlation(build(x), one, two) - wanted, start, low, high)
     return None if strength is None else build(strength)
 
@@ -128,7 +128,7 @@ Path = tuple[Callable[[float], "pv.Bicop"], float, float, float]
 """Copulas by strength, the fitted strength, and the least and largest one."""
 
 
-def _strengthened(pair: FamilyMember) -> Path:
+def _strength_path(pair: FamilyMember) -> Path:
     place, fitted = STRENGTH[pair.family], pair.bicop()
 
     def build(x: float) -> pv.Bicop:
@@ -140,10 +140,10 @@ def _strengthened(pair: FamilyMember) -> Path:
     return build, float(pair.parameters[place]), low, high
 
 
-def _tilted(pair: FamilyMember) -> Path:
+def _tilt_path(pair: FamilyMember) -> Path:
     """A kernel estimate with more or less dependence; its grid is evenly spaced in normal scores."""
-    centered = ndtr(np.linspace(-3.25, 3.25, round(len(pair.parameters) ** 0.5))) - 0.5
-    tilt = np.outer(centered, centered).ravel()
+    centred = ndtr(np.linspace(-3.25, 3.25, round(len(pair.parameters) ** 0.5))) - 0.5
+    tilt = np.outer(centred, centred).ravel()
 
     def build(x: float) -> pv.Bicop:
         return dataclasses.replace(pair, parameters=pair.parameters * np.exp(x * tilt)).bicop()
@@ -161,7 +161,7 @@ def _root(miss: Callable[[float], float], start: float, low: float, high: float)
         return near
     # Out of reach for the family as a rule: then both ends miss on the same side.
     out_of_reach = miss(low) * first > 0 and miss(high) * first > 0
-    return None if out_of_reach else _bracketed(miss, start, low, high)
+    return None if out_of_reach else _bracket_root(miss, start, low, high)
 
 
 def _secant(miss: Callable[[float], float], start: float, first: float, low: float, high: float) -> float | None:
@@ -182,7 +182,7 @@ def _secant(miss: Callable[[float], float], start: float, first: float, low: flo
     return None
 
 
-def _bracketed(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
+def _bracket_root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
     """The zero inside a bracket around the start that is widened until the sign changes."""
     from scipy.optimize import brentq
 
