@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,14 +52,21 @@ def prefixes(root: Path) -> list[str]:
 
 
 def maps(root: Path) -> list[str]:
-    """The docstring of a room is its map: long enough to be one, and it says where to start, by names that exist."""
+    """The docstring of a room is its map: long enough to be one, and it says where to start, by names that exist.
+
+    What it sets in backticks is a module or a room, here or of the whole house, or a name that the room defines.
+    """
     faults = []
+    house = {path.stem for path in (root / "sklar").iterdir()}
     for room in rooms(root):
         text = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
         names = {p.stem for p in room.glob("*.py")} | {p.name for p in room.iterdir() if p.is_dir()}
         start = text.partition("Start")[2]
         if len(text.split()) < MAP_WORDS or not any(f"`{name}`" in start for name in names):
             faults.append(f"{room.relative_to(root)} has no map")
+        code = "".join(path.read_text() for path in room.glob("*.py"))
+        gone = [x for x in re.findall(r"`([a-z_]+)`", text) if x not in names | house and f"def {x}(" not in code]
+        faults += [f"the map of {room.relative_to(root)} names {name}, which is not there" for name in gone]
     return faults
 
 

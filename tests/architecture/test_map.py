@@ -50,6 +50,10 @@ FAULTS: dict[str, tuple[str, dict[str, str]]] = {
     "three of one prefix": ("prefixes", {f"sample/rows_{x}.py": "" for x in "abc"}),
     "a bare room": ("maps", {"sample/__init__.py": '"""sample."""\n'}),
     "a map to nowhere": ("maps", {"sample/__init__.py": f'"""{"word " * 40} Start with `nothing`."""\n'}),
+    "a map of what is gone": (
+        "maps",
+        {"sample/__init__.py": f'"""{"word " * 40} Start with `draw`, then `gone`."""\n'},
+    ),
     "a cycle": ("cycles", {"sample/a.py": "import sklar.sample.b\n", "sample/b.py": "import sklar.sample.a\n"}),
     "a hidden cycle": (
         "cycles",
