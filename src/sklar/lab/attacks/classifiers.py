@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError, UsageError
+from sklar.lab.attacks.distances import points
 from sklar.lab.attacks.regression import DesignLayout
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.tables.distances import points
 from sklar.lab.tables.table import CoarseGrid, ExactTable, ordered_values
 
 Matrix = npt.NDArray[Any]
