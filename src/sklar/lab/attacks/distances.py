@@ -93,10 +93,10 @@ def _scale(values: Floats) -> tuple[float, float]:
 
 def _numbers(table: ExactTable, scales: Mapping[str, tuple[float, float]]) -> Floats:
     columns: list[Floats] = []
-    for name, (center, spread) in scales.items():
+    for name, (centre, spread) in scales.items():
         values = ordered_values(table, name)
         null = np.isnan(values)
-        columns.append(np.clip((np.where(null, center, values) - center) / spread, -FARTHEST, FARTHEST))
+        columns.append(np.clip((np.where(null, centre, values) - centre) / spread, -FARTHEST, FARTHEST))
         if table.schema[name].null_code is not None or table.schema[name].other_code is not None:
             columns.append(null.astype(np.float64))
     return np.ascontiguousarray(np.array(columns).reshape(len(columns), table.rows).T)
