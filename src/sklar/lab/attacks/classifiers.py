@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError, UsageError
+from sklar.lab.attacks.distances import points
 from sklar.lab.attacks.regression import DesignLayout
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.tables.distances import points
 from sklar.lab.tables.table import CoarseGrid, ExactTable, ordered_values
 
 Matrix = npt.NDArray[Any]
@@ -42,16 +42,16 @@ SETS = (*TABLE_SETS, "ensemble", CLOSEST)
 def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = TREES) -> list[float]:
     """Train on labelled tables, and tell for each group of tests the share that is said to have seen the target."""
     values = train.astype(np.float64)
-    center, spread = values.mean(axis=0), values.std(axis=0)
-    varying = spread > ROUNDING * np.abs(center)
+    centre, spread = values.mean(axis=0), values.std(axis=0)
+    varying = spread > ROUNDING * np.abs(centre)
     if not varying.any():
         return [0.5 for _ in tests]
-    center, spread = center[varying], spread[varying]
+    centre, spread = centre[varying], spread[varying]
     model = CLASSIFIERS[name](seed, trees)
     with one_thread():
-        model.fit((values[:, varying] - center) / spread, labels)
+        model.fit((values[:, varying] - centre) / spread, labels)
         # One call for all: a call costs more than rows do.
-        scaled = np.clip((np.concatenate(tests)[:, varying] - center) / spread, -FAR, FAR)
+        scaled = np.clip((np.concatenate(tests)[:, varying] - centre) / spread, -FAR, FAR)
         said = model.predict(scaled)
     ends = np.cumsum([len(test) for test in tests])[:-1]
     return [float(group.mean()) for group in np.split(said, ends)]

@@ -27,10 +27,10 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
+from sklar.lab.attacks.distances import diameter, hamming_histograms, nearest_points, packed, points, within_radii
 from sklar.lab.attacks.result import AttackResult, Number, Tables, shuffled
 from sklar.lab.intervals import Estimate, clopper_pearson, delong_auc, exactly, privacy_score_interval
 from sklar.lab.metrics.copies import row_keys
-from sklar.lab.tables.distances import diameter, hamming_histograms, nearest_points, packed, points, within_radii
 from sklar.lab.tables.table import ExactTable, coarse_grid
 
 ETA = 1e-12

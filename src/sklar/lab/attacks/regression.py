@@ -86,11 +86,11 @@ def filled(values: Floats) -> Floats:
 
 def standardized(values: Floats) -> Floats:
     """(x - mean) / standard deviation, column by column; a constant column is 0."""
-    centered = values - values.mean(axis=0)
+    centred = values - values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
     # Differences below rounding of the values themselves are no spread.
     flat = spread <= 1e-12 * np.maximum(np.abs(values).max(axis=0), 1e-300)
-    return np.where(flat, 0.0, centered / np.where(flat, 1.0, spread))
+    return np.where(flat, 0.0, centred / np.where(flat, 1.0, spread))
 
 
 def regress(x: Floats, y: Floats) -> Fit:
@@ -186,8 +186,8 @@ def guess_errors(
     by itself.
     """
     x, whole = predictors(targets, layout, name), predictors(real, layout, name)
-    center, spread = whole.mean(axis=0), whole.std(axis=0, ddof=1)
+    centre, spread = whole.mean(axis=0), whole.std(axis=0, ddof=1)
     truth, own = filled(ordered_values(targets, name)), filled(ordered_values(real, name))
-    x = np.clip((x - center) / np.where(spread > 0, spread, 1.0), -20.0, 20.0)
+    x = np.clip((x - centre) / np.where(spread > 0, spread, 1.0), -20.0, 20.0)
     y = (truth - own.mean()) / (own.std(ddof=1) or 1.0)
     return np.array([(x @ regress_table(table, layout, name).coefficients - y) ** 2 for table in attackers])

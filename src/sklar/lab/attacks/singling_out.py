@@ -21,9 +21,9 @@ import numpy as np
 
 from sklar.arrays import Ints, Mask
 from sklar.errors import UsageError
+from sklar.lab.attacks.distances import nearest_points, points
 from sklar.lab.attacks.result import AttackResult, Number, Tables
 from sklar.lab.intervals import Estimate, clopper_pearson, exactly
-from sklar.lab.tables.distances import nearest_points, points
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 ROWS = 20_000

@@ -1,4 +1,8 @@
-"""Distances between rows: how many columns differ on a coarse public grid, or numbers and labels mixed."""
+"""Distances between rows: how many columns differ on a coarse public grid, or numbers and labels mixed.
+
+`lab.metrics.support` has another search, over dense points. Distances agree to rounding, but of equally near rows the
+two take different ones, which moves scores of tables with many ties.
+"""
 
 from __future__ import annotations
 
@@ -74,17 +78,12 @@ def hamming_histograms(targets: Packed, others: Packed) -> Ints:
     return out
 
 
-def points(
-    real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None, labels: int | None = None
-) -> list[RowPoints]:
-    """Points of the tables in the units of the real one; null is the real mean and a mark of its own.
-
-    Labels are equal or not; of more than `labels` labels of a column, those least frequent in the real table are one.
-    """
+def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None) -> list[RowPoints]:
+    """Points of the tables in the units of the real one; null is the real mean and a mark of its own."""
     chosen = real.names if names is None else tuple(names)
     scales = {name: _scale(ordered_values(real, name)) for name in chosen if real.schema[name].ordered}
-    groups = {name: _groups(real, name, labels) for name in chosen if name not in scales}
-    return [RowPoints(numbers=_numbers(table, scales), labels=_pack(_labels(table, groups))) for table in tables]
+    labels = [name for name in chosen if name not in scales]
+    return [RowPoints(numbers=_numbers(table, scales), labels=_pack(_labels(table, labels))) for table in tables]
 
 
 def _scale(values: Floats) -> tuple[float, float]:
@@ -92,29 +91,22 @@ def _scale(values: Floats) -> tuple[float, float]:
     return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
 
 
-def _groups(real: ExactTable, name: str, labels: int | None) -> Ints:
-    """By code the rank of its label in the real table, the last rank for all that come after it."""
-    counts = np.bincount(real.codes[name], minlength=real.schema.size(name))
-    last = min(labels or len(counts), len(counts)) - 1
-    return np.minimum(np.argsort(np.argsort(-counts, kind="stable")), last)
-
-
 def _numbers(table: ExactTable, scales: Mapping[str, tuple[float, float]]) -> Floats:
     columns: list[Floats] = []
-    for name, (center, spread) in scales.items():
+    for name, (centre, spread) in scales.items():
         values = ordered_values(table, name)
         null = np.isnan(values)
-        columns.append(np.clip((np.where(null, center, values) - center) / spread, -FARTHEST, FARTHEST))
+        columns.append(np.clip((np.where(null, centre, values) - centre) / spread, -FARTHEST, FARTHEST))
         if table.schema[name].null_code is not None or table.schema[name].other_code is not None:
             columns.append(null.astype(np.float64))
     return np.ascontiguousarray(np.array(columns).reshape(len(columns), table.rows).T)
 
 
-def _labels(table: ExactTable, groups: Mapping[str, Ints]) -> npt.NDArray[Any]:
-    widest = max([1, *(int(group.max()) for group in groups.values())])
-    labels = np.empty((len(groups), table.rows), dtype=np.min_scalar_type(widest))
-    for at, (name, group) in enumerate(groups.items()):
-        labels[at] = group[table.codes[name]]
+def _labels(table: ExactTable, names: Sequence[str]) -> npt.NDArray[Any]:
+    widest = max([2, *(table.schema.size(name) for name in names)])
+    labels = np.empty((len(names), table.rows), dtype=np.min_scalar_type(widest - 1))
+    for at, name in enumerate(names):
+        labels[at] = table.codes[name]
     return labels
 
 

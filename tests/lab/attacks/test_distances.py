@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.tables.distances import (
+from sklar.lab.attacks.distances import (
     diameter,
     hamming_histograms,
     nearest_points,
