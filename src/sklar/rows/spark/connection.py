@@ -163,7 +163,9 @@ def guarded_task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 SECONDS = 0.3
+"""Between two looks at how far a job is."""
 LEAST = 0.001
+"""Progress of a job that has just begun: 0.0 would say that a pass over the rows begins."""
 
 
 def watched(session: Any, call: Callable[[], T], progress: Progress | None, begins: bool) -> T:
