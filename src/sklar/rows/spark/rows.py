@@ -34,7 +34,6 @@ class Origin:
     """Rows that a cluster can read.
 
     Attributes:
-        session: The Spark session.
         codes: Makes the Spark frame of the codes of all rows, which are not worked out yet.
         source: The files as the driver sees them; None for a data frame.
     """
@@ -146,7 +145,7 @@ class SparkRows:
         self._codes: Any = None
         self._exact_rows: int | None = None
         self._partitions = 1
-        require_version(self._session)
+        require_version(self._session.version)
 
     def require_repeatable(self) -> None:
         """It is: a cluster can be asked for its rows again and again."""
