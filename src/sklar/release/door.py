@@ -117,8 +117,7 @@ class Discovery:
     """Labels of a category that the schema does not list, as far as they stand out above a threshold.
 
     Attributes:
-        column: A column of labels.
-        noise: The noise put on each label's count.
+        noise: Put on each label's count.
         threshold: Labels with a noisy count below this are not shown; `discovery_settings` sets it from a delta.
         floor: Labels with an exact count below this are not considered, which bounds memory.
     """

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from sklar.errors import SourceError
-from sklar.rows.codes.batch import CodeBatch
-from sklar.rows.codes.job import CodedPart, GroupJob, Job, Rows
+from sklar.rows.codes.job import CodedPart, Rows
 from sklar.rows.codes.kept import KeptCodes, private_folder
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.counting.binary import exact_ones
@@ -24,11 +23,7 @@ from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions
 
 __all__ = [
-    "CodeBatch",
     "CodedPart",
-    "EncodedRows",
-    "GroupJob",
-    "Job",
     "Rows",
     "TableSpec",
     "exact_counts",

@@ -34,7 +34,6 @@ class Grid:
         starts: First value of each cell, ascending; int64 for integers and datetimes, float64 for reals.
         stop: End of the last cell (exclusive).
         is_atom: True where the cell holds a single value that was singled out (a bound, a declared or a round value).
-        integer: Whether values are integers.
     """
 
     starts: npt.NDArray[Any]

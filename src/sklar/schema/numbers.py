@@ -15,7 +15,23 @@ from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, integer_grid, parse_
 
 
 @dataclass(frozen=True, slots=True)
-class Integer(Column):
+class Ranged(Column):
+    """Shared by the kinds with a public grid between two bounds; that of points in time is in ticks."""
+
+    numeric: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+
+    @property
+    def grid(self) -> Grid:
+        raise NotImplementedError
+
+    @property
+    def value_cells(self) -> int:
+        return self.grid.cells
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Ranged):
     """Whole numbers from `lower` to `upper`, both included; values outside are clipped.
 
     Attributes:
@@ -40,8 +56,6 @@ class Integer(Column):
     facts: ClassVar[tuple[str, ...]] = (
         "kind", "lower", "upper", "bins", "edges", "atoms", "nullable", "missing_value",
     )  # fmt: skip
-    numeric: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _plain_fields(self, lists=("edges", "atoms"))
@@ -49,12 +63,7 @@ class Integer(Column):
 
     @property
     def grid(self) -> Grid:
-        """The public grid of the values."""
         return integer_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
-
-    @property
-    def value_cells(self) -> int:
-        return self.grid.cells
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
@@ -65,13 +74,11 @@ class Integer(Column):
             return faults + wrong
         if not INT64_MIN <= self.lower <= self.upper < INT64_MAX:
             return [*faults, "lower and upper must be 64-bit integers with lower <= upper < 2^63 - 1"]
-        if self.missing_value is not None and not self.lower <= self.missing_value <= self.upper:
-            faults.append("missing_value must lie between lower and upper")
         return faults + _grid_faults(self, self.upper + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Real(Column):
+class Real(Ranged):
     """Real numbers from `lower` to `upper`; values outside are clipped, and both bounds are cells of their own.
 
     Attributes:
@@ -97,8 +104,6 @@ class Real(Column):
     facts: ClassVar[tuple[str, ...]] = (
         "kind", "lower", "upper", "bins", "edges", "atoms", "decimals", "nullable", "missing_value",
     )  # fmt: skip
-    numeric: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _plain_fields(self, lists=("edges", "atoms"))
@@ -110,12 +115,7 @@ class Real(Column):
 
     @property
     def grid(self) -> Grid:
-        """The public grid of the values."""
         return real_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
-
-    @property
-    def value_cells(self) -> int:
-        return self.grid.cells
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
@@ -127,13 +127,11 @@ class Real(Column):
             faults.append("lower must be below upper, and their distance finite")
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 15):
             faults.append("decimals must be a whole number from 0 to 15")
-        if self.missing_value is not None and not self.lower <= self.missing_value <= self.upper:
-            faults.append("missing_value must lie between lower and upper")
         return faults + _grid_faults(self, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
-class Datetime(Column):
+class Datetime(Ranged):
     """Dates or times (no zone; zoned input is taken as UTC) from `lower` to `upper`, both included.
 
     Attributes:
@@ -157,8 +155,6 @@ class Datetime(Column):
     facts: ClassVar[tuple[str, ...]] = (
         "kind", "lower", "upper", "resolution", "format", "bins", "nullable", "missing_value",
     )  # fmt: skip
-    numeric: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _plain_fields(self)
@@ -176,12 +172,7 @@ class Datetime(Column):
 
     @property
     def grid(self) -> Grid:
-        """The public grid, in ticks."""
         return integer_grid(self.tick(self.lower), self.tick(self.upper), self.bins, (), ())
-
-    @property
-    def value_cells(self) -> int:
-        return self.grid.cells
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
@@ -247,8 +238,10 @@ def _bins_faults(bins: int | None) -> list[str]:
 
 
 def _grid_faults(column: Integer | Real, end: int | float) -> list[str]:
-    faults = _bins_faults(column.bins)
-    edges, atoms = column.edges, column.atoms
+    edges, atoms, missing = column.edges, column.atoms, column.missing_value
+    outside = missing is not None and not column.lower <= missing <= column.upper
+    faults = ["missing_value must lie between lower and upper"] if outside else []
+    faults += _bins_faults(column.bins)
     if edges and column.bins is not None:
         faults.append("give bins or edges, not both")
     if edges and (edges[0] != column.lower or edges[-1] != end):

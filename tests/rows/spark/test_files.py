@@ -15,9 +15,10 @@ import pytest
 
 from sklar.errors import SourceError
 from sklar.rows import exact_counts, open_rows
+from sklar.rows.sources import open_source
 from sklar.rows.sources.source import SourceOptions
 from sklar.rows.spark import parts as spark_parts
-from sklar.rows.spark.parts import open_path, read_part, shared_out
+from sklar.rows.spark.parts import read_part, shared_out
 from sklar.rows.spark.rows import _local_path
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 
@@ -145,7 +146,7 @@ def test_files_that_change_come_or_go_are_noticed(spark: Any, tmp_path: Path) ->
 def test_a_task_refuses_a_file_that_is_not_the_one_the_driver_saw(tmp_path: Path) -> None:
     path, options = tmp_path / "0.parquet", SourceOptions(schema=SCHEMA)
     pq.write_table(people(50), path)
-    (part,) = shared_out(open_path(str(path), options), 1)
+    (part,) = shared_out(open_source(str(path), schema=options.schema, read=options), 1)
     assert sum(batch.num_rows for batch in read_part(part, ("age",), options)) == 50
     reading = read_part(part, ("age",), options)
     next(reading)
@@ -162,7 +163,7 @@ def test_rows_that_are_not_those_of_the_footer_are_refused(tmp_path: Path) -> No
 
     options = SourceOptions(schema=SCHEMA)
     pq.write_table(people(50), tmp_path / "0.parquet")
-    ((piece,),) = shared_out(open_path(str(tmp_path), options), 1)
+    ((piece,),) = shared_out(open_source(str(tmp_path), schema=options.schema, read=options), 1)
     with pytest.raises(SourceError, match=r"the Parquet file 0\.parquet does not hold the rows"):
         list(read_part((replace(piece, rows=49),), ("age",), options))
 
@@ -184,7 +185,7 @@ def test_a_damaged_row_group_is_named_and_not_quoted(spark: Any, tmp_path: Path)
 @pytest.mark.parametrize("least", [1, 3000, 1 << 30])
 def test_parts_hold_every_row_group_once(cores: int, least: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_parts, "LEAST_BYTES", least)
-    source = open_path(str(folder), SourceOptions(schema=SCHEMA))
+    source = open_source(str(folder), schema=SCHEMA)
     parts = shared_out(source, cores)
     pieces = [(piece.stamp.path, group) for part in parts for piece in part for group in piece.groups or (None,)]
     groups = {stamp.path: range(pq.read_metadata(stamp.path).num_row_groups) if "%20" in stamp.path else (None,)

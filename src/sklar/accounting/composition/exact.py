@@ -65,11 +65,8 @@ Draws = tuple[tuple[Noise, int], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DominatingPair:
-    """The pair of laws that dominates some events: a product of scalar draws and one Gaussian.
-
-    Attributes:
-        draws: Integer noise shifted by 1, and how often.
-        shift: Shift of the Gaussian in its own standard deviations; 0 for none.
+    """The pair of laws that dominates some events: a product of scalar draws of noise shifted by 1, each so often, and
+    one Gaussian shifted by so many of its standard deviations, 0 for none.
     """
 
     draws: Draws = ()

@@ -79,9 +79,7 @@ def block_moments(scores: Ints, block: Ints, blocks: int) -> tuple[Ints, Ints, I
 def row_words(codes: npt.NDArray[np.int32], sizes: Sequence[int]) -> Words:
     """Each row's codes as digits of whole numbers below 2^64 (one line each, as many as needed): equal for equal rows.
 
-    Args:
-        codes: One row each.
-        sizes: How many codes each column has.
+    `sizes` tell how many codes each column has.
     """
     words, room = [np.zeros(len(codes), dtype=np.uint64)], 2**64
     for column, size in zip(codes.T, sizes, strict=True):

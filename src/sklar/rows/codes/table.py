@@ -61,12 +61,6 @@ class EncodedRows(CodedPart):
         self._exact_rows: int | None = source.known_rows
         self.known_ones: dict[str, int] = {}
 
-    def __enter__(self) -> EncodedRows:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Forget the codes; those on disk vanish."""
         self.known_ones = {}

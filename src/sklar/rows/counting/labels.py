@@ -41,7 +41,7 @@ def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[
     Null, the empty text, texts that stand for null, texts beyond LONGEST_LABEL bytes and bytes that are not UTF-8 are
     no labels; so each row has at most one label, which depends on nothing but the row.
     """
-    bits = _bucket_bits(len(floors))
+    bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # as many buckets as fit
     buckets = _bucket_counts(rows, tuple(floors), bits)
     parts = {name: _parts(buckets.pop(name), floor) for name, floor in floors.items()}
     found: dict[str, dict[bytes, int]] = {name: {} for name in floors}
@@ -49,11 +49,6 @@ def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[
         for name, counts in _part_counts(rows, parts, bits, part).items():
             found[name] |= {label: count for label, count in counts.items() if count >= floors[name]}
     return {name: _as_text(counts) for name, counts in found.items()}
-
-
-def _bucket_bits(columns: int) -> int:
-    """As many buckets as fit, at most 2^24 a column."""
-    return min(24, int(math.log2(BUCKET_BYTES // 4 // columns)))
 
 
 def _bucket_counts(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str, Buckets]:
@@ -96,13 +91,10 @@ def _part_counts(rows: Rows, parts: Mapping[str, Parts], bits: int, part: int) -
         wanted = (places >= 0) & (parts[name][places] == part)
         chosen = texts.filter(pa.array(wanted)).cast(pa.large_binary())
         known = counts[name]
-        for label, count in zip(*_columns_of(pc.call_function("value_counts", [chosen])), strict=True):
+        found = pc.call_function("value_counts", [chosen])
+        for label, count in zip(*(found.field(name).to_pylist() for name in ("values", "counts")), strict=True):
             known[label] = known.get(label, 0) + count
     return counts
-
-
-def _columns_of(value_counts: Any) -> tuple[list[bytes], list[int]]:
-    return value_counts.field("values").to_pylist(), value_counts.field("counts").to_pylist()
 
 
 def _as_text(counts: Mapping[bytes, int]) -> dict[str, int]:

@@ -45,17 +45,13 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
         return _numbers(names, kind, other)
 
     def encode(array: Any) -> Codes:
-        found = None if _is_uint64(array) else integers_of(array) or floats_of(array)
+        wide = isinstance(array, pa.UInt64Array)  # may hold integers beyond int64: they are matched by their text
+        found = None if wide else integers_of(array) or floats_of(array)
         if found is None:
             return codes_of_words(text_of(array), words, other, missing)
         return _matched(*found, numbers(str(array.type)), other, missing)
 
     return encode
-
-
-def _is_uint64(array: Any) -> bool:
-    """Whether an array may hold integers beyond int64, which are then matched by their text."""
-    return not isinstance(array, Text) and pa.types.is_uint64(array.type)
 
 
 def _names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[str, int]:

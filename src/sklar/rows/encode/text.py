@@ -15,6 +15,7 @@ from sklar.rows.encode.spelling import spelled, valid_of
 
 LONGEST = 2**31 - 1
 """Bytes of text in one batch of one column."""
+_NO_TEXT = np.frombuffer(b"\0", dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,24 +65,18 @@ def _arrow_text(array: Any) -> Text:
         array = _large_strings(array)
     _, places, content = array.buffers()
     count = len(array)
+    nowhere = np.zeros(count, dtype=np.int32)
     if not count or places is None or content is None:
-        return Text(data=_NO_TEXT, begins=_nowhere(count), ends=_nowhere(count), valid=valid_of(array))
+        return Text(data=_NO_TEXT, begins=nowhere, ends=nowhere, valid=valid_of(array))
     wide = pa.types.is_large_string(array.type)
     offsets = np.frombuffer(places, dtype=np.int64 if wide else np.int32)[array.offset : array.offset + count + 1]
     first, last = int(offsets[0]), int(offsets[-1])
     if last - first > LONGEST:
         # Only a single value can be that long: longer batches were split before. It is no number and no label.
-        return Text(data=_NO_TEXT, begins=_nowhere(count), ends=_nowhere(count), valid=np.zeros(count, dtype=bool))
+        return Text(data=_NO_TEXT, begins=nowhere, ends=nowhere, valid=np.zeros(count, dtype=bool))
     data = np.frombuffer(content, dtype=np.uint8)[first:last] if last > first else _NO_TEXT
     places32 = (offsets - first).astype(np.int32)
     return Text(data=data, begins=places32[:-1], ends=places32[1:], valid=valid_of(array))
-
-
-_NO_TEXT = np.frombuffer(b"\0", dtype=np.uint8)
-
-
-def _nowhere(count: int) -> npt.NDArray[np.int32]:
-    return np.zeros(count, dtype=np.int32)
 
 
 def _large_strings(array: Any) -> Any:

@@ -26,11 +26,7 @@ COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions(ReadOptions):
-    """How to read a source, and the public facts about it.
-
-    Attributes:
-        schema: Only its modelled columns are ever asked for. None when a schema is yet to be drafted.
-    """
+    """How to read a source, and the public facts about it: None when a schema is yet to be drafted."""
 
     schema: Schema | None
 

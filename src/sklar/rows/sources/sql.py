@@ -48,7 +48,7 @@ class SqlQuery(Source):
         described = shielded(
             f"{FAILED}: a table, file or column it names may not exist, or a text is compared with a number (columns "
             "of text files are text: write try_cast(age as int) > 3)",
-            self._run,
+            self._connection.sql,
             f"DESCRIBE {self._sql}",
         )
         super().__init__([row[0] for row in described.fetchall()], options.progress, stamps)
@@ -59,7 +59,7 @@ class SqlQuery(Source):
             self._register(_stream(self._text, faults))
         chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         try:
-            yield from self._run(f"SELECT {chosen} FROM ({self._sql}\n)").to_arrow_reader(BATCH_ROWS)
+            yield from self._connection.sql(f"SELECT {chosen} FROM ({self._sql}\n)").to_arrow_reader(BATCH_ROWS)
         except MemoryError:
             raise
         except Exception:  # DuckDB quotes cells, and hides what was wrong with the file it was handed
@@ -86,9 +86,6 @@ class SqlQuery(Source):
 
     def _register(self, data: Any) -> None:
         shielded("DuckDB cannot read the data handed over", self._connection.register, "data", data)
-
-    def _run(self, sql: str) -> Any:
-        return self._connection.sql(sql)
 
 
 def _is_database(path: str | None) -> bool:

@@ -20,8 +20,11 @@ from sklar.rows.sources.source import ColumnBatch, FileStamp, Progress, Source, 
 from sklar.schema import Schema
 
 BLOCK_BYTES = 4 << 20
+"""Read and split at once: more takes memory, less leaves few rows for each column of a wide table."""
 LARGEST_BLOCK = 128 << 20
+"""A row may be this long: a quote that is never closed must not fill the memory."""
 LARGEST_HEADER = 16 << 20
+"""A header may be this long, for the same reason."""
 RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
 QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
@@ -40,7 +43,8 @@ class TextFile(Source):
             raise SourceError("delimiter must be one ASCII character other than a quote or a line break")
         with Utf8Bytes(self._stamp, options.encoding, None) as stream:
             line, _ = _first_line(stream)
-            header = read_header(_decoded(line, stream.encoding), options.schema, stated)
+            text = shielded(wrong_encoding(stream.encoding), line.decode, "utf-8")
+            header = read_header(text, options.schema, stated)
         super().__init__(header.names, options.progress, [self._stamp])
         self._delimiter = ord(header.delimiter)
 
@@ -105,14 +109,6 @@ def _first_line(stream: Utf8Bytes) -> tuple[bytes, bytes]:
     raise SourceError("the header line of the file does not end within 16 MB; is it a text file?")
 
 
-def _decoded(line: bytes, encoding: str) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    raise SourceError(wrong_encoding(encoding))
-
-
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -133,12 +129,8 @@ def encoding_name(encoding: str) -> str:
 
 
 class Utf8Bytes(io.RawIOBase):
-    """A readable stream of UTF-8 bytes of one text file.
-
-    Args:
-        stamp: The file; its compression is told by its ending.
-        encoding: As stated; by default what the byte-order mark says, else UTF-8.
-        progress: Told the fraction of the file that was read.
+    """The bytes of one text file as UTF-8: decompressed, as its ending tells, transcoded from the stated encoding or
+    the one of its byte-order mark, without that mark, and free of NUL bytes.
     """
 
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
@@ -154,13 +146,14 @@ class Utf8Bytes(io.RawIOBase):
             self._waiting = self._waiting.removeprefix(marked[0])
         self._decoder = codecs.getincrementaldecoder(self.encoding)()
 
-    def readable(self) -> bool:
-        return True
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
     def read(self, size: int = -1) -> bytes:
-        """At least one byte unless the file has ended; with a size, about that many source bytes at once."""
+        """At least one byte unless the file has ended: about as many source bytes as the size at once."""
         while True:
-            chunk = self._waiting or shielded(self._damaged, self._stream.read, size if size > 0 else -1)
+            chunk = self._waiting or shielded(self._damaged, self._stream.read, size)
             self._waiting = b""
             last = not chunk
             text = self._checked(chunk, last) if self.encoding == "utf-8" else self._transcoded(chunk, last)
@@ -169,12 +162,9 @@ class Utf8Bytes(io.RawIOBase):
                     "the file contains NUL bytes, which no text has; if it is UTF-16, state encoding='utf-16'"
                 )
             if text or last:
-                self._tell()
+                if self._progress and self._size:
+                    self._progress(min(1.0, self._file.tell() / self._size))
                 return text
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
     def _checked(self, chunk: bytes, last: bool) -> bytes:
         """UTF-8 as it is, after a look whether it is; ASCII, the usual case, needs no decoding."""
@@ -183,13 +173,8 @@ class Utf8Bytes(io.RawIOBase):
         return chunk
 
     def _transcoded(self, chunk: bytes, last: bool) -> bytes:
-        return shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last).encode(
-            "utf-8", "surrogatepass"
-        )
-
-    def _tell(self) -> None:
-        if self._progress and self._size:
-            self._progress(min(1.0, self._file.tell() / self._size))
+        text = shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last)
+        return text.encode("utf-8", "surrogatepass")
 
 
 def wrong_encoding(encoding: str) -> str:

@@ -24,7 +24,7 @@ def require_pyspark() -> Any:
         import pyspark
     except ImportError:
         raise MissingExtraError("rows on Spark need PySpark: pip install 'sklar[spark]'") from None
-    _require_version(pyspark.__version__, "PySpark")
+    require_version(pyspark.__version__, "PySpark")
     return pyspark
 
 
@@ -48,14 +48,16 @@ def connect(master: str) -> tuple[Any, bool]:
         fault = _start_fault(str(error), master)
     else:
         session.sparkContext.setLogLevel("OFF")  # its messages may quote cells; failures are told in our own words
-        require_version(session)
+        require_version(session.version)
         return session, True
     raise SourceError(fault)
 
 
-def require_version(session: Any) -> None:
-    """Refuse a cluster that is too old for what is sent to it."""
-    _require_version(str(session.version), "the Spark cluster")
+def require_version(version: str, what: str = "the Spark cluster") -> None:
+    """Refuse what is too old for what is sent to it."""
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if numbers < OLDEST:
+        raise SourceError(f"{what} has version {version}; rows on Spark need {OLDEST[0]}.{OLDEST[1]} or later")
 
 
 def read_store(session: Any, path: str) -> Any:
@@ -94,12 +96,6 @@ def _start_fault(text: str, master: str) -> str:
     if "JAVA_GATEWAY_EXITED" in text or "Java gateway process exited" in text or "JAVA_HOME" in text:
         return "Spark needs Java, and none that works was found; install Java 17 and set JAVA_HOME to it"
     return f"no Spark session could be started on '{master}'; check the address of the master and that it runs"
-
-
-def _require_version(version: str, what: str) -> None:
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if numbers < OLDEST:
-        raise SourceError(f"{what} has version {version}; rows on Spark need {OLDEST[0]}.{OLDEST[1]} or later")
 
 
 T = TypeVar("T")
@@ -163,7 +159,9 @@ def guarded_task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 SECONDS = 0.3
+"""Between two looks at how far a job is."""
 LEAST = 0.001
+"""Progress of a job that has just begun: 0.0 would say that a pass over the rows begins."""
 
 
 def watched(session: Any, call: Callable[[], T], progress: Progress | None, begins: bool) -> T:

@@ -19,9 +19,11 @@ from sklar.rows.sources.columnar import ParquetFile
 from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
 
 READERS = 8
+"""Threads of the driver that read footers: they wait for disks more than they work."""
 PART_BYTES = 128 << 20
 """A task reads at most this much, but always a whole row group."""
 LEAST_BYTES = 4 << 20
+"""Smaller files share a task: each task has a cost of its own."""
 TASKS_A_CORE = 4
 """Tasks for each core where files are large enough: the last to finish should not keep the others waiting."""
 
@@ -58,11 +60,6 @@ class RowGroups(ParquetFile):
             raise SourceError(f"{self.what} does not hold the rows that its footer says")
 
 
-def open_path(path: str, options: SourceOptions) -> Source:
-    """A file or a folder, as a local fit opens it."""
-    return open_source(path, schema=options.schema, read=options)
-
-
 def shared_out(source: Source, cores: int) -> tuple[Part, ...]:
     """The files of a source in parts of about the same size, in their order."""
     with ThreadPoolExecutor(READERS) as pool:
@@ -85,7 +82,8 @@ def read_part(part: Part, columns: Sequence[str], options: SourceOptions) -> Ite
         if not os.path.exists(path):
             raise SourceError(f"an executor cannot see {path}; give a path that every machine of the cluster can read")
         piece.stamp.require_unchanged()
-        source = open_path(path, options) if piece.groups is None else RowGroups(piece, options)
+        whole = piece.groups is None
+        source = open_source(path, schema=options.schema, read=options) if whole else RowGroups(piece, options)
         source.stamps, source.what = (piece.stamp,), f"{source.what} {os.path.basename(path)}"
         yield from source.column_batches(columns)
 
@@ -94,18 +92,14 @@ def _pieces(stamp: FileStamp) -> list[Piece]:
     """Row groups of a Parquet file, which may be read apart; any other file as a whole."""
     if FILES.get(suffix_of(stamp.path)) is not ParquetFile:
         return [Piece(stamp=stamp, groups=None, size=stamp.size, rows=None)]
-    about = shielded(f"{stamp.path} is not a readable Parquet file", _footer, stamp.path)
+    import pyarrow.parquet as pq
+
+    about = shielded(f"{stamp.path} is not a readable Parquet file", lambda: pq.read_metadata(stamp.path))
     groups = [about.row_group(at) for at in range(about.num_row_groups)]
     return [
         Piece(stamp=stamp, groups=(at,), size=group.total_byte_size, rows=group.num_rows)
         for at, group in enumerate(groups)
     ]
-
-
-def _footer(path: str) -> Any:
-    import pyarrow.parquet as pq
-
-    return pq.read_metadata(path, memory_map=False)
 
 
 def _joined(pieces: Sequence[Piece]) -> Part:

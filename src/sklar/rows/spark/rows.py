@@ -20,10 +20,11 @@ from sklar.arrays import Ints
 from sklar.errors import SourceError
 from sklar.rows.codes.job import GroupJob, Job
 from sklar.rows.counting.tables import group_count
+from sklar.rows.sources import open_source
 from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import connect, on_cluster, read_store, require_pyspark, require_version, watched
-from sklar.rows.spark.parts import open_path, shared_out
+from sklar.rows.spark.parts import shared_out
 from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions
 
@@ -33,7 +34,6 @@ class Origin:
     """Rows that a cluster can read.
 
     Attributes:
-        session: The Spark session.
         codes: Makes the Spark frame of the codes of all rows, which are not worked out yet.
         source: The files as the driver sees them; None for a data frame.
     """
@@ -70,7 +70,7 @@ def path_origin(session: Any, path: str, schema: Schema, options: SourceOptions)
     place = _local_path(path)
     if place is None:
         return frame_origin(read_store(session, path), schema, options)
-    source = open_path(place, options)
+    source = open_source(place, schema=schema, read=options)
     parts = shared_out(source, session.sparkContext.defaultParallelism)
 
     def codes() -> Any:
@@ -115,10 +115,7 @@ BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 def open_spark_rows(data: Any, schema: Schema, read: ReadOptions) -> SparkRows:
     """Open a Spark frame, or a path that a cluster can read.
 
-    Args:
-        data: A Spark data frame, or a path.
-        schema: The public facts.
-        read: How to read it; with a `cache`, executors may keep codes on their disks when they outgrow their memory.
+    With a `cache`, executors may keep codes on their disks when they outgrow their memory.
     """
     require_pyspark()
     # Tasks get what bears on values; a progress bar stays with the driver.
@@ -148,10 +145,10 @@ class SparkRows:
         self._codes: Any = None
         self._exact_rows: int | None = None
         self._partitions = 1
-        require_version(self._session)
+        require_version(self._session.version)
 
     def require_repeatable(self) -> None:
-        """A cluster can be asked for its rows again and again."""
+        """It is: a cluster can be asked for its rows again and again."""
 
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Refused: raw values do not come to the driver."""
@@ -162,7 +159,6 @@ class SparkRows:
 
     @property
     def exact_rows(self) -> int:
-        """Number of rows: private under add-remove."""
         self.keep_codes()
         assert self._exact_rows is not None
         return self._exact_rows
@@ -172,6 +168,7 @@ class SparkRows:
         if self._exact_rows is not None:
             return
         from pyspark import StorageLevel
+        from pyspark.sql.functions import spark_partition_id
 
         self.passes += 1
         level = StorageLevel.MEMORY_AND_DISK if self._to_disk else StorageLevel.MEMORY_ONLY
@@ -180,14 +177,14 @@ class SparkRows:
         with self._batches_of(rows_at_once):
             codes = on_cluster(lambda: self._origin.codes().persist(level))
             self._codes = codes  # known before they are made, so that a pass that fails leaves none on the cluster
-            counts = self._run(lambda: codes.groupBy(_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
+            counts = self._run(lambda: codes.groupBy(spark_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
         self._origin.require_unchanged()
         rows = sum(int(row[1]) for row in counts)
         self._origin.require_rows(rows)
         self._exact_rows, self._partitions = rows, max(len(counts), 1)
 
     def summed(self, job: Job) -> tuple[Ints, ...]:
-        """The answers of a job for all rows, added up in a tree of tasks."""
+        """Added up in a tree of tasks."""
         self.keep_codes()
 
         def count(branches: int) -> Any:
@@ -196,7 +193,7 @@ class SparkRows:
         return self._tree(job.shapes, self._partitions, count)
 
     def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
-        """The answers of a job that needs rows with equal codes together: codes are exchanged between executors."""
+        """Codes are exchanged between executors."""
         groups = max(group_count(16 * self.exact_rows, len(job.columns)), self._partitions)
         apart = tasks.grouping_task(job.columns, self.schema, groups)
 
@@ -219,9 +216,7 @@ class SparkRows:
         """Add answers level by level until few enough are left for the driver to add."""
         cells = 1 + sum(int(np.prod(shape)) for shape in shapes)
         with self._batches_of(BLOBS):
-            return self._answers(shapes, cells, self._run(lambda: _added_up(count, parts, cells).collect()))
-
-    def _answers(self, shapes: tuple[tuple[int, ...], ...], cells: int, rows: Sequence[Any]) -> tuple[Ints, ...]:
+            rows = self._run(lambda: _added_up(count, parts, cells).collect())
         totals: dict[tuple[int, int], Ints] = {}
         for _, chunk, sums in rows:
             tasks.add_chunk(totals, (0, chunk), bytes(sums))
@@ -272,9 +267,3 @@ def _level(frame: Any, width: int, cells: int) -> Any:
     """
     together = frame.repartition(min(width * -(-cells // tasks.CHUNK_CELLS), MOST_TASKS), "branch", "chunk")
     return together.mapInArrow(tasks.adding_task(-(-width // FAN_IN)), tasks.SUMS_TYPE)
-
-
-def _partition_id() -> Any:
-    from pyspark.sql import functions as sql
-
-    return sql.spark_partition_id()
