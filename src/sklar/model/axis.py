@@ -9,8 +9,9 @@ import numpy as np
 TINY = 1e-9
 """Uniforms are kept this far from 0 and 1, so that quantiles and normal scores stay finite."""
 
-NO_NULLS = (1.0, 1.0)
-"""Where values end on two axes without nulls."""
+Tops = tuple[float, float]
+"""Where values end on two axes; beyond are nulls."""
+NO_NULLS: Tops = (1.0, 1.0)
 
 FEW = 4_096
 """Below this many numbers building an index to find their intervals does not pay."""
@@ -36,11 +37,6 @@ class Scale:
     edges: np.ndarray
     starts: np.ndarray
     widths: np.ndarray
-
-    @property
-    def size(self) -> int:
-        """Number of base codes of the column."""
-        return int(self.widths.sum())
 
     @property
     def mass(self) -> np.ndarray:
@@ -93,7 +89,7 @@ def code_edges(scale: Scale) -> tuple[np.ndarray, np.ndarray]:
     place[scale.order] = np.arange(len(scale.order))
     cell = np.repeat(np.arange(len(scale.starts)), scale.widths)
     low, high = scale.edges[place[cell]], scale.edges[place[cell] + 1]
-    offset = np.arange(scale.size) - scale.starts[cell]
+    offset = np.arange(len(cell)) - scale.starts[cell]
     step = (high - low) / scale.widths[cell]
     return low + offset * step, np.where(offset + 1 == scale.widths[cell], high, low + (offset + 1) * step)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,11 +52,16 @@ def simulate_given(
     if not shares:
         return model.simulate(rows, rng), float(rows)
     allowed = {column: np.asarray(share) > 0 for column, share in shares.items()}
-    _require_mass(model, allowed)
+    for column, mask in allowed.items():
+        if not mass_of_sets(model.margins, {column: mask}) > 0:
+            raise UnsupportedConditionError(
+                f"no row of the model has column '{model.margins[column].column}' inside the given set; "
+                "ask for values that the model gives some mass."
+            )
     propose = model.proposals(allowed)
     codes = np.empty((rows, len(model.margins)), dtype=np.int32, order="F")
     squares = 0.0
-    for part in _batches(*codes.shape):
+    for part in even_batches(rows, int(np.clip(MOST_CODES // (10 * codes.shape[1]), 1_000, BATCH_ROWS))):
         pool, weights = _pool(propose, part.stop - part.start, model, shares, rng)
         chosen = systematic(weights, part.stop - part.start, rng)
         codes[part] = pool[chosen]
@@ -163,20 +169,10 @@ def place_inside(low: Floats, high: Floats, level: Floats) -> tuple[Ints, Floats
     return run, low[run, case] + wanted - before, reach[-1]
 
 
-def _require_mass(model: TableModel, allowed: Mapping[int, Mask]) -> None:
-    for column, mask in allowed.items():
-        if not mass_of_sets(model.margins, {column: mask}) > 0:
-            raise UnsupportedConditionError(
-                f"no row of the model has column '{model.margins[column].column}' inside the given set; "
-                "ask for values that the model gives some mass."
-            )
-
-
-def _batches(rows: int, columns: int) -> Iterator[slice]:
-    """Rows in batches of about the same size, each small enough for one pool."""
-    count = -(-rows // int(np.clip(MOST_CODES // (10 * columns), 1_000, BATCH_ROWS)))
-    edges = np.linspace(0, rows, count + 1).astype(int)
-    return (slice(int(edges[i]), int(edges[i + 1])) for i in range(count))
+def even_batches(rows: int, most: int) -> Iterator[slice]:
+    """Rows in batches of about the same size, none above `most`."""
+    edges = np.linspace(0, rows, -(-rows // most) + 1).astype(int).tolist()
+    return (slice(start, stop) for start, stop in pairwise(edges))
 
 
 def _pool(

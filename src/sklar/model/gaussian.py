@@ -141,10 +141,8 @@ class MixtureModel:
     """A distribution over cells, and a model of the other columns in each.
 
     Attributes:
-        small: Positions of the columns that make the cells.
-        large: Positions of the others.
-        cells: Codes of the small columns in each cell, one line a cell.
-        weights: Probability of each cell.
+        small: Positions of the columns that make the cells; `large` are the others.
+        cells: Codes of the small columns in each cell, one line a cell, with their probabilities (`weights`).
         models: A model of the large columns for each cell.
     """
 

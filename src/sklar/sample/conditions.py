@@ -233,9 +233,8 @@ def _require_decimals(name: str, column: Number, window: Window) -> None:
         return
     first, last = decimal_span(float(window.low), float(window.high), column.decimals)
     if not first <= last:
-        raise UsageError(
-            f"given: '{name}' has {column.decimals} decimals, and no such number lies in the range asked for."
-        )
+        problem = f"has {column.decimals} decimals, and no such number lies in the range asked for."
+        raise UsageError(f"given: '{name}' {problem}")
 
 
 def _shown(column: Number, value: int | float) -> str:

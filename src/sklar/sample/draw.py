@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sklar.arrays import Mask
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
 from sklar.model.protocol import Codes, TableModel
@@ -18,6 +18,9 @@ from sklar.sample.rng import generator, seed_entropy, substream
 from sklar.sample.rules import enforce
 from sklar.schema.table import Schema
 
+Given = Mapping[str, Any] | None
+"""Conditions on columns, as read by `read_conditions`."""
+
 MOST_ROWS_AT_ONCE = 200_000_000
 """A sample in memory is refused beyond this; streams have no limit."""
 BLOCK_ROWS = 65_536
@@ -25,23 +28,12 @@ BLOCK_ROWS = 65_536
 
 
 def sample_with_worth(
-    sampler: TableModel,
-    schema: Schema,
-    rows: int,
-    *,
-    seed: int | None = None,
-    given: Mapping[str, Any] | None = None,
-    iid: bool = False,
+    sampler: TableModel, schema: Schema, rows: int, *, seed: int | None = None, given: Given = None, iid: bool = False
 ) -> tuple[SampledTable, float]:
     """A sample in memory, and how many independent rows it is worth (fewer if conditions are rare).
 
-    Args:
-        sampler: The fitted model.
-        schema: The public facts and rules it was fitted with.
-        rows: How many rows.
-        seed: Any whole number; the same seed gives the same sample.
-        given: Conditions on columns, as read by `read_conditions`.
-        iid: Independent rows. By default totals vary less than those of independent rows would.
+    The same seed gives the same sample. Rows are independent if so asked (`iid`); by default totals vary less than
+    those of independent rows would.
     """
     rows = whole_number(rows, "the number of rows")
     if rows > MOST_ROWS_AT_ONCE:
@@ -69,10 +61,8 @@ def draw_block(
         drawn, worth = drawn + count, worth + found
         return decode(schema, codes, rng, restrictions(conditions))
 
-    def as_asked(table: SampledTable) -> Mask:
-        return conditions_hold(schema, conditions, table)
-
-    table = enforce(schema, draw(rows, first=True), draw, rng, as_asked if conditions else None)
+    as_asked = partial(conditions_hold, schema, conditions) if conditions else None
+    table = enforce(schema, draw(rows, first=True), draw, rng, as_asked)
     return with_keys(schema, table, rows, first_key), rows * worth / drawn
 
 
@@ -103,7 +93,7 @@ def stream_tables(
     *,
     seed: int | None = None,
     batch_rows: int = BLOCK_ROWS,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
 ) -> Iterator[SampledTable]:
     """Independent rows in batches of `batch_rows` (the last may be shorter), in memory of one batch and one block.
 

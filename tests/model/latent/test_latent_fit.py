@@ -8,7 +8,7 @@ import pytest
 from sklar.model.latent.indirect import Moment, Moments, fit_normals, make_world, on_sphere, simulate_scores
 from sklar.model.latent.normals import class_normals, symmetric
 from sklar.model.latent.scores import value_latent
-from sklar.model.latent.target import class_basis, no_basis, target_classes
+from sklar.model.latent.target import NO_BASIS, class_basis, target_classes
 from sklar.model.margins.margin import margin_from_dense
 
 SHARE = np.array([0.35, 0.65])
@@ -78,13 +78,13 @@ def test_noise_alone_gives_nearly_independent_latents():
     latents = make_latents()
     rng = np.random.default_rng(3)
     moments = Moments(pairs=Moment(mean=rng.normal(0, 0.5, 6), variance=0.25))
-    found = fit_normals(latents, np.ones(1), no_basis(), moments, rng)
+    found = fit_normals(latents, np.ones(1), NO_BASIS, moments, rng)
     correlation = found.factors[0] @ found.factors[0].T
     assert np.abs(correlation - np.eye(4)).max() < 0.35
 
 
 def test_no_latents_and_no_sums_are_fine():
-    found = fit_normals([], np.ones(1), no_basis(), Moments(), np.random.default_rng(0))
+    found = fit_normals([], np.ones(1), NO_BASIS, Moments(), np.random.default_rng(0))
     assert found.size == 0
-    alone = fit_normals(make_latents()[:1], np.ones(1), no_basis(), Moments(), np.random.default_rng(0))
+    alone = fit_normals(make_latents()[:1], np.ones(1), NO_BASIS, Moments(), np.random.default_rng(0))
     np.testing.assert_allclose(alone.factors, [[[1.0]]])

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from sklar.model.margins.density import _evaluate, _Problem, _solve, fit_levels
-from sklar.model.margins.laplace import Likelihood, find_mode
 from sklar.model.margins.likelihood import (
     CellSupport,
     KnownTotal,
+    Likelihood,
     Observation,
     expected_rows,
+    find_mode,
     likelihood_of,
     seen_alone,
     with_sampling,

@@ -77,9 +77,9 @@ def test_hint_decides_where_the_table_is_too_noisy():
     alone, helped = [], []
     for _ in range(5):
         noisy = counts + rng.normal(0, 500, counts.shape)
-        found = fit_family(noisy, 500.0, ROWS, grid, grid)
+        found = fit_family(noisy, 500.0, ROWS, (grid, grid))
         alone.append(0.0 if found is None else found.tau)
-        helped.append(fit_family(noisy, 500.0, ROWS, grid, grid, hint).tau)
+        helped.append(fit_family(noisy, 500.0, ROWS, (grid, grid), hint).tau)
     assert np.abs(np.array(alone) - 0.4).max() > 0.1
     assert np.abs(np.array(helped) - 0.4).max() < 0.05
 

@@ -22,7 +22,7 @@ def noisy(member, sigma, rng):
 @pytest.mark.parametrize("name", ["gaussian", "clayton", "gumbel", "frank"])
 def test_family_and_tau_are_recovered(name):
     truth = ParametricPair(family=name, rotation=0, tau=0.43)
-    found = fit_family(noisy(truth, 5.0, np.random.default_rng(1)), 5.0, ROWS, GRID, GRID)
+    found = fit_family(noisy(truth, 5.0, np.random.default_rng(1)), 5.0, ROWS, (GRID, GRID))
     assert found is not None
     assert abs(found.tau - 0.43) < 0.02
     exact = cell_masses(truth, GRID, GRID)
@@ -31,7 +31,7 @@ def test_family_and_tau_are_recovered(name):
 
 def test_negative_dependence_without_symmetry():
     truth = ParametricPair(family="clayton", rotation=90, tau=-0.5)
-    found = fit_family(noisy(truth, 5.0, np.random.default_rng(2)), 5.0, ROWS, GRID, GRID)
+    found = fit_family(noisy(truth, 5.0, np.random.default_rng(2)), 5.0, ROWS, (GRID, GRID))
     assert found is not None
     assert found.tau < -0.4
 
@@ -39,7 +39,7 @@ def test_negative_dependence_without_symmetry():
 def test_noise_alone_is_called_independent():
     rng = np.random.default_rng(3)
     flat = ROWS * np.full((12, 12), 1 / 144)
-    called = [fit_family(flat + rng.normal(0, 60, (12, 12)), 60.0, ROWS, GRID, GRID) is None for _ in range(10)]
+    called = [fit_family(flat + rng.normal(0, 60, (12, 12)), 60.0, ROWS, (GRID, GRID)) is None for _ in range(10)]
     assert np.mean(called) >= 0.6
 
 

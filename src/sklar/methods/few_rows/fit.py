@@ -15,7 +15,7 @@ from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
-from sklar.model.latent.target import Basis, Classes, LevelOrder, class_basis, no_basis, order_levels, target_classes
+from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
 from sklar.model.margins.averaged import Bins
 from sklar.model.margins.few_rows import (
     FewRowsHistogram,
@@ -186,7 +186,7 @@ def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | 
         scored.append(value_latent(j, margin, column.null_code))
         marker = null_latent(j, margin, column.null_code) if column.null_code is not None else None
         scored += [marker] if marker is not None else []
-    basis = no_basis() if classes is None else class_basis(classes)
+    basis = NO_BASIS if classes is None else class_basis(classes)
     return _Setting(
         margins=margins, rows=rows, scored=tuple(scored), nominal=tuple(nominal), classes=classes, basis=basis
     )

@@ -34,7 +34,7 @@ def nearest_correlation(
     rounds: int = 4,
     weights: Floats | None = None,
 ) -> Floats:
-    """A positive definite correlation matrix as near as possible to a symmetric matrix.
+    """A positive definite correlation matrix as near as possible to a symmetric matrix, whose diagonal is ignored.
 
     Near in the Frobenius norm or, with weights, in sqrt(sum_ij w_i w_j (X_ij - G_ij)^2): with s = sqrt(w) the matrix
     s_i s_j X_ij is the one nearest to s_i s_j G_ij among those with the diagonal w, the same problem.
@@ -43,7 +43,6 @@ def nearest_correlation(
     averaged. A matrix that is a correlation matrix already, with eigenvalues above the floor, comes back unchanged.
 
     Args:
-        matrix: The symmetric matrix; its diagonal is ignored.
         floor: Least eigenvalue, reached by lifting eigenvalues and scaling back to a unit diagonal.
         tolerance: Accuracy of the unit diagonal relative to its length.
         free: Entries (symmetric mask) about which nothing is known. They start from their value in `matrix` and are

@@ -23,7 +23,7 @@ from sklar.model.latent.normals import (
     symmetric,
 )
 from sklar.model.latent.scores import Latent, marked_columns, normal_density, place_scores
-from sklar.model.latent.target import Basis, no_basis
+from sklar.model.latent.target import NO_BASIS, Basis
 
 ROUNDS = 8
 """Steps of the parameters: each costs one simulation, and the residual shrinks from step to step."""
@@ -167,7 +167,7 @@ def fit_correlations(
     """
     share = np.ones(1)
     world = make_world(latents, share, rng, present)
-    (factor,) = _meet(world, share, no_basis(), Moments(pairs=pairs)).factors
+    (factor,) = _meet(world, share, NO_BASIS, Moments(pairs=pairs)).factors
     return factor @ factor.T, pairs.variance / _pair_slopes(world) ** 2
 
 
@@ -175,9 +175,8 @@ def _meet(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassN
     """Parameters moved until the simulated sums meet the released ones."""
     latents = world.latents
     size, contrasts = len(latents), basis.scores.shape[1]
-    at = _Parameters(
-        shifts=np.zeros((contrasts, size)), pooled=np.eye(size), differences=np.zeros((contrasts, size, size))
-    )
+    shifts, differences = np.zeros((contrasts, size)), np.zeros((contrasts, size, size))
+    at = _Parameters(shifts=shifts, pooled=np.eye(size), differences=differences)
     for _ in range(ROUNDS):
         scores = simulate_scores(world, _normals(share, basis, at, latents))
         at = _move(world, basis, moments, at, scores)

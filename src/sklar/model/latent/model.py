@@ -144,23 +144,17 @@ def _even_within(group: Ints | Floats, rng: np.random.Generator, z: Floats | Non
     return u
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Cut:
-    """A conditioned latent and the intervals of z that it may fall into, unless its column is null."""
+def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> dict[int, Runs]:
+    """By conditioned latent, the intervals of z that it may fall into, unless its column is null.
 
-    latent: int
-    runs: Runs
-
-
-def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> list[_Cut]:
-    """Conditioned latents, null markers before the values that depend on them."""
-    cuts: list[_Cut] = []
+    Null markers come before the values that depend on them.
+    """
+    cuts: dict[int, Runs] = {}
     for i, latent in sorted(enumerate(model.latents), key=lambda pair: not pair[1].marks_null):
         if latent.column in allowed:
             places = _places(latent, allowed[latent.column], model.margins[latent.column])
             runs = cover(latent.edges[:-1][places], latent.edges[1:][places])
-            z = [model.normals.quantile(ends, i) for ends in (runs.low, runs.high)]
-            cuts.append(_Cut(latent=i, runs=Runs(low=z[0], high=z[1])))
+            cuts[i] = Runs(low=model.normals.quantile(runs.low, i), high=model.normals.quantile(runs.high, i))
     return cuts
 
 
@@ -200,25 +194,24 @@ def _class_shares(model: LatentNormalModel, inside: tuple[Margin, ...]) -> Float
 
 
 def _cut_latents(
-    model: LatentNormalModel, classes: Ints, cuts: list[_Cut], spread: list[Floats], rng: np.random.Generator
+    model: LatentNormalModel, classes: Ints, cuts: dict[int, Runs], spread: list[Floats], rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Latents with the conditioned ones inside their intervals, and the log-weights."""
     normals = model.normals
-    first = [cut.latent for cut in cuts]
-    order = np.array([*first, *(i for i in range(normals.size) if i not in first)], dtype=np.int64)
+    order = np.array([*cuts, *(i for i in range(normals.size) if i not in cuts)], dtype=np.int64)
     noise = rng.standard_normal((len(classes), normals.size))
     z, u, log = np.empty_like(noise), np.zeros_like(noise), np.zeros(len(classes))
     for k in range(len(normals.share)):
         rows = np.flatnonzero(classes == k)
         factor = np.linalg.cholesky((normals.factors[k] @ normals.factors[k].T)[np.ix_(order, order)])
         w = noise[rows]
-        for step, cut in enumerate(cuts):
-            mean = normals.means[k, cut.latent] + w[:, :step] @ factor[step, :step]
-            latent = model.latents[cut.latent]
+        for step, (i, runs) in enumerate(cuts.items()):
+            mean = normals.means[k, i] + w[:, :step] @ factor[step, :step]
+            latent = model.latents[i]
             free = model.null_rows(latent, u[rows], spread[latent.column][rows])
-            inside, log_inside = truncated_normal(cut.runs, mean, factor[step, step], rng)
+            inside, log_inside = truncated_normal(runs, mean, factor[step, step], rng)
             w[:, step] = np.where(free, w[:, step], inside)
             log[rows] += np.where(free, 0.0, log_inside)
-            u[rows, cut.latent] = normals.uniform(mean + factor[step, step] * w[:, step], cut.latent)
+            u[rows, i] = normals.uniform(mean + factor[step, step] * w[:, step], i)
         z[np.ix_(rows, order)] = w @ factor.T + normals.means[k, order]
     return z, log

@@ -73,9 +73,7 @@ def class_normals(
     seen together.
 
     Args:
-        share: Class probabilities.
-        scores: c of each class, classes x M.
-        shifts: M x d.
+        scores: c of each class, classes x M; shifts are M x d.
         pooled: Correlation of z over all classes, d x d.
         differences: M x d x d, symmetric with zero diagonal.
         marked: Columns whose nulls have a latent of their own.

@@ -59,6 +59,10 @@ class Basis:
         return np.tensordot(self.rotate.T, of_contrasts, axes=1) / scale
 
 
+NO_BASIS = Basis(contrasts=np.zeros((1, 0)), scores=np.zeros((1, 0)), rotate=np.zeros((0, 0)), spread=np.zeros(0))
+"""The basis without a target: one class and no class variables."""
+
+
 def target_classes(column: int, margin: Margin, nominal: bool) -> Classes | None:
     """Classes of the target by its released margin; None if it is all but constant.
 
@@ -105,12 +109,6 @@ def class_basis(classes: Classes) -> Basis:
     return Basis(contrasts=contrasts, scores=centered @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
 
 
-def no_basis() -> Basis:
-    """The basis without a target: one class and no class variables."""
-    none = np.zeros((1, 0))
-    return Basis(contrasts=none, scores=none, rotate=np.zeros((0, 0)), spread=np.zeros(0))
-
-
 def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:
     share = np.bincount(of_code, mass)
     if len(share) < 2 or share.min() <= 0:
@@ -136,8 +134,6 @@ def order_levels(
 
     Args:
         margins: Margins of the nominal columns.
-        share: Class probabilities.
-        basis: The standardized class variables c.
         sums: For each column, contrasts x levels: mean per row of contrast times level.
         variance: Noise variance of each entry of `sums`.
     """

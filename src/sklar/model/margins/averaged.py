@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.model.margins.laplace import Likelihood, find_mode
-from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, likelihood_of
+from sklar.model.margins.likelihood import CellSupport, KnownTotal, Likelihood, Observation, find_mode, likelihood_of
 from sklar.model.margins.prior import AXES, DensityAxis, DensityKind, smooth
 
 LATENT_CELLS = 32
@@ -32,10 +31,8 @@ _STRENGTHS = {1: (100.0, 10.0, 3.0, 1.0, 0.3, 0.1), 2: (1e4, 100.0, 10.0, 1.0, 0
 class Bins:
     """One noisy histogram of a numeric column.
 
-    Attributes:
-        edges: First value code of each chained bin, then the number of value codes.
-        counts: Noisy counts of the chained bins, then of the cells apart (kept atoms, null).
-        sigma: Noise standard deviation of each of them.
+    Edges are the first value code of each chained bin, then the number of value codes; noisy counts and their
+    deviations are those of the chained bins, then of the cells apart (kept atoms, null).
     """
 
     edges: Ints
@@ -67,9 +64,7 @@ def fit_models(
 ) -> list[FittedDensity | None]:
     """Every model of every kind, in a fixed order; None where a scan over strengths gave up.
 
-    Args:
-        axis: Where each value code starts on [0, 1], and 1 at the end.
-        bins: The noisy histograms of the column, with the same cells apart.
+    The axis is where each value code starts on [0, 1], and 1 at the end; all histograms have the same cells apart.
     """
     fitted: list[FittedDensity | None] = []
     for kind in kinds:

@@ -1,7 +1,7 @@
 """The most plausible distribution of one column, given several noisy histograms of it at different resolutions.
 
-Ordered cells are smooth (`fit_density`); levels without order, and too long chains, share an exchangeable
-prior on their logarithms (`fit_levels`).
+Ordered cells are smooth (`fit_density`); levels without order, and too long chains, share an exchangeable prior on
+their logarithms (`fit_levels`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from math import inf, log
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.model.margins.laplace import Likelihood, Mode, find_mode
 from sklar.model.margins.likelihood import (
+    LARGEST_RISE,
     CellSupport,
     KnownTotal,
+    Likelihood,
+    Mode,
     Observation,
     expected_rows,
+    find_mode,
     likelihood_of,
     log_base,
     seen_alone,
@@ -29,16 +32,12 @@ from sklar.model.margins.transforms import clip_and_normalize
 
 LONGEST_CHAIN = 400
 """Longer ordered columns are treated as unordered: the solver is cubic in the cells."""
-
 SIGNIFICANT = 3.0
 """A cell that may well be empty (other, null) gets mass only if its count exceeds this many standard deviations."""
-
 _GIVE_UP = 6.0
 """A scan over strengths stops once the log evidence is this far below its best."""
-
 _SHORT = 64
 """Only chains up to this length are tried on a logarithmic axis as well: longer ones have finer data, and cost more."""
-
 _STRENGTHS = {
     1: (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
     2: (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1),
@@ -51,8 +50,6 @@ _LEVEL_STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths of the exchangeable prior of levels: all alike to nearly free."""
 _ROUNDS, _TOLERANCE = 60, 1e-3
 """Steps to the mode of levels, and the gain of a step at which they end."""
-_LARGEST_RISE = 3.0
-"""Largest growth of theta in one step, as in `laplace`."""
 
 _LINEAR, _LOGARITHMIC = DensityAxis(), DensityAxis(shift=0.05)
 _KINDS = (
@@ -251,7 +248,7 @@ def _mode(problem: _Problem, theta: Floats) -> tuple[Floats, float]:
 
 
 def _descend(problem: _Problem, point: _Point, step: Floats) -> _Point:
-    size = min(1.0, _LARGEST_RISE / max(float(-step.min()), 1e-12))
+    size = min(1.0, LARGEST_RISE / max(float(-step.min()), 1e-12))
     while size > 1e-3:
         after = _evaluate(problem, point.theta - size * step)
         if after.value <= point.value:

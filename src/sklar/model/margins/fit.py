@@ -85,9 +85,7 @@ def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
 
 def repaired(seen: Histogram, total: KnownTotal, repair: str) -> Floats:
     """Probability of every bin of one histogram by a simple repair: "simplex" or "clip"."""
-    if repair == "simplex":
-        return project_to_simplex(seen.counts, total.rows)
-    return clip_and_normalize(seen.counts)
+    return project_to_simplex(seen.counts, total.rows) if repair == "simplex" else clip_and_normalize(seen.counts)
 
 
 def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats) -> Margin:

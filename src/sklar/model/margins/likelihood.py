@@ -1,15 +1,26 @@
-"""What noisy histograms say about the cells of a column: the data of a density fit as one linear Gaussian model."""
+"""What noisy histograms say about the cells of a column, as one linear Gaussian model; with a prior on the log-density,
+its posterior mode and Laplace evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, lgamma, log, pi
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.model.margins.laplace import Likelihood
+from sklar.model.margins.prior import DEGREES_OF_FREEDOM, PriorStructure
+
+_factorize, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
+
+LARGEST_RISE = 3.0
+"""Largest growth of theta in one step. Falls are not limited: a count near 0 is flat, a growing one explodes."""
+_LARGEST_LOG = 300.0
+"""Counts stay below e^300, so that their squares are finite."""
+_ROUNDS, _TOLERANCE = 25, 1e-2
+"""Steps to a mode, and the gain of a step at which they end: far below differences of evidence that matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,6 +53,22 @@ class KnownTotal:
 
     rows: float
     sigma: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Likelihood:
+    """Noisy linear counts of cells: target = design @ counts + standard normal noise, counts = exp(log_base + theta).
+
+    Attributes:
+        design: Rows are observed bins (and the total), each divided by its noise standard deviation; shape (m, k).
+        target: Noisy values on the same scale; shape (m,).
+        log_base: Log of the counts expected under the base measure; shape (k,). The gram matrix is design' design.
+    """
+
+    design: Floats
+    target: Floats
+    log_base: Floats
+    gram: Floats
 
 
 def likelihood_of(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Likelihood:
@@ -111,3 +138,107 @@ def seen_alone(observations: Sequence[Observation], k: int) -> tuple[Floats, Flo
         value[cells] += seen.counts[bins] * seen.sigma[bins] ** -2
     sigma = np.divide(1.0, np.sqrt(weight), out=np.full(k, np.inf), where=weight > 0)
     return np.divide(value, weight, out=np.zeros(k), where=weight > 0), sigma
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mode:
+    """A posterior mode: theta and the log evidence of the model that it belongs to."""
+
+    theta: Floats
+    log_evidence: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Point:
+    theta: Floats
+    value: float
+    counts: Floats
+    pull: Floats  # derivative of the misfit by each count
+    bend: Floats  # prior precision of each term of the structure
+
+
+def find_mode(likelihood: Likelihood, structure: PriorStructure, strength: float, start: Floats) -> Mode:
+    """Minimize misfit + prior by damped Gauss-Newton (iteratively reweighted for Student-t terms) and apply Laplace.
+
+    log evidence = -misfit + log prior(theta) - (1/2) log det H + (k/2) log 2 pi, with H the curvature at the mode.
+    """
+    point = _evaluate(likelihood, structure, strength, start)
+    log_det = inf
+    for _ in range(_ROUNDS):
+        gradient, curvature = _slopes(likelihood, structure, point)
+        factor, failed = _factorize(curvature.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            break
+        log_det = 2.0 * float(np.log(np.diag(factor)).sum())
+        step = _solve(factor, gradient, lower=1)[0]
+        point, done = _descend(likelihood, structure, strength, point, step, float(gradient @ step))
+        if done:
+            break
+    return Mode(theta=point.theta, log_evidence=-point.value - 0.5 * log_det + 0.5 * len(start) * log(2.0 * pi))
+
+
+def _evaluate(likelihood: Likelihood, structure: PriorStructure, strength: float, theta: Floats) -> _Point:
+    counts = np.exp(np.minimum(likelihood.log_base + theta, _LARGEST_LOG))
+    residual = likelihood.design @ counts - likelihood.target
+    term = structure.terms @ theta
+    prior, bend = _prior(structure, strength, term)
+    value = 0.5 * residual @ residual + prior + 0.5 * theta @ (structure.fixed @ theta)
+    value += _normalizer(structure, strength, len(theta))
+    return _Point(theta, float(value), counts, likelihood.design.T @ residual, bend)
+
+
+def _prior(structure: PriorStructure, strength: float, term: Floats) -> tuple[float, Floats]:
+    """Minus log density of the terms (up to a constant) and the precision of its quadratic majorizer."""
+    if not structure.heavy:
+        return 0.5 * strength * float(term @ term), np.full(len(term), strength)
+    df = DEGREES_OF_FREEDOM
+    scaled = strength * term**2
+    return 0.5 * (df + 1) * float(np.log1p(scaled / df).sum()), strength * (df + 1) / (df + scaled)
+
+
+def _normalizer(structure: PriorStructure, strength: float, k: int) -> float:
+    """Minus log of the prior's normalizing constant."""
+    m = len(structure.terms)
+    out = -0.5 * (m * log(strength) + structure.log_norm) + 0.5 * k * log(2.0 * pi)
+    if structure.heavy:
+        df = DEGREES_OF_FREEDOM
+        student = lgamma((df + 1) / 2) - lgamma(df / 2) - 0.5 * log(df * pi)
+        out -= m * (student + 0.5 * log(2.0 * pi))
+    return out
+
+
+def _slopes(likelihood: Likelihood, structure: PriorStructure, point: _Point) -> tuple[Floats, Floats]:
+    pull = point.counts * point.pull
+    curvature = point.counts[:, None] * likelihood.gram
+    curvature *= point.counts
+    curvature += structure.fixed
+    curvature += _precision(structure, point.bend)
+    np.einsum("ii->i", curvature)[:] += np.maximum(pull, 0.0)
+    gradient = pull + structure.fixed @ point.theta + structure.terms.T @ (point.bend * (structure.terms @ point.theta))
+    return gradient, curvature
+
+
+def _precision(structure: PriorStructure, bend: Floats) -> Floats:
+    """D' diag(bend) D; Student-t terms are first differences, so theirs is tridiagonal along the chain."""
+    if not structure.heavy:
+        return bend[0] * structure.penalty
+    left, right = structure.chain[:-1], structure.chain[1:]
+    link = bend * structure.penalty[left, right]
+    out = np.zeros_like(structure.penalty)
+    out[left, right] = out[right, left] = link
+    out[left, left] -= link
+    out[right, right] -= link
+    return out
+
+
+def _descend(
+    likelihood: Likelihood, structure: PriorStructure, strength: float, point: _Point, step: Floats, decrement: float
+) -> tuple[_Point, bool]:
+    """A damped step; done when the predicted or achieved gain is small."""
+    size = min(1.0, LARGEST_RISE / max(float(-step.min()), 1e-12))
+    while size > 1e-3:
+        after = _evaluate(likelihood, structure, strength, point.theta - size * step)
+        if after.value <= point.value:
+            return after, decrement < _TOLERANCE or point.value - after.value < _TOLERANCE
+        size /= 3.0
+    return point, True

@@ -55,14 +55,6 @@ class Margin:
         """Cumulative probability at the cell borders: 0 first, exactly 1 last."""
         return cumulative(self.mass)
 
-    def cdf(self, codes: ArrayLike) -> Floats:
-        """P(X <= code), for codes of any shape; 0 below code 0."""
-        codes = np.asarray(codes)
-        edges, widths = self.edges(), self.widths()
-        cell = np.clip(np.searchsorted(self.starts, codes, side="right") - 1, 0, None)
-        inside = np.clip((codes + 1 - self.starts[cell]) / widths[cell], 0.0, 1.0)
-        return edges[cell] + inside * (edges[cell + 1] - edges[cell])
-
     def ppf(self, u: ArrayLike) -> Ints:
         """The base code whose share of [0, 1) holds u; codes without mass are never returned."""
         u = np.asarray(u, dtype=np.float64)

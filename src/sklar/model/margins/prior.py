@@ -15,12 +15,9 @@ from sklar.arrays import Floats, Ints, Mask
 
 DEGREES_OF_FREEDOM = 3.0
 """Tails of the Student-t increments: heavy enough to let a spike pass, light enough to shrink noise."""
-
 WIDE = (60.0, 20.0, 60.0)
-"""Prior standard deviation (root mean square over cells) of the free polynomials of degree 0, 1 and 2.
-
-A narrow bump on a wide range has a mean and a quadratic part of several tens."""
-
+"""Prior standard deviation (root mean square over cells) of the free polynomials of degree 0, 1 and 2. A narrow bump on
+a wide range has a mean and a quadratic part of several tens."""
 APART = 5.0
 """Prior standard deviation of theta for cells outside the chain (atoms, missing values, other)."""
 
@@ -32,7 +29,6 @@ class PriorStructure:
     Attributes:
         terms: D with rows scaled by the square root of the local spacing weight; shape (k - nulls, k).
         penalty: D'D.
-        chain: The chained cells, in order.
         fixed: Precision matrix of everything outside D (free polynomials, cells apart).
         log_norm: log pseudo-determinant of D'D plus log determinant of `fixed` on its own range.
         heavy: Student-t terms instead of Gaussian ones.
@@ -49,13 +45,9 @@ class PriorStructure:
 def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> PriorStructure:
     """A discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
 
-    Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it.
-
-    Args:
-        position: Mid-points of all cells, in units such that 1 is a natural spacing.
-        chained: Which cells belong to the chain; the others are independent of it.
-        order: 1, 2 or 3 (the limit of infinite strength: uniform, exponential, Gaussian density).
-        heavy: Student-t terms.
+    Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it. For
+    orders 1, 2 and 3 the limit of infinite strength is a uniform, exponential and Gaussian density. Cells outside the
+    chain are independent of it. Positions are mid-points, in units such that 1 is a natural spacing.
     """
     x = position[chained]
     floor = 1e-3 if order == 1 else 0.05  # cells narrower than this are treated as this far apart: conditioning

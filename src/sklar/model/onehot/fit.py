@@ -118,11 +118,9 @@ def fit_onehot(
     """The model behind given probabilities of values and of pairs of values.
 
     Args:
-        layout: Which score belongs to which value.
         probabilities: Probability of each score's value.
         joint: Joint probability of the values of two scores; entries of two scores of one column are not used.
         groups: First base code of every group, for each column.
-        decoding: How hard to try.
     """
     p = np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     scores = _normal_scores(p)

@@ -27,7 +27,6 @@ class OneHotModel:
         starts: Where the scores of each column start; one more for the end.
         offsets: Added to each score before the largest is taken; for columns of two groups minus the threshold.
         thresholds: Normal score above which each group has its own probability: the cut of the binary table.
-        corr: Correlations of all scores.
     """
 
     margins: tuple[Margin, ...]
@@ -102,13 +101,9 @@ def picked_groups(scores: NDArray[np.float32], offsets: NDArray[np.float32], sta
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreLayout:
-    """Which score belongs to which value.
+    """Which score belongs to which value: the column (`owner`) and the group (`value`) of each.
 
-    Attributes:
-        sizes: Number of groups of each column.
-        starts: Where the scores of each column start; one more for the end.
-        owner: Column of each score.
-        value: Group of each score.
+    For each column there is its number of groups, and where its scores start; one more for the end.
     """
 
     sizes: tuple[int, ...]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.axis import NO_NULLS, TINY, clip_open, interval_of, split_edges
+from sklar.model.axis import NO_NULLS, TINY, Tops, clip_open, interval_of, split_edges
 from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.grouping import Groups, value_tops
-from sklar.model.pairs.hints import Hint
+from sklar.model.pairs.hints import Hint, Pair
 
 if TYPE_CHECKING:
     import pyvinecopulib
@@ -75,7 +75,7 @@ class ParametricPair:
         return pv.Bicop(kind, self.rotation, np.asarray(parameters, dtype=float))
 
 
-def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: tuple[float, float] = NO_NULLS) -> Floats:
+def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: Tops = NO_NULLS) -> Floats:
     """Exact probability of each cell of a grid: second differences of the CDF at its corners.
 
     Beyond `tops` an axis holds nulls. They are independent of the other column, and the member speaks about what is
@@ -92,13 +92,7 @@ def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: tu
 
 
 def fit_family(
-    counts: Floats,
-    sigma: float,
-    rows: float,
-    edges1: Floats,
-    edges2: Floats,
-    hint: Hint | None = None,
-    tops: tuple[float, float] = NO_NULLS,
+    counts: Floats, sigma: float, rows: float, edges: Pair, hint: Hint | None = None, tops: Tops = NO_NULLS
 ) -> ParametricPair | None:
     """The family member nearest to a noisy table, or None when independence explains it as well.
 
@@ -106,17 +100,17 @@ def fit_family(
     squares. A hint about the correlation is one more term. A member must beat independence by 4, the price of a family
     and a parameter.
     """
-    independent = np.outer(np.diff(edges1), np.diff(edges2))
+    independent = np.outer(np.diff(edges[0]), np.diff(edges[1]))
     weight = 1.0 / (sigma**2 + rows * np.maximum(independent, 1e-6))
 
     def distance(masses: Floats) -> float:
         return float(np.sum(weight * (counts - rows * masses) ** 2)) + (0.0 if hint is None else hint.misfit(masses))
 
     def misfit(member: ParametricPair) -> float:
-        return distance(cell_masses(member, edges1, edges2, tops)) + FAMILIES[member.family].handicap
+        return distance(cell_masses(member, *edges, tops)) + FAMILIES[member.family].handicap
 
     nothing = distance(independent) - 4.0
-    scored = [(misfit(member), member) for member in _members(_sign(counts, rows, independent, edges1, edges2))]
+    scored = [(misfit(member), member) for member in _members(_sign(counts, rows, independent, *edges))]
     best, member = min(scored, key=lambda pair: pair[0])
     if not np.isfinite(best) or best >= nothing:
         return None
@@ -148,10 +142,9 @@ def _refine(member: ParametricPair, misfit: Callable[[ParametricPair], float]) -
 
     if member.tau == 0:
         return member
-    place = TAUS.index(abs(member.tau))
+    place, sign = TAUS.index(abs(member.tau)), np.sign(member.tau)
     low = TAUS[place - 1] if place > 0 else 0.005
     high = TAUS[place + 1] if place + 1 < len(TAUS) else 0.97
-    sign = np.sign(member.tau)
 
     def at(size: float) -> ParametricPair:
         return replace(member, tau=float(sign * size))
@@ -178,7 +171,7 @@ def fit_pair(
     groups: tuple[Groups, Groups],
     fine: tuple[Groups, Groups] | None,
     hint: Hint | None = None,
-    tops: tuple[float, float] = NO_NULLS,
+    tops: Tops = NO_NULLS,
 ) -> FittedPair:
     """The pair copula of a noisy table.
 
@@ -188,32 +181,24 @@ def fit_pair(
 
     Args:
         counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
-        groups: groups of the two ends.
         fine: finer groups of the two ends, to carry the parametric shape.
         tops: where values end and nulls begin on each axis.
     """
-    edges1, edges2 = groups[0].edges, groups[1].edges
-    tops = value_tops(groups, tops)
-    member = None if fine is None else fit_family(counts, sigma, rows, edges1, edges2, hint, tops)
-    base = np.outer(np.diff(edges1), np.diff(edges2)) if member is None else cell_masses(member, edges1, edges2, tops)
+    edges, tops = (groups[0].edges, groups[1].edges), value_tops(groups, tops)
+    member = None if fine is None else fit_family(counts, sigma, rows, edges, hint, tops)
+    base = np.outer(groups[0].mass, groups[1].mass) if member is None else cell_masses(member, *edges, tops)
     edge = 1.0 if member is None else CLEARLY
     table = np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
     if member is None or fine is None:
-        copula = checkerboard(edges1, edges2, table)
+        copula = checkerboard(*edges, table)
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
-    copula = product(member, table, (edges1, edges2), (fine[0].edges, fine[1].edges), tops)
+    copula = product(member, table, edges, (fine[0].edges, fine[1].edges), tops)
     same = np.allclose(table, base, atol=1e-12)
     name = member.family if member.rotation == 0 else f"{member.family} {member.rotation}"
     return FittedPair(copula=copula, family=name if same else f"{name} x checkerboard", tau=kendall_tau(copula))
 
 
-def product(
-    member: ParametricPair,
-    table: Floats,
-    edges: tuple[Floats, Floats],
-    fine_edges: tuple[Floats, Floats],
-    tops: tuple[float, float],
-) -> Checkerboard:
+def product(member: ParametricPair, table: Floats, edges: Pair, fine_edges: Pair, tops: Tops) -> Checkerboard:
     """A copula with (nearly) the cell masses of `table` and, inside each cell, the shape of a family member."""
     fine1, fine2 = (merge_edges(*pair) for pair in zip(edges, fine_edges, strict=True))
     shape = cell_masses(member, fine1, fine2, tops)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.axis import TINY, Scale
+from sklar.model.axis import TINY, Scale, Tops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +30,7 @@ class Groups:
         return np.diff(self.edges)
 
 
-def value_tops(groups: tuple[Groups, Groups], tops: tuple[float, float]) -> tuple[float, float]:
+def value_tops(groups: tuple[Groups, Groups], tops: Tops) -> Tops:
     """Where the values of two axes end, if null is a group of its own there; else 1, as if it were a value."""
     first, second = (
         top if len(group.edges) > 2 and abs(group.edges[-2] - top) < TINY else 1.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.axis import NO_NULLS, split_edges
+from sklar.model.axis import NO_NULLS, Tops, split_edges
 from sklar.model.correlation.bivariate import bivariate_normal_cdf, bivariate_normal_density
 from sklar.model.latent.scores import place_scores
 
@@ -54,9 +54,7 @@ class Reading:
     direction: Floats
 
 
-def gaussian_cells(
-    edges1: Floats, edges2: Floats, corr: float, tops: tuple[float, float] = NO_NULLS
-) -> tuple[Floats, Floats]:
+def gaussian_cells(edges1: Floats, edges2: Floats, corr: float, tops: Tops = NO_NULLS) -> Pair:
     """Probabilities of the cells of a Gaussian copula, and their derivatives by its correlation.
 
     The derivative of the bivariate normal distribution function by the correlation is its density (Plackett 1954).
@@ -75,7 +73,7 @@ def gaussian_cells(
 
 
 def read_correlation(
-    counts: Floats, sigma: float, rows: float, edges: Pair, corr: float, tops: tuple[float, float] = NO_NULLS
+    counts: Floats, sigma: float, rows: float, edges: Pair, corr: float, tops: Tops = NO_NULLS
 ) -> Reading | None:
     """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot tell."""
     masses, direction = gaussian_cells(*edges, corr, tops)
@@ -96,7 +94,7 @@ def move_along(counts: Floats, reading: Reading, rows: float, corr: float, varia
     return counts + rows * step * reading.direction, reading.corr + step
 
 
-def score_hint(edges: Pair, corr: float, variance: float, tops: tuple[float, float] = NO_NULLS) -> Hint | None:
+def score_hint(edges: Pair, corr: float, variance: float, tops: Tops = NO_NULLS) -> Hint | None:
     """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells."""
     weights = np.outer(*(value_scores(e, top) for e, top in zip(edges, tops, strict=True)))
     masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)), tops)

@@ -155,8 +155,7 @@ def calibrate(
     Args:
         tables: the tables; their duals are the starting point.
         cells: cell of each particle (column) in each table (row), 16-bit.
-        sweeps: largest number of rounds over all tables.
-        tolerance: stop when a table moves less mass than this on average.
+        sweeps: largest number of rounds over all tables; they end earlier once tables move less than `tolerance`.
         most: log-weights that the starting duals give are cut here; fresh particles may be far outside of what the
             duals were fitted on.
 

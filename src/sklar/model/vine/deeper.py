@@ -20,7 +20,7 @@ PARTICLES = 20_000
 NEARER = (0.03, 0.01)
 """Distances of the points of the two later parabolas."""
 PROMISING = 1.0
-"""Edges whose score test gains less chi-square than this are not searched: they could not be believed."""
+"""Edges that a score test gives less chi-square than this are not searched, to save time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,9 +73,8 @@ def next_tree(
     particles = _Particles(transform(vine, sampling_order(vine), levels))
     allowed = list(candidates(vine.trees[-1]))
     guesses = [_guess(edge, particles, tables, eligible, rows) for edge in allowed]
-    chosen = maximum_spanning_tree(
-        len(vine.trees[-1]), [(c.left, c.right) for c in allowed], [max(guess.gain, 0.0) for guess in guesses]
-    )
+    ends, gains = [(c.left, c.right) for c in allowed], [max(guess.gain, 0.0) for guess in guesses]
+    chosen = maximum_spanning_tree(len(vine.trees[-1]), ends, gains)
     return tuple(_edge(allowed[i], guesses[i]) for i in chosen)
 
 
@@ -146,9 +145,8 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
     for width in NEARER:
         near = corr + width * np.array([-1.0, 0.0, 1.0])
         corr = parabola_minimum(near, np.array([distance(float(c)) for c in near]))
-    return EdgeGuess(
-        corr=corr, variance=1.0 / max(information, 1e-9), gain=float(misfit[len(misfit) // 2] - misfit[best])
-    )
+    gain = float(misfit[len(misfit) // 2] - misfit[best])
+    return EdgeGuess(corr=corr, variance=1.0 / max(information, 1e-9), gain=gain)
 
 
 def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:

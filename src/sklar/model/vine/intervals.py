@@ -15,7 +15,7 @@ from sklar.errors import UsageError
 from sklar.model.axis import Scale, cells_at
 from sklar.model.vine.calibration import SoftTable, calibrate
 from sklar.model.vine.model import VineModel
-from sklar.model.vine.pool import draw_pool
+from sklar.model.vine.pool import POLISHING_SWEEPS, draw_pool
 
 PROMISED = "promised"
 NOISE_ONLY = "noise only, model error not included"
@@ -113,7 +113,7 @@ def noise_interval(
     Each replicate adds noise of the known size to the released tables and calibrates the same particles again. How far
     the vine itself is from the truth is not included: nobody can know that from the releases.
     """
-    pool = draw_pool(model.vine, model.scales, model.calibration, POOL, rng)
+    pool = draw_pool(model.vine, model.scales, model.calibration, POOL, rng, POLISHING_SWEEPS)
     inside = np.ones(len(pool.particles))
     for column, mask in allowed.items():
         scale = model.scales[column]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sklar.model.axis import Scale, codes_at
-from sklar.model.conditioning import Proposals
+from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
+from sklar.model.protocol import Proposals
 from sklar.model.vine.calibration import Calibration
 from sklar.model.vine.pool import POLISHING_SWEEPS, Pool, accepted_rows, averaged, draw_pool, pool_size
 from sklar.model.vine.rounding import group_cuts, proposals, round_rows, spread_evenly, triple_cells
@@ -82,7 +82,7 @@ class VineModel:
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Independent rows, by rejection."""
-        result, filled = self._empty(rows), 0
+        result, filled = np.empty((rows, len(self.scales)), dtype=np.int32, order="F"), 0
         for kept in accepted_rows(self.vine, self.scales, self.calibration, rows, rng):
             result[filled : filled + len(kept)] = kept
             filled += len(kept)
@@ -93,11 +93,13 @@ class VineModel:
 
         Large samples come from several pools; each starts from the mean tilt of those before, so that few sweeps do.
         """
-        result = self._empty(rows)
+        result = np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
         large = rows > LARGE_SAMPLE
         per_row = LARGE_PARTICLES if large else float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
         tilt, cuts = self.calibration, group_cuts(self.calibration, self.scales)
-        for number, part in enumerate(self._pieces(result, per_row)):
+        most = pool_size(self.calibration, max(rows, ROWS_AT_A_TIME), per_row) / per_row  # rows from one pool
+        for number, at in enumerate(even_batches(rows, int(np.clip(most, 1_000, ROWS_AT_A_TIME)))):
+            part = result[at]
             size = pool_size(tilt, len(part), per_row)
             sweeps = LATER_SWEEPS if large and number else POLISHING_SWEEPS
             pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
@@ -119,17 +121,6 @@ class VineModel:
     def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
         """Rows for a condition: sequential importance sampling along the trees."""
         return vine_proposals(self.vine, self.scales, self.calibration, allowed)
-
-    def _empty(self, rows: int) -> np.ndarray:
-        return np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
-
-    def _pieces(self, result: np.ndarray, per_row: float) -> Iterator[np.ndarray]:
-        """Views of the rows of `result`, each small enough for one pool."""
-        rows = len(result)
-        most = pool_size(self.calibration, max(rows, ROWS_AT_A_TIME), per_row) / per_row
-        count = -(-rows // int(np.clip(most, 1_000, ROWS_AT_A_TIME)))
-        for start, stop in pairwise(np.linspace(0, rows, count + 1).astype(int)):
-            yield result[start:stop]
 
 
 def describe_trees(vine: Vine, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -40,12 +40,7 @@ class Pool:
 
 
 def draw_pool(
-    vine: Vine,
-    scales: Sequence[Scale],
-    calibration: Calibration,
-    size: int,
-    rng: np.random.Generator,
-    sweeps: int = POLISHING_SWEEPS,
+    vine: Vine, scales: Sequence[Scale], calibration: Calibration, size: int, rng: np.random.Generator, sweeps: int
 ) -> Pool:
     """Fresh particles of the vine with the weights that calibrate these very particles.
 
@@ -53,13 +48,9 @@ def draw_pool(
     """
     particles = simulate_vine(vine, size, rng, stratified=True)
     cells = cell_matrix(calibration, scales, particles)
+    most = calibration.level + np.log(calibration.ceiling)
     fitted, weights = calibrate(
-        calibration.partitions,
-        calibration.tables,
-        cells,
-        sweeps=sweeps,
-        tolerance=POLISHING_TOLERANCE,
-        most=calibration.level + np.log(calibration.ceiling),
+        calibration.partitions, calibration.tables, cells, sweeps=sweeps, tolerance=POLISHING_TOLERANCE, most=most
     )
     return Pool(particles=particles, table_cells=cells, weights=weights, tilt=fitted)
 

@@ -35,12 +35,8 @@ def round_rows(
 
     Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
     weights) whenever that lowers sum (count - target)^2 / (target + 4) over the cells of all tables. The work is
-    that of the proposals, whatever the number of rows.
-
-    Args:
-        cells: cell of each particle (column) in each table (row).
-        counts: number of cells of each table.
-        effort: number of replacements to propose.
+    that of the proposals (`effort`), whatever the number of rows. Given are the cell of each particle (column) in each
+    table (row), and the number of cells of each table.
     """
     from sklar.model.kernels import swap_rows, weighted_counts
 

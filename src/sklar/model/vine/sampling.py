@@ -158,12 +158,25 @@ def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, stratified
 def vine_proposals(
     vine: Vine, scales: Sequence[Scale], calibration: Calibration, allowed: Mapping[int, np.ndarray]
 ) -> Proposals:
-    """Particles of the vine conditioned on the sets, weighted also by their calibration."""
+    """Particles of the vine with columns inside their sets, weighted also by their calibration.
+
+    Weighted by the result, particles follow the vine conditioned on the sets: the proposal draws each column from its
+    conditional distribution (restricted, where asked), so the weight is the product of the probabilities of the sets
+    given the columns drawn before.
+    """
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
     steps, tables, weigh = sampling_order(vine, first=runs), tabulated(vine), weigher(calibration, scales)
 
     def propose(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        particles, log = simulate_inside(vine, steps, runs, rows, rng, tables)
+        uniforms, log = Uniforms(vine, tables), np.zeros(rows)
+        for step in steps:
+            level = clip_open(rng.random(rows))
+            if step.column in runs:
+                with np.errstate(divide="ignore"):
+                    log += np.log(draw_inside(step, uniforms, runs[step.column], level))
+            else:
+                draw_step(step, uniforms, level)
+        particles = uniforms.particles()
         codes = np.column_stack([codes_at(scale, particles[:, j]) for j, scale in enumerate(scales)])
         return codes, log + weigh(particles)
 
@@ -197,24 +210,3 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
     inside = np.clip(uniforms.get(step.column), runs.low[run], np.nextafter(runs.high[run], 0.0))
     uniforms.put(step.column, (), clip_open(inside))
     return total
-
-
-def simulate_inside(
-    vine: Vine, steps: tuple[Step, ...], runs: Mapping[int, Runs], rows: int, rng: np.random.Generator, tables: Tables
-) -> tuple[np.ndarray, np.ndarray]:
-    """Particles with the columns of `runs` inside their sets, and the log-weight of each.
-
-    Weighted by the result, particles follow the vine conditioned on the sets: the proposal draws each column from its
-    conditional distribution (restricted, where asked), so the weight is the product of the probabilities of the sets
-    given the columns drawn before.
-    """
-    uniforms = Uniforms(vine, tables)
-    log = np.zeros(rows)
-    for step in steps:
-        level = clip_open(rng.random(rows))
-        if step.column in runs:
-            with np.errstate(divide="ignore"):
-                log += np.log(draw_inside(step, uniforms, runs[step.column], level))
-        else:
-            draw_step(step, uniforms, level)
-    return uniforms.particles(), log
