@@ -7,7 +7,7 @@ import pytest
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.few_rows.fit import SmallOptions, fit_small
+from sklar.methods.few_rows.fit import FewRowsOptions, fit_few_rows
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease, opening_shares
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisyCounts, NoisySums
@@ -89,8 +89,8 @@ def correlated(rows, rng):
 
 def fit(codes, amount, target="y", schema=SCHEMA, shares=None, **given):
     door = NumpyDoor(codes, schema, amount, **given)
-    options = SmallOptions(target=target, small_shares=shares)
-    model = fit_small(door, door.allowance.part(0.99), float(len(codes)) + 1, options, np.random.default_rng(5))
+    options = FewRowsOptions(target=target, small_shares=shares)
+    model = fit_few_rows(door, door.allowance.part(0.99), float(len(codes)) + 1, options, np.random.default_rng(5))
     assert door.spent <= 0.99 * amount * (1 + 1e-9)
     return model, door
 
@@ -182,7 +182,7 @@ def test_requests_depend_on_releases_only():
     labels, scales = [], []
     for seed in (1, 2):
         door = NumpyDoor(codes, SCHEMA, 0.5)
-        fit_small(door, door.allowance.part(0.99), 300.0, SmallOptions(target="y"), np.random.default_rng(seed))
+        fit_few_rows(door, door.allowance.part(0.99), 300.0, FewRowsOptions(target="y"), np.random.default_rng(seed))
         labels.append(door.labels)
         scales.append(door.spent)
     assert labels[0] == labels[1] and scales[0] == scales[1]

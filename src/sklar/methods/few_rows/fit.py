@@ -37,14 +37,14 @@ FIRST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallMargins:
+class FewRowsMargins:
     """Margins of all modelled columns, and the number of rows that their histograms agree on."""
 
     margins: tuple[Margin, ...]
     total: KnownTotal
 
 
-def measure_small_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> SmallMargins:
+def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
     """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed."""
     names = door.schema.modelled
     cells = {name: first_cells(door.schema[name]) for name in names}
@@ -64,7 +64,7 @@ def measure_small_margins(door: Door, allowance: Allowance, total: KnownTotal | 
         else level_margin(name, cells[name], first[name], total)
         for name in names
     ]
-    return SmallMargins(margins=tuple(margins), total=total)
+    return FewRowsMargins(margins=tuple(margins), total=total)
 
 
 def _second(
@@ -104,7 +104,7 @@ class HasTarget(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallOptions:
+class FewRowsOptions:
     """What may be changed about the regime of few rows.
 
     Attributes:
@@ -128,7 +128,7 @@ class _Setting:
     basis: Basis
 
 
-def fit_small(
+def fit_few_rows(
     door: Door, allowance: Allowance, total: float | None, options: HasTarget, rng: np.random.Generator
 ) -> LatentNormalModel:
     """Measure margins and a few sums on a sphere; fit latent normals to them without looking at rows again.
@@ -137,14 +137,14 @@ def fit_small(
         door: The way to the rows.
         allowance: What remains of `door.allowance`.
         total: The number of rows as released (or public) before, or None.
-        options: May name a target; `SmallOptions` may set the shares.
+        options: May name a target; `FewRowsOptions` may set the shares.
         rng: For the simulations of the fit; what is asked at the Door never depends on it.
     """
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
-    given = options.small_shares if isinstance(options, SmallOptions) else None
+    given = options.small_shares if isinstance(options, FewRowsOptions) else None
     shares = opening_shares(noise, target is not None) if given is None else given
-    measured = measure_small_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
+    measured = measure_few_rows_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
     setting = _settle(door, measured.margins, measured.total.rows, target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:

@@ -50,9 +50,9 @@ def fit(door: Door, options: VineOptions, rng: np.random.Generator) -> TableMode
     total, total_sigma = measure_total(door, stage)
     stages = cut_stages(door.schema, options, allowance, door.unit, total)
     if has_few_rows(door.schema, stages):
-        from sklar.methods.few_rows.fit import fit_small
+        from sklar.methods.few_rows.fit import fit_few_rows
 
-        return fit_small(door, allowance, total, options, rng)
+        return fit_few_rows(door, allowance, total, options, rng)
     return fit_vine(door, stages, (total, total_sigma), options, rng)
 
 
