@@ -85,9 +85,9 @@ def contrast_vectors(count: int) -> Floats:
     """Unit vectors of the classes: -1, +1 for two, else the corners of a regular simplex (count x (count - 1))."""
     if count == 2:
         return np.array([[-1.0], [1.0]])
-    centered = np.eye(count) - 1.0 / count
-    basis = np.linalg.svd(centered)[2][: count - 1].T
-    corners = centered @ basis
+    centred = np.eye(count) - 1.0 / count
+    basis = np.linalg.svd(centred)[2][: count - 1].T
+    corners = centred @ basis
     return corners / np.linalg.norm(corners, axis=1, keepdims=True)
 
 
@@ -103,10 +103,10 @@ def class_basis(classes: Classes) -> Basis:
     lookups, bits = contrast_lookups(classes)
     first = np.array([int(np.argmax(classes.of_code == k)) for k in range(classes.count)])
     contrasts = np.stack([a[first] for a in lookups], axis=1) / (1 << bits)
-    centered = contrasts - classes.share @ contrasts
-    spread, rotate = np.linalg.eigh(centered.T @ (centered * classes.share[:, None]))
+    centred = contrasts - classes.share @ contrasts
+    spread, rotate = np.linalg.eigh(centred.T @ (centred * classes.share[:, None]))
     spread = np.maximum(spread, 1e-6)
-    return Basis(contrasts=contrasts, scores=centered @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
+    return Basis(contrasts=contrasts, scores=centred @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
 
 
 def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:
