@@ -33,7 +33,7 @@ from sklar.model.margins.bins import (
     significant_candidates,
     with_digits,
 )
-from sklar.model.margins.fit import Histogram, fit_cells, pool_total, repaired, spread
+from sklar.model.margins.fit import Histogram, fit_cells, pool_total, repair_counts, spread
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door, RecodedTable
@@ -138,7 +138,7 @@ def _find_digits(door: Door, column: _Column) -> _Column:
     if search is None or DIGITS not in column.noise:
         return column
     *seen, by_digits = column.seen
-    digits = search.found(by_digits.counts, by_digits.sigma)
+    digits = search.find_digits(by_digits.counts, by_digits.sigma)
     if digits is None:
         return replace(column, seen=tuple(seen))
     layout = with_digits(column.layout, door.schema[column.name], digits)
@@ -186,7 +186,7 @@ def _margin(column: _Column, total: KnownTotal, options: MarginOptions) -> Margi
     layout = column.layout
     if options.repair != "density":
         first = column.seen[0]
-        return spread(column.name, layout, first.lookup, repaired(first, total, options.repair))
+        return spread(column.name, layout, first.lookup, repair_counts(first, total, options.repair))
     labels = layout.coarse if column.finer is None else column.finer[: layout.values]
     starts = cell_starts(layout, labels, column.atoms)
     mass = fit_cells(layout, starts, column.atoms, column.seen, total)

@@ -223,19 +223,21 @@ def swap_rows(cells: Array, offsets: Array, chosen: Array, proposed: Array, targ
 
 @njit(cache=True)
 def forward(
-    edges: Array, edges_guide: Array, given: Array, given_guide: Array, cdf: Array, u: Array, v: Array
+    edges: Array, edges_guide: Array, given: Array, given_guide: Array, cdf: Array, tiny: float, u: Array, v: Array
 ) -> Array:
-    """CDF at u given v; `cdf` holds, for each cell of v (row), the CDF at the edges of u."""
+    """CDF at u given v, kept `tiny` from 0 and 1; `cdf` has, for each cell of v (row), the CDF at the edges of u."""
     result = np.empty(u.shape[0])
     for k in range(u.shape[0]):
         i, j = place(edges, edges_guide, u[k]), place(given, given_guide, v[k])
         part = (u[k] - edges[i]) / (edges[i + 1] - edges[i])
-        result[k] = cdf[j, i] + part * (cdf[j, i + 1] - cdf[j, i])
+        result[k] = min(max(cdf[j, i] + part * (cdf[j, i + 1] - cdf[j, i]), tiny), 1.0 - tiny)
     return result
 
 
 @njit(cache=True)
-def inverse(edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guide: Array, p: Array, v: Array) -> Array:
+def inverse(
+    edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guide: Array, tiny: float, p: Array, v: Array
+) -> Array:
     """The u with forward(u, v) = p."""
     result = np.empty(p.shape[0])
     for k in range(p.shape[0]):
@@ -243,7 +245,7 @@ def inverse(edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guid
         i = place(cdf[j], cdf_guide[j], p[k])
         rise = cdf[j, i + 1] - cdf[j, i]
         part = min(max((p[k] - cdf[j, i]) / rise, 0.0), 1.0) if rise > 1e-15 else 0.5
-        result[k] = edges[i] + part * (edges[i + 1] - edges[i])
+        result[k] = min(max(edges[i] + part * (edges[i + 1] - edges[i]), tiny), 1.0 - tiny)
     return result
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
-from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered, row_count
+from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered_widths, row_count
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal
 from sklar.schema.grid import EPOCH, RESOLUTIONS, decimal_span, from_ticks, parse_time
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -131,7 +131,7 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
 
 def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
     """Codes are drawn by the mass of whole cells, so a cell of which only a part is asked for counts by that part."""
-    part = covered(column.grid, limit) / column.grid.widths
+    part = covered_widths(column.grid, limit) / column.grid.widths
     share = np.ones(column.size)
     share[: column.grid.cells] = part / part.max()
     return Condition(allowed=allowed, restriction=limit, share=share)
@@ -176,7 +176,7 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
     if low > high:
         raise UsageError(f"given: the range for '{name}' is empty: no value lies between its ends.")
     if low > upper or high < lower:
-        span = f"from {_shown(column, lower)} to {_shown(column, upper)}"
+        span = f"from {_format(column, lower)} to {_format(column, upper)}"
         raise UsageError(f"given: '{name}' has no such value: it goes {span} by the schema.")
     window = Window(low=max(low, lower), high=min(high, upper))
     _require_decimals(name, column, window)
@@ -237,7 +237,7 @@ def _require_decimals(name: str, column: Number, window: Window) -> None:
         raise UsageError(f"given: '{name}' {problem}")
 
 
-def _shown(column: Number, value: int | float) -> str:
+def _format(column: Number, value: int | float) -> str:
     if isinstance(column, Datetime):
         moment = from_ticks(int(value), column.resolution)
         return str(moment.date()) if column.resolution == "day" else moment.isoformat()

@@ -89,7 +89,7 @@ class CellPoints:
 Restriction = Window | CellPoints
 
 
-def covered(grid: Grid, limit: Restriction) -> Floats:
+def covered_widths(grid: Grid, limit: Restriction) -> Floats:
     """How much of each cell a range or list of points covers, in the units of `grid.widths`."""
     if isinstance(limit, CellPoints):
         values = np.array(limit.values, dtype=grid.starts.dtype)

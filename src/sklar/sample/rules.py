@@ -159,17 +159,17 @@ def equals(values: Values, value: Label) -> Mask:
     """The rows whose value is `value`; nulls are not."""
     if values.labels is not None and value not in values.labels:
         return np.zeros(len(values.data), bool)
-    return ~values.null & (values.data == _stored(values, value))
+    return ~values.null & (values.data == _stored_value(values, value))
 
 
-def _stored(values: Values, value: Label) -> Any:
+def _stored_value(values: Values, value: Label) -> Any:
     """How a value of the schema is stored in an array of values."""
     return values.labels.index(str(value)) if values.labels is not None else value
 
 
 def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tuple[Mask, npt.NDArray[Any]]:
     """The rows whose argument the function lists, and the value it gives there."""
-    pairs = {_parsed(of_column, of, key): _stored(values, value) for key, value in rule.pairs}
+    pairs = {_parse_key(of_column, of, key): _stored_value(values, value) for key, value in rule.pairs}
     keys = sorted(pairs)
     arguments = np.array(keys, dtype=of.data.dtype)
     images = np.array([pairs[key] for key in keys], dtype=values.data.dtype)
@@ -177,7 +177,7 @@ def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tu
     return ~of.null & (arguments[place] == of.data), images[place]
 
 
-def _parsed(column: Column, of: Values, key: str) -> Any:
+def _parse_key(column: Column, of: Values, key: str) -> Any:
     """How the value that a key of a function stands for is stored; the schema checked that it is a value."""
     if of.labels is not None:
         return of.labels.index(key)

@@ -44,7 +44,7 @@ def counted(column: Real, values: np.ndarray) -> np.ndarray:
 def found(column: Real, values: np.ndarray, sigma: float = 1e-3) -> int | None:
     search = digits_to_seek(column)
     assert search is not None
-    return search.found(counted(column, values), sigma)
+    return search.find_digits(counted(column, values), sigma)
 
 
 def test_digits_are_sought_where_cells_are_fine_enough_to_show_them():
@@ -88,7 +88,7 @@ def test_noise_alone_has_no_digits(sigma: float):
     rng = np.random.default_rng(2)
     for exact in (counted(Real(0, 60), rng.uniform(0, 60, 1_000)), np.zeros(4)):
         noisy = exact + rng.normal(0, sigma, (20_000, len(exact)))
-        assert all(search.found(counts, sigma) is None for counts in noisy)
+        assert all(search.find_digits(counts, sigma) is None for counts in noisy)
 
 
 @given(COLUMNS, st.integers(0, 3))

@@ -66,7 +66,7 @@ def test_a_heavy_null_cell_keeps_a_group_of_its_own():
     assert np.flatnonzero(groups.lookup == groups.lookup[-1]).tolist() == [50]
 
 
-def test_an_empty_neighbor_does_not_keep_a_heavy_public_cell_whole():
+def test_an_empty_neighbour_does_not_keep_a_heavy_public_cell_whole():
     mass = np.concatenate([[0.0], np.full(20, 0.04), np.full(4, 0.05)])
     coarse = np.concatenate([[9], np.zeros(20), np.arange(1, 5)])
     groups = group_cells(axis(mass), 12, 0.01, coarse)

@@ -14,8 +14,7 @@ LARGEST_CORR = 0.9999
 """Solved correlations stay within this, so that a perfect dependence still leaves a usable matrix."""
 _FAR = 37.5
 """Normal scores beyond this have tails below 1e-307 and are moved here."""
-_MOST_STEPS = 60
-_TOLERANCE = 1e-11
+_MOST_STEPS, _TOLERANCE = 60, 1e-11
 """Newton steps end once the joint probability is met this closely; halving the bracket alone would do in 60 steps."""
 _CHUNK = 1 << 18
 """Pairs solved at a time, to bound memory."""

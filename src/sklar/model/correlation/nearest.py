@@ -49,8 +49,8 @@ def nearest_correlation(
             then filled in from the last result, `rounds` times, so that they do not pull the rest.
         weights: How much each line matters; positive.
     """
-    target = cleaned(matrix)
-    if len(target) < 2 or definite(target, floor):
+    target = clean_correlations(matrix)
+    if len(target) < 2 or is_definite(target, floor):
         return target
     with limit_blas_threads(len(target)):
         return _fill(target, _goal(len(target), weights), floor, tolerance, free, rounds)
@@ -77,11 +77,11 @@ def _goal(size: int, weights: Floats | None) -> Floats:
 
 def clipped_correlation(matrix: ArrayLike, *, floor: float = FLOOR) -> Floats:
     """Negative eigenvalues raised to a small number, then scaled to a unit diagonal (Rousseeuw, Molenberghs 1993)."""
-    target = cleaned(matrix)
-    return target if len(target) < 2 or definite(target, floor) else _lift(target, floor)
+    target = clean_correlations(matrix)
+    return target if len(target) < 2 or is_definite(target, floor) else _lift(target, floor)
 
 
-def cleaned(matrix: ArrayLike) -> Floats:
+def clean_correlations(matrix: ArrayLike) -> Floats:
     """A symmetric matrix of finite numbers in [-1, 1] with a unit diagonal."""
     given = np.nan_to_num(np.array(matrix, dtype=np.float64), nan=0.0, posinf=1.0, neginf=-1.0)
     target = np.clip(np.clip(given, -1, 1) / 2 + np.clip(given, -1, 1).T / 2, -1.0, 1.0)
@@ -89,7 +89,7 @@ def cleaned(matrix: ArrayLike) -> Floats:
     return target
 
 
-def definite(matrix: Floats, floor: float) -> bool:
+def is_definite(matrix: Floats, floor: float) -> bool:
     """Whether all eigenvalues are above the floor, by trying a Cholesky factorization."""
     shifted = matrix.copy()
     np.fill_diagonal(shifted, matrix.diagonal() - floor)

@@ -60,9 +60,9 @@ def _draws(width: int, height: int, rng: np.random.Generator, pool: ThreadPoolEx
     return out
 
 
-def _whitening(centered: Singles) -> Floats:
+def _whitening(centred: Singles) -> Floats:
     """The lower triangular matrix that turns draws of mean 0 into ones whose sample covariance is the identity."""
-    spread = (centered @ centered.T).astype(np.float64) / centered.shape[1]
+    spread = (centred @ centred.T).astype(np.float64) / centred.shape[1]
     return np.linalg.inv(np.linalg.cholesky(spread))
 
 

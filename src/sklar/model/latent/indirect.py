@@ -138,9 +138,9 @@ def _slope(edges: Floats, scores: Floats) -> float:
 
 def _white(noise: Floats) -> Floats:
     """Exact mean 0 and covariance I, so that simulated moments carry little noise of their own."""
-    centered = noise - noise.mean(axis=0)
-    factor = np.linalg.cholesky(centered.T @ centered / len(centered))
-    return np.linalg.solve(factor, centered.T).T
+    centred = noise - noise.mean(axis=0)
+    factor = np.linalg.cholesky(centred.T @ centred / len(centred))
+    return np.linalg.solve(factor, centred.T).T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

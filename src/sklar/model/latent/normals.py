@@ -13,6 +13,8 @@ from sklar.model.latent.scores import Marked
 
 MOST_EXPLAINED = 0.81
 """The classes explain at most this share of a latent's variance."""
+SLAB_SHARES, _SPREADS = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0), np.geomspace(1e-4, 0.6, 24)
+"""Grids of w and t, the share and the variance of the slab, that are averaged over: finer ones cost time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,11 +106,6 @@ def _shares_seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
     return seen
 
 
-_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
-_SPREADS = np.geomspace(1e-4, 0.6, 24)
-"""Grids of w and t that are averaged over: finer ones cost time, and change little where neighbours fit alike."""
-
-
 def shrink_normal(noisy: Floats, variance: Floats) -> Floats:
     """Posterior means under one normal prior: noisy * t / (t + variance), averaged over t by likelihood.
 
@@ -122,7 +119,7 @@ def shrink_spike_slab(noisy: Floats, variance: Floats) -> Floats:
 
     Johnstone and Silverman (2004), with a normal slab and a flat prior over a grid of w and log t.
     """
-    return shrink_mixture(noisy, variance, np.ones_like(noisy), _SPREADS, _SHARES)
+    return shrink_mixture(noisy, variance, np.ones_like(noisy), _SPREADS, SLAB_SHARES)
 
 
 def shrink_mixture(noisy: Floats, variance: Floats, weight: Floats, spreads: Floats, shares: Sequence[float]) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.model.latent.normals import shrink_mixture
+from sklar.model.latent.normals import SLAB_SHARES, shrink_mixture
 from sklar.model.latent.scores import place_scores
 from sklar.model.margins.margin import Margin, cumulative
 
@@ -18,9 +18,8 @@ LEAST_CLASS = 0.02
 """A class holds at least this probability; lighter codes share one."""
 CONTRAST_BITS = 10
 """Contrasts are multiples of 2^-10."""
-_SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0)
 _SPREADS = np.geomspace(0.01, 3.0, 18)
-"""Grids of the spike-and-slab prior of class effects, as in `normals`; effects are larger than correlations."""
+"""Grid of variances of the slab of class effects, which are larger than correlations: a finer one costs time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,9 +84,9 @@ def contrast_vectors(count: int) -> Floats:
     """Unit vectors of the classes: -1, +1 for two, else the corners of a regular simplex (count x (count - 1))."""
     if count == 2:
         return np.array([[-1.0], [1.0]])
-    centered = np.eye(count) - 1.0 / count
-    basis = np.linalg.svd(centered)[2][: count - 1].T
-    corners = centered @ basis
+    centred = np.eye(count) - 1.0 / count
+    basis = np.linalg.svd(centred)[2][: count - 1].T
+    corners = centred @ basis
     return corners / np.linalg.norm(corners, axis=1, keepdims=True)
 
 
@@ -103,10 +102,10 @@ def class_basis(classes: Classes) -> Basis:
     lookups, bits = contrast_lookups(classes)
     first = np.array([int(np.argmax(classes.of_code == k)) for k in range(classes.count)])
     contrasts = np.stack([a[first] for a in lookups], axis=1) / (1 << bits)
-    centered = contrasts - classes.share @ contrasts
-    spread, rotate = np.linalg.eigh(centered.T @ (centered * classes.share[:, None]))
+    centred = contrasts - classes.share @ contrasts
+    spread, rotate = np.linalg.eigh(centred.T @ (centred * classes.share[:, None]))
     spread = np.maximum(spread, 1e-6)
-    return Basis(contrasts=contrasts, scores=centered @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
+    return Basis(contrasts=contrasts, scores=centred @ rotate / np.sqrt(spread), rotate=rotate, spread=spread)
 
 
 def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:
@@ -150,7 +149,7 @@ def order_levels(
 
 def shrunken_effects(covariance: Floats, mass: Floats, variance: float) -> Floats:
     """Posterior means of E[c | level], where cov(c, level) = mass * effect + noise."""
-    return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SPREADS, _SHARES)
+    return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SPREADS, SLAB_SHARES)
 
 
 def _order_along(effects: Floats, mass: Floats) -> LevelOrder:

@@ -25,6 +25,7 @@ NEGLIGIBLE = 1e-3
 _GIVE_UP = 8.0
 """A scan over strengths stops once the log evidence is this far below its best."""
 _STRENGTHS = {1: (100.0, 10.0, 3.0, 1.0, 0.3, 0.1), 2: (1e4, 100.0, 10.0, 1.0, 0.1), 3: (1e5, 1e3, 100.0, 10.0, 1.0)}
+"""Strengths by order of the differences, from all but a polynomial to nearly free: each costs a fit for every axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -219,7 +219,7 @@ class DigitSearch:
     choices: tuple[int, ...]
     lookup: Ints
 
-    def found(self, counts: Floats, sigma: float) -> int | None:
+    def find_digits(self, counts: Floats, sigma: float) -> int | None:
         """The fewest digits that nearly all numbers have, by noisy counts of the bins; None if none can be told.
 
         Numbers with more digits must be so few that noise alone, or one number in a hundred, explains their count;

@@ -75,11 +75,11 @@ def fit_density(
     Cells which may well be empty (`rare`) get mass 0 unless their count is significant.
     """
     k = len(support.width)
-    keep = _kept(observations, k, rare)
+    keep = _cells_to_keep(observations, k, rare)
     if not keep.all():
         mass = np.zeros(k)
         cells = CellSupport(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
-        mass[keep] = fit_density(cells, [_seen(seen, keep) for seen in observations], total)
+        mass[keep] = fit_density(cells, [_restrict(seen, keep) for seen in observations], total)
         return mass
     if k == 1:
         return np.ones(1)
@@ -157,14 +157,14 @@ def _on_axis(support: CellSupport, axis: DensityAxis) -> CellSupport:
     return replace(support, width=width, position=position)
 
 
-def _kept(observations: Sequence[Observation], k: int, rare: Mask | None) -> Mask:
+def _cells_to_keep(observations: Sequence[Observation], k: int, rare: Mask | None) -> Mask:
     if rare is None or not rare.any() or rare.all():
         return np.ones(k, dtype=bool)
     counts, sigma = seen_alone(observations, k)
     return ~rare | (counts > SIGNIFICANT * np.where(np.isfinite(sigma), sigma, 0.0))
 
 
-def _seen(seen: Observation, keep: Mask) -> Observation:
+def _restrict(seen: Observation, keep: Mask) -> Observation:
     """The observation of the kept cells; bins that hold none of them are left out."""
     parent = seen.parent[keep]
     used = np.unique(parent[parent >= 0])

@@ -83,7 +83,7 @@ def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
     return Observation(parent=merged[first].astype(np.int64), counts=counts, sigma=sigma)
 
 
-def repaired(seen: Histogram, total: KnownTotal, repair: str) -> Floats:
+def repair_counts(seen: Histogram, total: KnownTotal, repair: str) -> Floats:
     """Probability of every bin of one histogram by a simple repair: "simplex" or "clip"."""
     return project_to_simplex(seen.counts, total.rows) if repair == "simplex" else clip_and_normalize(seen.counts)
 

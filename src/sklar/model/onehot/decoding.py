@@ -132,7 +132,7 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
     apart = sample[:, :MANY] - sample[:, :MANY].mean(axis=0)
     largest = max(float(np.sqrt((apart**2).mean())), 1e-9)  # offsets are as large as scores of one row differ
     # A start for scores that differ by about 1 is of no use where they hardly differ.
-    offsets = min((start, largest * start), key=lambda given: float(np.abs(_short(sample, given, target)).sum()))
+    offsets = min((start, largest * start), key=lambda given: float(np.abs(_shortfall(sample, given, target)).sum()))
     best, least, step, radius = offsets, np.inf, np.zeros(len(start)), largest
     for _ in range(MOST_STEPS):
         first, second, gap = _leaders(sample, offsets)
@@ -150,7 +150,7 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
     return best - best.mean()
 
 
-def _short(sample: Singles, offsets: Floats, target: Floats) -> Floats:
+def _shortfall(sample: Singles, offsets: Floats, target: Floats) -> Floats:
     first, _, _ = _leaders(sample[:, :MANY], offsets)
     return target - np.bincount(first, minlength=len(target)) / len(first)
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sklar.arrays import Floats
-from sklar.model.axis import clip_open, guide, guides
+from sklar.model.axis import TINY, clip_open, guide, guides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +123,14 @@ class Conditional:
         from sklar.model.kernels import forward
 
         columns = np.ascontiguousarray(u), np.ascontiguousarray(v)
-        return clip_open(forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, *columns))
+        return forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, TINY, *columns)
 
     def inverse(self, p: Floats, v: Floats) -> Floats:
         """The u with forward(u, v) = p."""
         from sklar.model.kernels import inverse
 
         columns = np.ascontiguousarray(p), np.ascontiguousarray(v)
-        return clip_open(inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, *columns))
+        return inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, TINY, *columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

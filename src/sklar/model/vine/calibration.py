@@ -167,7 +167,7 @@ def calibrate(
     from sklar.model.kernels import tilt
 
     offsets = table_offsets([table.observed for table in tables])
-    weights = _normalized(np.minimum(tilt(cells, offsets, np.concatenate([table.dual for table in tables])), most))
+    weights = _normalize(np.minimum(tilt(cells, offsets, np.concatenate([table.dual for table in tables])), most))
     fitted = _sweep(tables, cells, weights, sweeps, tolerance)
     logs = tilt(cells, offsets, np.concatenate([table.dual for table in fitted]))
     return _summary(partitions, fitted, logs), weights / weights.sum()
@@ -183,7 +183,7 @@ def hold_margins(calibration: Calibration, scales: Sequence[Scale], particles: n
     if not single:
         return calibration
     chosen = replace(calibration, tables=tuple(calibration.tables[k] for k in single))
-    weights = _normalized(log_weights(calibration, scales, particles))
+    weights = _normalize(log_weights(calibration, scales, particles))
     fitted = _sweep(chosen.tables, cell_matrix(chosen, scales, particles), weights, MARGIN_SWEEPS, TOLERANCE)
     again = dict(zip(single, fitted, strict=True))
     return replace(calibration, tables=tuple(again.get(k, table) for k, table in enumerate(calibration.tables)))
@@ -204,13 +204,13 @@ def _sweep(
     return tuple(replace(table, dual=dual[start:stop].copy()) for table, start, stop in parts)
 
 
-def _normalized(logs: np.ndarray) -> np.ndarray:
+def _normalize(logs: np.ndarray) -> np.ndarray:
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
 
 
 def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], logs: np.ndarray) -> Calibration:
-    weights = _normalized(logs) * len(logs)
+    weights = _normalize(logs) * len(logs)
     return Calibration(
         partitions=partitions,
         tables=tables,

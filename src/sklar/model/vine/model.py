@@ -15,7 +15,7 @@ from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
 from sklar.model.protocol import Proposals
 from sklar.model.vine.calibration import Calibration
-from sklar.model.vine.pool import POLISHING_SWEEPS, Pool, accepted_rows, averaged, draw_pool, pool_size
+from sklar.model.vine.pool import POLISHING_SWEEPS, Pool, accepted_rows, average_tilts, draw_pool, pool_size
 from sklar.model.vine.rounding import group_cuts, proposals, round_rows, spread_evenly, triple_cells
 from sklar.model.vine.sampling import vine_proposals
 from sklar.model.vine.vine import Edge, Vine
@@ -107,7 +107,7 @@ class VineModel:
             chosen = round_rows(cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
             for column, scale in enumerate(self.scales):
                 part[:, column] = codes_at(scale, spread_evenly(cuts[column], pool.particles[chosen, column], rng))
-            tilt = averaged(tilt, pool, number)
+            tilt = average_tilts(tilt, pool, number)
         return result
 
     def _rounded_tables(self, pool: Pool, large: bool, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:

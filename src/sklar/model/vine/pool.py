@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.model.axis import Scale, codes_at
 from sklar.model.vine.calibration import Calibration, calibrate, cell_matrix, weigher
-from sklar.model.vine.sampling import draw_levels, simulate_vine, tabulated, transform
+from sklar.model.vine.sampling import draw_levels, simulate_vine, tabulate_vine, transform
 from sklar.model.vine.vine import Vine, sampling_order
 
 POLISHING_SWEEPS = 100
@@ -55,7 +55,7 @@ def draw_pool(
     return Pool(particles=particles, table_cells=cells, weights=weights, tilt=fitted)
 
 
-def averaged(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
+def average_tilts(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
     """The mean tilt of `earlier` pools, moved on by one more: Monte Carlo noise of single pools averages out."""
     pairs = zip(calibration.tables, pool.tilt.tables, strict=True)
     tables = (replace(old, dual=old.dual + (new.dual - old.dual) / (earlier + 1)) for old, new in pairs)
@@ -76,7 +76,7 @@ def accepted_rows(
     A particle x of the vine is kept with probability w(x) / c, where w is its weight and c the ceiling of weights
     (von Neumann 1951). Kept particles are independent, with density proportional to vine times min(w, c).
     """
-    steps, tables, weigh = sampling_order(vine), tabulated(vine), weigher(calibration, scales)
+    steps, tables, weigh = sampling_order(vine), tabulate_vine(vine), weigher(calibration, scales)
     ceiling = calibration.ceiling if calibration.tables else 1.0
     missing = rows
     while missing > 0:

@@ -11,8 +11,7 @@ from sklar.model.axis import Scale, clip_open, interval_of
 from sklar.model.conditioning import systematic
 from sklar.model.vine.calibration import MOST_CELLS, Calibration, part_codes
 
-PROPOSALS_PER_ROW = (24, 400)
-FEW_PROPOSALS, MOST_PROPOSALS = 300_000, 3_000_000
+PROPOSALS_PER_ROW, FEW_PROPOSALS, MOST_PROPOSALS = (24, 400), 300_000, 3_000_000
 """Replacements proposed for each row, and in a whole sample: more bring the counts nearer to the model, for time."""
 MOST_TRIPLES = 400
 """All triples up to 14 columns; of more columns a random choice."""

@@ -22,7 +22,7 @@ Key = tuple[int, tuple[int, ...]]
 Tables = Mapping[int, Tabulated]
 
 
-def tabulated(vine: Vine) -> Tables:
+def tabulate_vine(vine: Vine) -> Tables:
     """Prepared h-functions of the checkerboards of a vine, by the identity of the copula."""
     copulas = [edge.copula for tree in vine.trees for edge in tree]
     return {id(copula): tabulate(copula) for copula in copulas if isinstance(copula, Checkerboard)}
@@ -39,7 +39,7 @@ class Uniforms:
         edges = [edge for tree in vine.trees for edge in tree]
         self._size = vine.size
         self._by_column = {_beyond(edge, column): edge for edge in edges for column in (edge.first, edge.second)}
-        self._tables = tabulated(vine) if tables is None else tables
+        self._tables = tabulate_vine(vine) if tables is None else tables
         self._levels: dict[Key, np.ndarray] = {}
         self._scores: dict[Key, np.ndarray] = {}
 
@@ -148,7 +148,7 @@ def transform(vine: Vine, steps: tuple[Step, ...], levels: np.ndarray, tables: T
 def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
     """Draw particles from the vine: uniforms of shape (rows, columns), Fortran order, in bounded extra memory."""
     levels = draw_levels(vine.size, rows, rng, stratified=stratified)
-    steps, tables = sampling_order(vine), tabulated(vine)
+    steps, tables = sampling_order(vine), tabulate_vine(vine)
     for start in range(0, rows, BLOCK):
         block = slice(start, min(start + BLOCK, rows))
         levels[block] = transform(vine, steps, levels[block], tables).particles()
@@ -165,7 +165,7 @@ def vine_proposals(
     given the columns drawn before.
     """
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
-    steps, tables, weigh = sampling_order(vine, first=runs), tabulated(vine), weigher(calibration, scales)
+    steps, tables, weigh = sampling_order(vine, first=runs), tabulate_vine(vine), weigher(calibration, scales)
 
     def propose(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         uniforms, log = Uniforms(vine, tables), np.zeros(rows)
