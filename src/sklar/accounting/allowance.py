@@ -61,13 +61,13 @@ class Allowance:
         rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2. epsilon: scale = l1 / (epsilon / tables).
         """
         share = self.spendable.amount / checked_count(tables, "the number of tables")
-        noise = _calibrated(self.measure, share, unit.l1, unit.l2)
+        noise = _noise_for(self.measure, share, unit.l1, unit.l2)
         return replace(noise, scale=math.hypot(noise.scale, self.dither)) if self.dither else noise
 
     def sum_noise(self, *, l1: float, l2: float) -> Noise:
         """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance."""
         moved = checked_positive(l1, "an L1 bound"), checked_positive(l2, "an L2 bound")
-        noise = _calibrated(self.measure, self.spendable.amount, *moved)
+        noise = _noise_for(self.measure, self.spendable.amount, *moved)
         return replace(noise, scale=noise.scale / math.sqrt(1 - (self.dither / COARSE) ** 2)) if self.dither else noise
 
     def choice_epsilon(self) -> float:
@@ -78,7 +78,7 @@ class Allowance:
         return math.sqrt(8 * amount) if self.measure == "rho" else amount
 
 
-def _calibrated(measure: Measure, amount: float, l1: float, l2: float) -> Noise:
+def _noise_for(measure: Measure, amount: float, l1: float, l2: float) -> Noise:
     if measure == "rho":
         return Noise(kind="gaussian", scale=l2 / math.sqrt(2 * amount))
     return Noise(kind="laplace", scale=l1 / amount)

@@ -64,7 +64,10 @@ def checked_number(value: Any, name: str) -> float:
     """`value` as a finite float; anything else (text, True, NaN, infinity) is refused by name."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise BudgetError(f"{name} must be a number, not {type(value).__name__}.")
-    number = _as_float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise BudgetError(f"{name} must be a finite number; {number} was given.")
     return number
@@ -113,13 +116,6 @@ def exceeds(reserved: float, allowed: float) -> bool:
 def overspends(spent: float, reserved: float) -> bool:
     """Whether what is spent may be more than was reserved, or so near that the rules above would not hold."""
     return not spent <= reserved * (1 - ROUNDING / 4)
-
-
-def _as_float(value: Real) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _within(number: float, name: str, smallest: float, largest: float) -> float:

@@ -69,7 +69,7 @@ def calibrate(
     """
     if discovery:
         return _with_discovery(budget, discovery)
-    return _calibrated(budget, unit, tuple(plan or ()))
+    return _calibrate(budget, unit, tuple(plan or ()))
 
 
 def plan_noise(allowance: Allowance, unit: Unit, plan: Sequence[PlannedLine]) -> tuple[Noise, ...]:
@@ -87,7 +87,7 @@ def plan_noise(allowance: Allowance, unit: Unit, plan: Sequence[PlannedLine]) ->
 def plan_events(allowance: Allowance, unit: Unit, plan: Sequence[PlannedLine]) -> tuple[PlannedEvent, ...]:
     """The events the plan will cause, one per line; vectors are told in units of their length."""
     noises = plan_noise(allowance, unit, plan)
-    return tuple(_planned(line, noise, unit) for line, noise in zip(plan, noises, strict=True))
+    return tuple(_event_of(line, noise, unit) for line, noise in zip(plan, noises, strict=True))
 
 
 def fine_noise(noise: Noise, resolution: float) -> Noise:
@@ -97,7 +97,7 @@ def fine_noise(noise: Noise, resolution: float) -> Noise:
     return Noise(kind=noise.kind, scale=FINE * resolution)
 
 
-def _planned(line: PlannedLine, noise: Noise, unit: Unit) -> PlannedEvent:
+def _event_of(line: PlannedLine, noise: Noise, unit: Unit) -> PlannedEvent:
     if isinstance(line, PlannedTables):
         return CountEvent(label=line.label, noise=noise, tables=line.tables, unit=unit)
     return SumEvent(label=line.label, noise=noise, l1=1.0, l2=1.0, resolution=noise.scale / FINE, unit=unit)
@@ -117,7 +117,7 @@ def _with_discovery(budget: Budget, discovery: float) -> Allowance:
 
 
 @lru_cache(maxsize=64)
-def _calibrated(budget: Budget, unit: Unit, plan: Plan) -> Allowance:
+def _calibrate(budget: Budget, unit: Unit, plan: Plan) -> Allowance:
     if budget.rho is not None:
         return Allowance(measure="rho", amount=budget.rho)
     assert budget.epsilon is not None

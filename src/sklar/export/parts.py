@@ -93,7 +93,7 @@ def open_parts(folder: PathLike, wanted: Parts, fresh_seed: int) -> Generator[tu
     try:
         os.makedirs(place, exist_ok=True)
         with _locked(place):
-            parts = _begun(place, wanted, fresh_seed)
+            parts = _begin(place, wanted, fresh_seed)
             _sweep(place)
             yield parts, [part for part in range(parts.count) if not os.path.exists(part_path(place, part))]
     except OSError as error:
@@ -130,11 +130,11 @@ def _write_groups(file: BinaryIO, tables: Iterable[pa.Table], types: pa.Schema, 
             write(pa.concat_tables(waiting))
 
 
-def _begun(place: str, wanted: Parts, fresh_seed: int) -> Parts:
+def _begin(place: str, wanted: Parts, fresh_seed: int) -> Parts:
     """The settings of the folder; new ones are written down before the first part."""
     path = os.path.join(place, MANIFEST)
     if os.path.exists(path):
-        return _same(_read(path), wanted, place)
+        return _require_same(_read(path), wanted, place)
     if any(not name.startswith(".") for name in os.listdir(place)):
         raise OutputError(f"the folder {place} is not empty, and no sample was begun there; name a new folder.")
     parts = replace(wanted, seed=fresh_seed if wanted.seed is None else wanted.seed)
@@ -158,7 +158,7 @@ def _read(path: str) -> Parts:
     return parts
 
 
-def _same(old: Parts, wanted: Parts, place: str) -> Parts:
+def _require_same(old: Parts, wanted: Parts, place: str) -> Parts:
     kept = replace(wanted, seed=old.seed) if wanted.seed is None else wanted
     changed = [words for name, words in SETTINGS.items() if getattr(old, name) != getattr(kept, name)]
     if changed:

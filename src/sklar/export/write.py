@@ -58,7 +58,8 @@ def write_stream(
     form = file_format(path)
     batches = iter(tables)
     first = next(batches)
-    with _target(path) as file, form(file, first.schema, schema, safe) as write:
+    target = standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path)
+    with target as file, form(file, first.schema, schema, safe) as write:
         for batch in chain([first], batches):
             write(batch)
             if batch is first and rows is not None:
@@ -113,10 +114,6 @@ FORMATS: dict[str, Form] = {
     ".feather": _feather,
     ".arrow": _feather,
 }
-
-
-def _target(path: PathLike) -> AbstractContextManager[BinaryIO]:
-    return standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path)
 
 
 def _require_space(path: PathLike, file: BinaryIO, done: int, rows: int) -> None:

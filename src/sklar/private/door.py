@@ -182,12 +182,12 @@ def noisy_labels(
     # Sensitivity: as argued above; each request was charged as one event at its own scale and threshold.
     noisy = source.add(exact, [request.noise for request in requests])
     return tuple(
-        _shown(request, [label for label, _ in labels], counts)
+        _labels_above(request, [label for label, _ in labels], counts)
         for request, labels, counts in zip(requests, listed, noisy, strict=True)
     )
 
 
-def _shown(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> NoisyLabels:
+def _labels_above(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> NoisyLabels:
     kept = np.flatnonzero(noisy_counts >= request.threshold)
     # Alphabetical, so that the order tells nothing that the noisy counts do not.
     order = sorted(kept.tolist(), key=lambda i: labels[i])

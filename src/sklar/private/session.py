@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -80,7 +80,7 @@ def open_session(
         account, old = _account(ledger, reservation, resume)
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
-            recorder = Recorder(account, path, _recorded(path, account.record) if old else ())
+            recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
             door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder, noise)
             yield Session(door, account, recorder, resumed=old)
             account.close()
@@ -96,15 +96,13 @@ def releases_path(ledger: Path, fit: str) -> Path:
 
 def _account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[FitAccount, bool]:
     if resume and ledger.path is not None:
-        for fit in reversed(_resumable(ledger.path, reservation.fingerprint)):
-            if len(_recorded(releases_path(ledger.path, fit.id), fit)) == len(fit.digests):
+        for fit in reversed(read_ledger(ledger.path).unfinished):
+            if fit.fingerprint == reservation.fingerprint and len(
+                _recorded_steps(releases_path(ledger.path, fit.id), fit)
+            ) == len(fit.digests):
                 return ledger.resume(fit.id), True
     return ledger.reserve(**{f.name: getattr(reservation, f.name) for f in fields(reservation)}), False
 
 
-def _resumable(path: Path, fingerprint: str) -> Sequence[FitRecord]:
-    return [fit for fit in read_ledger(path).unfinished if fit.fingerprint == fingerprint]
-
-
-def _recorded(path: Path | None, fit: FitRecord) -> list[Recorded]:
+def _recorded_steps(path: Path | None, fit: FitRecord) -> list[Recorded]:
     return [] if path is None else read_recorded(path, fit.digests)

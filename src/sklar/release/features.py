@@ -12,16 +12,7 @@ import numpy as np
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.release.scores import (
-    SCORE_BITS,
-    Lookup,
-    Scores,
-    distinct,
-    frozen_lookups,
-    read_lookups,
-    read_scores,
-    require,
-)
+from sklar.release.scores import SCORE_BITS, Lookup, Scores, frozen_lookups, read_lookups, require
 
 TAU_CELLS = 1 << 24
 """Largest two-way table that a tau may be counted from."""
@@ -90,7 +81,7 @@ class StarSums:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return distinct([*self.scores.columns, *self.nominal, self.contrasts.column])
+        return tuple(dict.fromkeys([*self.scores.columns, *self.nominal, self.contrasts.column]))
 
     @property
     def resolution(self) -> float:
@@ -102,7 +93,7 @@ class StarSums:
 
     @property
     def size(self) -> int:
-        """Length of the vector: for each contrast, the d scores and then all levels."""
+        """For each contrast, the d scores and then all levels."""
         return len(self.contrasts.lookups) * (self.scores.count + sum(self.level_counts))
 
     def norms(self, unit: Unit) -> tuple[float, float]:
@@ -113,7 +104,7 @@ class StarSums:
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        return (*read_scores(self.scores), *read_lookups(self.nominal, self.levels), *_read_contrasts(self.contrasts))
+        return (*self.scores.read, *read_lookups(self.nominal, self.levels), *_read_contrasts(self.contrasts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,7 +121,7 @@ class PairSums:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return distinct([*self.scores.columns, *([self.contrasts.column] if self.contrasts else [])])
+        return tuple(dict.fromkeys([*self.scores.columns, *([self.contrasts.column] if self.contrasts else [])]))
 
     @property
     def resolution(self) -> float:
@@ -138,7 +129,7 @@ class PairSums:
 
     @property
     def size(self) -> int:
-        """Length of the vector: for each contrast, the pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
+        """For each contrast, the pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
         pairs = self.scores.count * (self.scores.count - 1) // 2
         return pairs * (len(self.contrasts.lookups) if self.contrasts else 1)
 
@@ -150,7 +141,7 @@ class PairSums:
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        return (*read_scores(self.scores), *(_read_contrasts(self.contrasts) if self.contrasts else ()))
+        return (*self.scores.read, *(_read_contrasts(self.contrasts) if self.contrasts else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -177,7 +168,7 @@ class TauVector:
 
     @property
     def size(self) -> int:
-        """Length of the vector: the pairs (0, 1), (0, 2), ..., (m - 2, m - 1)."""
+        """The pairs (0, 1), (0, 2), ..., (m - 2, m - 1)."""
         return len(self.columns) * (len(self.columns) - 1) // 2
 
     @property
@@ -222,7 +213,7 @@ class BlockMeans:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return distinct(list(self.scores.columns))
+        return tuple(dict.fromkeys(self.scores.columns))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -232,7 +223,7 @@ class BlockMeans:
 
     @property
     def size(self) -> int:
-        """Length of the vector: the pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
+        """The pairs (0, 1), (0, 2), ..., (d - 2, d - 1)."""
         return self.scores.count * (self.scores.count - 1) // 2
 
     @property
@@ -249,7 +240,7 @@ class BlockMeans:
 
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
-        return read_scores(self.scores)
+        return self.scores.read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -37,12 +37,17 @@ class Scores:
         object.__setattr__(self, "lookups", frozen_lookups(self.lookups, "scores"))
         require(len(self.columns) == len(self.lookups), "scores need one lookup per column")
         require(len(self.columns) <= MAX_SCORES, f"at most {MAX_SCORES} scores can be summed")
-        require(all(largest(a) <= SCORE_LIMIT for a in self.lookups), "scores must lie between -3 and 3")
+        fits = all(int(np.abs(a.astype(np.int64)).max()) <= SCORE_LIMIT for a in self.lookups)
+        require(fits, "scores must lie between -3 and 3")
 
     @property
     def count(self) -> int:
         """d."""
         return len(self.columns)
+
+    @property
+    def read(self) -> tuple[tuple[str, int], ...]:
+        return read_lookups(self.columns, self.lookups)
 
 
 def frozen_lookups(arrays: Iterable[npt.NDArray[Any]], what: str) -> tuple[Lookup, ...]:
@@ -58,24 +63,9 @@ def frozen_lookups(arrays: Iterable[npt.NDArray[Any]], what: str) -> tuple[Looku
     return tuple(copies)
 
 
-def largest(array: Lookup) -> int:
-    """Largest absolute entry."""
-    return int(np.abs(array.astype(np.int64)).max())
-
-
 def read_lookups(columns: tuple[str, ...], lookups: tuple[Lookup, ...]) -> tuple[tuple[str, int], ...]:
     """(column, number of base codes it must have) for every lookup."""
     return tuple((c, len(a)) for c, a in zip(columns, lookups, strict=True))
-
-
-def read_scores(scores: Scores) -> tuple[tuple[str, int], ...]:
-    """The same for scores."""
-    return read_lookups(scores.columns, scores.lookups)
-
-
-def distinct(names: list[str]) -> tuple[str, ...]:
-    """Names without repeats, in order."""
-    return tuple(dict.fromkeys(names))
 
 
 def require(truth: object, rule: str) -> None:

@@ -110,7 +110,7 @@ class Column:
         return faults
 
     def __post_init__(self) -> None:
-        if self.kind:
+        if hasattr(self, "source"):
             object.__setattr__(self, "source", normalize_sources(self.sources, self.facts))
 
 

@@ -117,7 +117,7 @@ class Ledger:
         # The lock comes first: whoever sees the entry must see that the fit is alive.
         lock = FitLock(self.path, fit)
         try:
-            self._journal.append(lambda book: _admitted(book, entry))
+            self._journal.append(lambda book: _admit(book, entry))
         except BaseException:
             lock.release()
             raise
@@ -165,7 +165,7 @@ class FitAccount:
         Raises:
             OverspendError: The reservation, the plan or the cap does not cover it. Nothing is charged then.
         """
-        step = int(self._append(lambda book: self._charged(book, tuple(events), label))["step"])
+        step = int(self._append(lambda book: self._charge_entry(book, tuple(events), label))["step"])
         self._lost = None
         return step
 
@@ -192,7 +192,7 @@ class FitAccount:
         self._active = False
         self._lock.release()
 
-    def _charged(self, book: Book, events: tuple[Event, ...], label: str) -> dict[str, Any]:
+    def _charge_entry(self, book: Book, events: tuple[Event, ...], label: str) -> dict[str, Any]:
         fit = book.open_fit(self.id)
         if not events or any(event.unit != fit.unit for event in events):
             raise LedgerError("a charge needs at least one event, all for the unit of its fit.")
@@ -219,7 +219,7 @@ class FitAccount:
         return self._journal.append(entry)
 
 
-def _admitted(book: Book, entry: dict[str, Any]) -> dict[str, Any]:
+def _admit(book: Book, entry: dict[str, Any]) -> dict[str, Any]:
     fits, record = tuple(book.fits.values()), opened_fit(entry)
     try:
         check_reservation(book.header, fits, record)

@@ -112,7 +112,7 @@ class Book:
 def opened_fit(entry: Mapping[str, Any]) -> FitRecord:
     """The fit of an entry that opens one: nothing is charged yet."""
     unit = Unit(**entry["unit"])
-    plan = None if entry["plan"] is None else _planned(entry["plan"], unit)
+    plan = None if entry["plan"] is None else _plan_from_json(entry["plan"], unit)
     return FitRecord(
         id=entry["fit"],
         opened=entry["time"],
@@ -146,7 +146,7 @@ def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
     )
 
 
-def _planned(values: list[Mapping[str, Any]], unit: Unit) -> tuple[PlannedEvent, ...]:
+def _plan_from_json(values: list[Mapping[str, Any]], unit: Unit) -> tuple[PlannedEvent, ...]:
     events = events_from_json(values, unit)
     plan = tuple(event for event in events if isinstance(event, CountEvent | SumEvent))
     if len(plan) < len(events):

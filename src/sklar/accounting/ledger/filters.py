@@ -203,14 +203,14 @@ def taken_from_plan(left: PlanLeft, events: Iterable[Event]) -> PlanLeft | None:
         if not isinstance(event, CountEvent | SumEvent):
             return None
         times = event.tables if isinstance(event, CountEvent) else 1
-        place = next((key for key, left in remaining.items() if left >= times and _planned(key, event)), None)
+        place = next((key for key, left in remaining.items() if left >= times and _is_planned(key, event)), None)
         if place is None:
             return None
         remaining[place] -= times
     return tuple(remaining.items())
 
 
-def _planned(place: Noise | SumEvent, event: PlannedEvent) -> bool:
+def _is_planned(place: Noise | SumEvent, event: PlannedEvent) -> bool:
     """Whether an event is what this part of a plan is for."""
     if isinstance(event, SumEvent):
         return isinstance(place, SumEvent) and covers(place, event, ROUNDING)

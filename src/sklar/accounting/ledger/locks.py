@@ -33,7 +33,9 @@ def exclusive(handle: int, path: Path) -> Generator[None]:
     try:
         yield
     finally:
-        _unlock(handle)
+        if fcntl is not None:
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 class FitLock:
@@ -113,9 +115,3 @@ def _try_lock(handle: int, path: Path) -> bool:
     except OSError as error:
         raise LedgerError(f"{path} cannot be locked: {error.strerror}. Keep the ledger on a local disk.") from None
     return True
-
-
-def _unlock(handle: int) -> None:
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_UN)

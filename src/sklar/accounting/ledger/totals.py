@@ -78,16 +78,15 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
     Under a cap several fits are added as the cap's filter adds them. Without a cap exact composition is used where all
     fits were planned. Deltas of discoveries are added to the delta at which rho is converted.
     """
-    chosen = _reporting_delta(header, fits) if delta is None else _rest(fits, delta)
+    if delta is not None:
+        chosen = _rest(fits, delta)
+    elif header.cap is not None:
+        chosen = header.cap.delta - set_aside(header, fits[0] if fits else None)
+    else:
+        chosen = _converted_at(fits)
     best = _smallest(fits, chosen, exact=header.cap is None or len(fits) == 1)
     in_advance = len(fits) > 1 and best.accountant != "pure"
     return LedgerTotals(**asdict(best), fits=len(fits), in_advance=in_advance)
-
-
-def _reporting_delta(header: Header, fits: Sequence[FitRecord]) -> float:
-    if header.cap is not None:
-        return header.cap.delta - set_aside(header, fits[0] if fits else None)
-    return _converted_at(fits)
 
 
 def _converted_at(fits: Sequence[FitRecord]) -> float:

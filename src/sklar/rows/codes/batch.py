@@ -31,10 +31,6 @@ class PackedBits:
         return bits[part.start - first :]
 
 
-def packed(codes: Codes) -> PackedBits:
-    return PackedBits(rows=len(codes), data=np.packbits(codes, bitorder="little"))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodeBatch:
     """Base codes of some rows, one entry a column, in the order the columns were asked for."""

@@ -8,9 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from sklar.arrays import Ints, usable_cores
 from sklar.errors import SourceError
-from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes, packed
+from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes
 from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.encode import encoder_of
@@ -119,8 +121,13 @@ class EncodedRows(CodedPart):
         rows = 0
         for batch in self._encoded(self.schema.modelled):
             if not self._kept.add(batch):
-                self._give_up()
-                return
+                self._kept = None
+                if not self._source.one_shot:
+                    return
+                raise SourceError(
+                    "the codes of this stream do not fit the memory set aside for them, and it can be read once only; "
+                    "write it to a Parquet file first, name a cache folder, or raise cache_bytes"
+                )
             rows += batch.rows
         self._whole, self._exact_rows = True, rows
 
@@ -129,14 +136,6 @@ class EncodedRows(CodedPart):
         rows = self._exact_rows
         if rows and sum(column_bytes(rows, self.schema[name].size) for name in self.schema.modelled) > cache_bytes:
             self._kept = None
-
-    def _give_up(self) -> None:
-        self._kept = None
-        if self._source.one_shot:
-            raise SourceError(
-                "the codes of this stream do not fit the memory set aside for them, and it can be read once only; "
-                "write it to a Parquet file first, name a cache folder, or raise cache_bytes"
-            )
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the source. While a batch is being encoded, the next ones are already being read."""
@@ -149,9 +148,9 @@ class EncodedRows(CodedPart):
                 rows += batch.num_rows
                 waiting.append((batch.num_rows, _encode(batch.columns, encoders, pool, self.threads)))
                 if len(waiting) > 1:
-                    yield _finished(*waiting.popleft())
+                    yield _batch_of(*waiting.popleft())
             while waiting:
-                yield _finished(*waiting.popleft())
+                yield _batch_of(*waiting.popleft())
         self._require_same_rows(rows)
 
     def _require_same_rows(self, rows: int) -> None:
@@ -183,7 +182,7 @@ def _encode(
     return [pool.submit(work, low, high) for low, high in pairwise(cuts)]
 
 
-def _finished(rows: int, parts: list[Future[Any]]) -> CodeBatch:
+def _batch_of(rows: int, parts: list[Future[Any]]) -> CodeBatch:
     return CodeBatch(rows=rows, columns=tuple(codes for part in parts for codes in part.result()))
 
 
@@ -194,6 +193,6 @@ def _compact(column: Column, encode: Callable[[Any], Codes]) -> Callable[[Any], 
 
     def compact(array: Any) -> PackedBits:
         bits = packed_flags(array) if isinstance(column, Boolean) else None
-        return packed(encode(array)) if bits is None else PackedBits(rows=len(array), data=bits)
+        return PackedBits(rows=len(array), data=np.packbits(encode(array), bitorder="little") if bits is None else bits)
 
     return compact

@@ -55,12 +55,12 @@ def _bucket_counts(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str,
     from sklar.rows.kernels.tallies import tally_buckets
 
     counts = {name: np.zeros(1 << bits, dtype=np.uint32) for name in columns}
-    for name, _, places in _hashed(rows, columns, bits):
+    for name, _, places in _buckets(rows, columns, bits):
         tally_buckets(places, counts[name])
     return counts
 
 
-def _hashed(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[str, Any, npt.NDArray[np.int32]]]:
+def _buckets(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[str, Any, npt.NDArray[np.int32]]]:
     """One pass: column, texts and their buckets, batch by batch."""
     from sklar.rows.kernels.tallies import text_buckets
 
@@ -87,7 +87,7 @@ def _parts(buckets: Buckets, floor: int) -> Parts:
 def _part_counts(rows: Rows, parts: Mapping[str, Parts], bits: int, part: int) -> dict[str, dict[bytes, int]]:
     columns = tuple(name for name, its in parts.items() if part <= int(its.max()))
     counts: dict[str, dict[bytes, int]] = {name: {} for name in columns}
-    for name, texts, places in _hashed(rows, columns, bits):
+    for name, texts, places in _buckets(rows, columns, bits):
         wanted = (places >= 0) & (parts[name][places] == part)
         chosen = texts.filter(pa.array(wanted)).cast(pa.large_binary())
         known = counts[name]

@@ -16,8 +16,8 @@ from sklar.errors import TableTooLargeError, UsageError
 from sklar.rows.codes.job import CodedPart, Codes
 from sklar.schema import Schema
 
-MAX_CELLS = 2**31
-MAX_BYTES = 2 << 30
+MAX_CELLS, MAX_BYTES = 2**31, 2 << 30
+"""Of one table, and of all that are counted at once: what a fit may hold in memory for counts."""
 
 Lookup = npt.NDArray[Any]
 TableSpec = tuple[Sequence[str], Sequence[Lookup] | None]

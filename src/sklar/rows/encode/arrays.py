@@ -86,10 +86,10 @@ def union_parts(array: Any) -> Iterator[tuple[Ints, Any]]:
     for at, code in enumerate(array.type.type_codes):
         places = np.flatnonzero(codes == code)
         if len(places):
-            yield places, _taken(array.field(at), pa.array(offsets[places]))
+            yield places, _take(array.field(at), pa.array(offsets[places]))
 
 
-def _taken(values: Any, rows: Any) -> Any:
+def _take(values: Any, rows: Any) -> Any:
     whole = len(rows) == len(values) and np.array_equal(rows.to_numpy(), np.arange(len(values)))
     return values if whole else values.take(rows)
 
@@ -103,15 +103,15 @@ def one_type(array: Any) -> Any:
         return array
     parts = [part for part in union_parts(array) if not pa.types.is_null(part[1].type)]
     several = len({str(values.type) for _, values in parts}) > 1
-    return union_texts(array) if several else _together(parts, len(array))
+    return union_texts(array) if several else _assemble(parts, len(array))
 
 
 def union_texts(array: Any) -> Any:
     """A union as text: each value as it is spelled."""
-    return _together([(places, _utf8(spelled(values))) for places, values in union_parts(array)], len(array))
+    return _assemble([(places, _utf8(spelled(values))) for places, values in union_parts(array)], len(array))
 
 
-def _together(parts: list[tuple[Ints, Any]], rows: int) -> Any:
+def _assemble(parts: list[tuple[Ints, Any]], rows: int) -> Any:
     """Parts of one type in their places, null elsewhere."""
     if not parts:
         return pa.nulls(rows, pa.large_string())

@@ -49,7 +49,7 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
         found = None if wide else integers_of(array) or floats_of(array)
         if found is None:
             return codes_of_words(text_of(array), words, other, missing)
-        return _matched(*found, numbers(str(array.type)), other, missing)
+        return _match_numbers(*found, numbers(str(array.type)), other, missing)
 
     return encode
 
@@ -103,7 +103,7 @@ def _float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
     return numbers
 
 
-def _matched(values: npt.NDArray[Any], valid: Mask, numbers: Numbers, other: int, missing: int) -> Codes:
+def _match_numbers(values: npt.NDArray[Any], valid: Mask, numbers: Numbers, other: int, missing: int) -> Codes:
     """Code of each value among the listed numbers."""
     listed, codes = numbers
     if not len(listed):
@@ -128,7 +128,7 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
             values, valid = numbers
             known = valid & ((values == 0) | (values == 1)) & ~is_listed(array, values, nulls)
             return np.where(known, values == 1, missing).astype(np.int32)
-        return codes_of_words(_stripped(text_of(array)), words, missing, missing)
+        return codes_of_words(_strip(text_of(array)), words, missing, missing)
 
     return encode
 
@@ -171,7 +171,7 @@ def _spellings(null_values: tuple[str, ...], missing: int) -> dict[str, int]:
     return spelled_codes | {text.strip(): missing for text in null_values}
 
 
-def _stripped(text: Text) -> Text:
+def _strip(text: Text) -> Text:
     """Without ASCII spaces at either end."""
     from sklar.rows.kernels.words import strip_spaces
 

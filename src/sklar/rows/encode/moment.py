@@ -68,10 +68,10 @@ def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> 
         listed = [micros * 1000 // nanos for micros in null_micros if micros * 1000 % nanos == 0]
         listed = [number for number in listed if abs(number) < 2**63]
         valid = valid & ~np.isin(values, np.array(listed, dtype=np.int64))
-    return _rescaled(values, nanos, tick_micros * 1000), valid
+    return _to_ticks(values, nanos, tick_micros * 1000), valid
 
 
-def _rescaled(values: Ints, unit: int, tick: int) -> Ints:
+def _to_ticks(values: Ints, unit: int, tick: int) -> Ints:
     """Units to ticks, rounded down; both lengths divide each other, and what would overflow is far out of any range."""
     if tick >= unit:
         from sklar.rows.kernels.cells import floor_quotients

@@ -44,7 +44,7 @@ def cell_of(x, starts, first, low, inverse):
     """Cell of one number that is not NaN; numbers outside the range belong to the first or last cell."""
     last, one = np.uintp(len(starts) - 1), np.uintp(1)
     if last < 2:
-        return _searched(x, starts)
+        return _binary_search(x, starts)
     x = min(max(x, starts[0]), starts[last])
     place = min(max((np.float64(x) - low) * inverse, 0.0), np.float64(len(first) - 1))
     # Most buckets hold two cell starts at most: two comparisons, without a branch to guess, then find the cell. The
@@ -53,12 +53,12 @@ def cell_of(x, starts, first, low, inverse):
     cell += np.uintp(starts[cell + one] <= x)
     cell += np.uintp(starts[cell + one] <= x)
     if starts[cell] > x or (cell < last and starts[cell + one] <= x):
-        return _searched(x, starts)
+        return _binary_search(x, starts)
     return np.int64(cell)
 
 
 @njit(nogil=True, cache=True, inline="never", error_model="numpy")
-def _searched(x, starts):
+def _binary_search(x, starts):
     """The same by halving; out of the way, so that the loop around the quick way stays small."""
     left, right = 0, len(starts)
     while right - left > 1:

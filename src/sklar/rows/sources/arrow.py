@@ -42,7 +42,7 @@ class ArrowStream(Source):
         super().__init__(self._reader.schema.names, options.progress)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        yield from _projected(self._reader, columns)
+        yield from _select(self._reader, columns)
 
 
 class RepeatableStream(Source):
@@ -56,7 +56,7 @@ class RepeatableStream(Source):
         self._stream = stream
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        yield from _projected(_reader_of(self._stream), columns)
+        yield from _select(_reader_of(self._stream), columns)
 
 
 class ArrowDataset(Source):
@@ -90,7 +90,7 @@ def _reader_of(stream: Any) -> Any:
     return shielded("the data offers an Arrow stream that cannot be opened", pa.RecordBatchReader.from_stream, stream)
 
 
-def _projected(reader: Any, columns: Sequence[str]) -> Iterator[Any]:
+def _select(reader: Any, columns: Sequence[str]) -> Iterator[Any]:
     places = [reader.schema.get_field_index(name) for name in columns]
     for batch in reader:
         for start in range(0, batch.num_rows, BATCH_ROWS):

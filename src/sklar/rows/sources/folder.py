@@ -26,7 +26,7 @@ class Folder(Source):
             raise SourceError(f"the folder {path} holds no file with a known ending ({', '.join(sorted(endings))})")
         self._share = _Share(options.progress)
         inside = replace(options, progress=self._share if options.progress else None)
-        self._parts = [_opened(file, path, inside, open_file) for file in self._files]
+        self._parts = [_open_part(file, path, inside, open_file) for file in self._files]
         stamps, known = [s for part in self._parts for s in part.stamps], [part.known_rows for part in self._parts]
         rows = None if None in known else sum(rows for rows in known if rows is not None)
         super().__init__(self._parts[0].column_names, options.progress, stamps, rows)
@@ -65,7 +65,7 @@ class _Share:
             self._progress(min(self._start + fraction * self._width, 1.0))
 
 
-def _opened(file: str, folder: str, options: SourceOptions, open_file: OpenFile) -> Source:
+def _open_part(file: str, folder: str, options: SourceOptions, open_file: OpenFile) -> Source:
     """One of the files; what is wrong with it is told with its name."""
     name = os.path.relpath(file, folder)
     try:

@@ -58,7 +58,9 @@ def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
     known |= {str(node["key"]).lower() for node in _nodes(tree) if "key" in node and "value" in node}
     for node in _nodes(tree):
         if node.get("type") == "BASE_TABLE" and "table_name" in node:
-            _require_typed(str(node["table_name"]), known)
+            name = str(node["table_name"])
+            if name.lower() not in known and not name.lower().endswith(PARQUET):
+                _refuse_reader(f"'{name}'")
         if node.get("type") == "TABLE_FUNCTION" and _function(node["function"]) not in TYPED_READERS:
             _refuse_reader(f"{_function(node['function'])}(...)")
     own = _own_macros(connection) & {_function(node) for node in _nodes(tree) if "function_name" in node}
@@ -95,13 +97,13 @@ def require_row_wise(sql: str) -> None:
 
 def _tree(sql: str) -> Node:
     """The query as DuckDB's parser sees it; asked of an empty database, where no macro changes the answer."""
-    found = json.loads(_asked(None, "SELECT json_serialize_sql(?::VARCHAR)", [sql])[0][0])
+    found = json.loads(_ask(None, "SELECT json_serialize_sql(?::VARCHAR)", [sql])[0][0])
     if found.get("error") or len(found["statements"]) != 1:
         raise SourceError("sql must be one SELECT statement, without PIVOT")
     return found["statements"][0]["node"]
 
 
-def _asked(connection: Any, question: str, parameters: list[Any] | None = None) -> list[Any]:
+def _ask(connection: Any, question: str, parameters: list[Any] | None = None) -> list[Any]:
     import duckdb
 
     if connection is not None:
@@ -125,29 +127,24 @@ def _function(node: Node) -> str:
 
 def _tables(connection: Any) -> set[str]:
     """Names of tables that are no views: a view may read anything."""
-    tables = _asked(connection, "SELECT table_name FROM duckdb_tables() WHERE NOT internal")
-    views = _asked(connection, "SELECT view_name FROM duckdb_views()")
+    tables = _ask(connection, "SELECT table_name FROM duckdb_tables() WHERE NOT internal")
+    views = _ask(connection, "SELECT view_name FROM duckdb_views()")
     return {name.lower() for (name,) in tables} - {name.lower() for (name,) in views}
 
 
 def _own_macros(connection: Any) -> set[str]:
-    found = _asked(connection, "SELECT function_name FROM duckdb_functions() WHERE NOT internal")
+    found = _ask(connection, "SELECT function_name FROM duckdb_functions() WHERE NOT internal")
     return {name.lower() for (name,) in found}
 
 
 def _scalars() -> set[str]:
     """DuckDB's functions of one row that always give the same answer."""
-    names = _asked(
+    names = _ask(
         None,
         "SELECT lower(function_name) FROM duckdb_functions() WHERE function_type NOT IN ('table', 'table_macro', "
         "'pragma') GROUP BY 1 HAVING bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')",
     )
     return {name for (name,) in names} | ROW_WISE_MACROS
-
-
-def _require_typed(name: str, known: set[str]) -> None:
-    if name.lower() not in known and not name.lower().endswith(PARQUET):
-        _refuse_reader(f"'{name}'")
 
 
 def _refuse_reader(what: str) -> None:

@@ -42,7 +42,7 @@ class SqlQuery(Source):
         if not options.rows_are_rows:
             require_row_wise(self._sql)
         if path is None and data is not None:
-            self._register(_typed(data, self._options, open_other))
+            self._register(_typed_data(data, self._options, open_other))
         elif path is not None and not _is_database(path):
             self._text = self._take_file(path)
         described = shielded(
@@ -103,7 +103,7 @@ def _connect(path: str | None) -> Any:
     return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
 
 
-def _typed(data: Any, options: SourceOptions, open_other: Opener) -> Any:
+def _typed_data(data: Any, options: SourceOptions, open_other: Opener) -> Any:
     """Arrow data as they are; other frames as an Arrow table, in which columns of Python objects are text."""
     source = open_other(data, options)
     if isinstance(source, ArrowTable | ArrowStream | ArrowDataset | RepeatableStream):

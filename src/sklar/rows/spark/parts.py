@@ -68,11 +68,11 @@ def shared_out(source: Source, cores: int) -> tuple[Part, ...]:
     parts, waiting, held = list[Part](), list[Piece](), 0
     for piece in pieces:
         if waiting and held + piece.size / 2 > most:
-            parts.append(_joined(waiting))
+            parts.append(_by_file(waiting))
             waiting, held = [], 0
         waiting.append(piece)
         held += piece.size
-    return (*parts, _joined(waiting)) if waiting else tuple(parts)
+    return (*parts, _by_file(waiting)) if waiting else tuple(parts)
 
 
 def read_part(part: Part, columns: Sequence[str], options: SourceOptions) -> Iterator[Any]:
@@ -102,12 +102,12 @@ def _pieces(stamp: FileStamp) -> list[Piece]:
     ]
 
 
-def _joined(pieces: Sequence[Piece]) -> Part:
+def _by_file(pieces: Sequence[Piece]) -> Part:
     """Row groups of one file are read together."""
-    return tuple(_one(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
+    return tuple(_merge(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
 
 
-def _one(pieces: Sequence[Piece]) -> Piece:
+def _merge(pieces: Sequence[Piece]) -> Piece:
     if pieces[0].groups is None:
         return pieces[0]
     return Piece(

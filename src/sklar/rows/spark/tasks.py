@@ -84,7 +84,7 @@ def answering_task(job: Job, schema: Schema, branches: int) -> Task:
         part = TaskCodes(batches, schema)
         answers = job(part)
         if part.seen:
-            yield from _sent(_partition() % branches, [np.array([part.seen], np.int64), *answers])
+            yield from _chunks(_partition() % branches, [np.array([part.seen], np.int64), *answers])
 
     return guarded_task(work)
 
@@ -128,7 +128,7 @@ def group_answering_task(job: GroupJob, branches: int) -> Task:
         parts = [np.frombuffer(blob, dtype=np.int32).reshape(-1, width) for _, blob in _blobs(batches)]
         if parts:
             codes = np.concatenate(parts)
-            yield from _sent(_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
+            yield from _chunks(_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
 
     return guarded_task(work)
 
@@ -155,7 +155,7 @@ def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, memoryview]]:
             yield rows[at].as_py(), memoryview(codes[at].as_buffer())
 
 
-def _sent(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
+def _chunks(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
     """Answers, one after the other, in chunks; those without a count need not travel."""
     flat = np.concatenate([answer.ravel() for answer in answers])
     for chunk, start in enumerate(range(0, len(flat), CHUNK_CELLS)):
