@@ -56,6 +56,14 @@ def test_laplace_golden_vector() -> None:
     assert Noise(kind="laplace", scale=1).variance == pytest.approx(1.8413471884, abs=1e-10)
 
 
+def test_noise_on_reals_spreads_as_its_scale_says() -> None:
+    """On a fine lattice noise is nearly continuous: std sqrt(2) b for Laplace noise, where integers would show 0."""
+    fine = Noise(kind="laplace", scale=0.01)
+    assert fine.std < 1e-20 and fine.std_on(1e-6) == pytest.approx(math.sqrt(2) * 0.01, rel=1e-6)
+    assert Noise(kind="laplace", scale=3.0).std_on(1.0) == Noise(kind="laplace", scale=3.0).std
+    assert Noise(kind="gaussian", scale=0.01).std_on(1e-6) == pytest.approx(0.01)
+
+
 @pytest.mark.parametrize(("scale", "close"), [(0.4, 1.0), (1.5, 1e-12), (12.0, 1e-12)])
 def test_gaussian_variance_bounds_that_of_the_probabilities(scale: float, close: float) -> None:
     x = np.arange(-int(40 * scale) - 20, int(40 * scale) + 21)

@@ -59,7 +59,7 @@ PRIVATE: Mapping[str, dict[str, Any]] = {
     "dpcopula-kendall": {"method": "dpcopula-kendall", "epsilon": 2.0},
     "dpcopula-kendall-random": {"method": "dpcopula-kendall", "epsilon": 2.0, "order": "random", "margins": "efpa"},
     "dpcopula-mle": {"method": "dpcopula-mle", "epsilon": 9.0, "k": 0.5},
-    "dpcopula-hybrid": {"method": "dpcopula-hybrid", "epsilon": 4.0},
+    "dpcopula-hybrid": {"method": "dpcopula-hybrid", "epsilon": 4.0, "unlisted": "always"},
     "dpc-gauss": {"method": "dpc-gauss", "epsilon": 2.0},
     "dpc-laplace": {"method": "dpc-laplace", "epsilon": 2.0},
 }

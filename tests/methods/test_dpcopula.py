@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,8 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
-from sklar.methods.dpcopula.kendall import KENDALL, KendallOptions, correlations, plan
-from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.dpcopula.kendall import KENDALL, KendallOptions, compared_rows, correlations, plan, tau_noise
+from sklar.methods.dpcopula.margins import MarginName, public_bins
 from sklar.methods.dpcopula.stages import vector_noise
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
@@ -42,7 +43,7 @@ def fitted(table, facts, **options):
     return sklar.fit(table, facts, **settings)._stored.model
 
 
-@pytest.mark.parametrize("margins", ["density", "efpa", "privelet", "laplace", "geometric", "gaussian"])
+@pytest.mark.parametrize("margins", get_args(MarginName))
 def test_dependence_and_margins_are_recovered(margins):
     table = gaussian_table(3_000)
     model = fitted(table, schema(), epsilon=50.0, margins=margins)
@@ -112,6 +113,80 @@ def test_taus_of_few_rows_at_a_huge_epsilon_keep_to_the_plan(rows):
         > 2 * allowance.sum_noise(l1=1, l2=feature.norms(UNIT)[1]).scale
     )
     assert np.isfinite(fitted(gaussian_table(rows), schema(), epsilon=1e4).corr).all()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(3, 2), (3, 1_000), (8, 50_000), (25, 300)])
+def test_as_published_every_tau_has_the_papers_noise(columns, rows):
+    """Algorithm 5: Lap(C(m, 2) Delta / epsilon2) with Delta = 4 / (n + 1), which from three columns on is enough."""
+    feature = TauVector(columns=tuple(map(str, range(columns))), lookups=(np.arange(2),) * columns, rows=rows)
+    stage = Allowance(measure="epsilon", amount=1 / 9)
+    noise = tau_noise(feature, stage, UNIT, KendallOptions(published=True))
+    assert noise.kind == "laplace"
+    assert noise.scale == pytest.approx(math.comb(columns, 2) * 4 / (rows + 1) * 9, rel=1e-8)
+    assert feature.norms(UNIT)[0] / noise.scale <= 1 / 9, "what it costs by the proof is within epsilon2"
+
+
+def test_as_published_two_columns_have_the_noise_that_is_proved():
+    """The paper's 4 / (n + 1) is less than the 4 / n by which a replaced row moves a tau."""
+    feature = TauVector(columns=("a", "b"), lookups=(np.arange(2),) * 2, rows=1_000)
+    noise = tau_noise(feature, Allowance(measure="epsilon", amount=0.5), UNIT, KendallOptions(published=True))
+    assert noise.scale == pytest.approx(4 / 1_000 / 0.5, rel=1e-9) and noise.scale > 4 / 1_001 / 0.5
+
+
+def test_published_is_one_switch_for_all_the_paper_has():
+    options = KENDALL.read_options({"published": True})
+    assert (options.margins, options.noise, options.repair, options.ties) == (
+        "efpa",
+        "laplace",
+        "eigenvalue",
+        "ignored",
+    )
+    assert options.k == 8
+    with pytest.raises(UsageError, match="margins='efpa'; 'privelet' was given"):
+        KENDALL.read_options({"published": True, "margins": "privelet"})
+    with pytest.raises(UsageError, match="delta = 0"):
+        fitted(gaussian_table(50), schema(), published=True)
+
+
+def test_as_published_the_correlations_are_sines_of_noisy_taus():
+    """sin(pi tau / 2), ties ignored, every value a rank: on 1,000 values tau-a of the rows themselves."""
+    from scipy.stats import kendalltau
+
+    table = gaussian_table(2_000, top=999)
+    model = fitted(table, schema(999), published=True, delta=0.0, epsilon=1e5)
+    for j, k in ((0, 1), (0, 2), (1, 2)):
+        x, y = table.iloc[:, j].to_numpy(), table.iloc[:, k].to_numpy()
+        order = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
+        tau_a = order.sum() / (2_000 * 1_999)
+        assert tau_a == pytest.approx(kendalltau(x, y).statistic, abs=1e-3)
+        assert model.corr[j, k] == pytest.approx(math.sin(math.pi / 2 * tau_a), abs=1e-3)
+
+
+def test_a_sample_has_the_papers_size_and_the_noise_of_its_size():
+    """n-hat = 50 m (m - 1) / epsilon2 - 1; nothing is claimed for the rows left out."""
+    stage = Allowance(measure="epsilon", amount=1 / 9)
+    assert compared_rows(KendallOptions(sample=True), 8, 10**6, stage) == 50 * 8 * 7 * 9 - 1
+    assert compared_rows(KendallOptions(sample=True), 8, 500, stage) == 500
+    assert compared_rows(KendallOptions(sample=40), 8, 500, stage) == 40
+    assert compared_rows(KendallOptions(), 8, 500, stage) == 500
+    with pytest.raises(UsageError, match="pure epsilon"):
+        fitted(gaussian_table(50), schema(), sample=True)
+    with pytest.raises(UsageError, match="sample must be"):
+        KENDALL.read_options({"sample": 1})
+    settings = {"method": "dpcopula-kendall", "epsilon": 90.0, "delta": 0.0}
+    few, every = (sklar.fit(gaussian_table(3_000), schema(), sample=size, **settings) for size in (1_000, False))
+    one, other = (model.inspect()["steps"][-1]["noise"]["std"] for model in (few, every))
+    assert one == pytest.approx(3 * other, rel=1e-3)
+    assert np.abs(few._stored.model.corr - CORR).max() < 0.25
+
+
+def test_inspect_and_plan_tell_the_noise_on_taus_at_delta_0():
+    """Laplace noise far below 1 is not the 0 that it would be on integers."""
+    model = sklar.fit(gaussian_table(5_000), schema(), method="dpcopula-kendall", epsilon=9.0, delta=0.0)
+    expected = math.sqrt(2) * 4 * 2 / 5_000  # L1 = 4 floor(m^2 / 4) / n, epsilon2 = 1
+    assert model.inspect()["steps"][-1]["noise"]["std"] == pytest.approx(expected, rel=1e-3)
+    lines = sklar.plan(schema(), epsilon=9e3, delta=0.0, rows=5_000, method="dpcopula-kendall")
+    assert lines[-1].std == pytest.approx(5_000 * expected / 1_000, rel=1e-3)
 
 
 def test_add_remove_is_refused_with_the_reason():

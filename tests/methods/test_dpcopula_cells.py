@@ -8,11 +8,15 @@ import pytest
 from scipy.special import ndtr
 
 import sklar
+from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.methods.dpcopula import hybrid
+from sklar.methods import registry
+from sklar.methods.dpcopula import hybrid, mle
 from sklar.methods.dpcopula.hybrid import HYBRID, split_columns
 from sklar.methods.dpcopula.mle import MLE, normal_scores
+from sklar.methods.dpcopula.stages import vector_noise
 from sklar.model.codec import decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_of_table
@@ -53,6 +57,55 @@ def test_mle_says_how_many_rows_it_needs():
         fitted(table(300)[["a", "b"]], PAIR, "dpcopula-mle", epsilon=0.5)
 
 
+def test_mle_measures_its_noise_on_reals():
+    """8 columns, 150,000 rows, delta 0: taken for integer noise it would pass at .20; it is .36, beyond .25."""
+    feature = mle._expected(8, 3_000, MLE.read_options({}))
+    stage = Allowance(measure="epsilon", amount=1 / 9)
+    noise = vector_noise(feature, stage, Unit(neighbours="replace"), None)
+    assert (round(noise.std, 2), round(noise.std_on(feature.resolution), 2)) == (0.20, 0.36)
+    with pytest.raises(UsageError, match=r"would be 0.36"):
+        mle.require_enough(8, 150_000, MLE.read_options({}), stage, Unit(neighbours="replace"))
+
+
+@pytest.mark.parametrize(("neighbours", "blocks_changed"), [("add-remove", 1), ("replace", 2)])
+def test_mle_as_published_has_the_papers_noise_for_each_changed_block(neighbours, blocks_changed):
+    """Algorithm 2: Lap(C(m, 2) 2 / (l epsilon2)), for a row that comes or goes; a replaced row changes two blocks."""
+    options = MLE.read_options({"published": True})
+    assert (options.margins, options.noise, options.repair, options.estimate) == (
+        "efpa",
+        "laplace",
+        "eigenvalue",
+        "likelihood",
+    )
+    noise = vector_noise(
+        mle._expected(8, 20_000, options),
+        Allowance(measure="epsilon", amount=1 / 9),
+        Unit(neighbours=neighbours),
+        options.noise,
+    )
+    assert noise.scale == pytest.approx(blocks_changed * 28 * 2 / 20_000 * 9, rel=1e-6)
+
+
+def test_mle_as_published_needs_the_papers_number_of_blocks():
+    """l > C(m, 2) / (0.025 epsilon2): 10,080 blocks of 50 rows for 8 columns."""
+    options, stage = MLE.read_options({"published": True}), Allowance(measure="epsilon", amount=1 / 9)
+    unit = Unit(neighbours="add-remove")
+    mle.require_enough(8, 10_081 * 50, options, stage, unit)
+    with pytest.raises(UsageError, match=r"504,050 rows for 8 columns.*10,080 blocks"):
+        mle.require_enough(8, 10_079 * 50, options, stage, unit)
+    with pytest.raises(UsageError, match="delta = 0"):
+        fitted(table(300)[["a", "b"]], PAIR, "dpcopula-mle", published=True)
+
+
+def test_mle_by_likelihood_recovers_the_correlation():
+    data = table(20_000)
+    data = data[~data["group"]][["a", "b"]]
+    model = fitted(data, PAIR, "dpcopula-mle", estimate="likelihood", margins="laplace", k=1.0)
+    assert model.corr[0, 1] == pytest.approx(0.7, abs=0.1)
+    model = fitted(data, PAIR, "dpcopula-mle", published=True, delta=0.0, neighbours="add-remove", epsilon=60.0)
+    assert model.corr[0, 1] == pytest.approx(0.7, abs=0.1)
+
+
 def test_normal_scores_have_mean_zero_and_variance_one_under_the_margin():
     mass = np.random.default_rng(0).random(400)
     margin = margin_from_dense("x", mass / mass.sum())
@@ -88,9 +141,48 @@ def test_hybrid_without_small_or_without_large_columns():
     assert abs(model.simulate(4_000, np.random.default_rng(0)).mean() - 0.4) < 0.1
 
 
+def test_hybrid_has_a_cell_for_unlisted_values_only_where_the_schema_names_one():
+    facts = {
+        "plain": sklar.Category(["f", "m"]),
+        "named": sklar.Category(["f", "m"], other="x"),
+        "bought": sklar.Category(["f", "m"], source={"values": "pay"}),
+        "nullable": sklar.Category(["f", "m"], nullable=True),
+        "nine": sklar.Ordinal(list("abcdefghi")),
+        "ten": sklar.Ordinal(list("abcdefghij")),
+    }
+    split = split_columns(sklar.Schema(facts), HYBRID.read_options({}))
+    assert split.small == (0, 1, 2, 3, 4) and split.shape == (2, 3, 3, 3, 9)
+    assert [lookup.tolist() for lookup in split.lookups[:4]] == [[0, 1, 0], [0, 1, 2], [0, 1, 2], [0, 1, 2, 2]]
+    assert split.codes[3].tolist() == [0, 1, 3]
+    always = split_columns(sklar.Schema(facts), HYBRID.read_options({"unlisted": "always"}))
+    assert always.shape == (3, 3, 3, 4, 10)
+
+
+def test_hybrid_counts_and_samples_categories_as_two_cells():
+    data = table(4_000)
+    data["group"] = np.where(data["group"], "yes", "no")
+    facts = sklar.Schema({"group": sklar.Category(["no", "yes"]), **{n: sklar.Integer(0, 99) for n in "ab"}})
+    model = fitted(data, facts, "dpcopula-hybrid")
+    assert len(model.weights) == 2 and abs(model.weights[1] - 0.4) < 0.05
+    rows = model.simulate(4_000, np.random.default_rng(0))
+    assert set(rows[:, 0]) == {0, 1} and model.margins[0].dense()[2] == 0
+
+
+def test_hybrid_as_published_learns_each_cell_alone():
+    options = HYBRID.read_options({"published": True})
+    assert (options.bins, options.k, options.repair) == (1024, 8.0, "eigenvalue")
+    with pytest.raises(UsageError, match="delta = 0"):
+        fitted(table(300), FACTS, "dpcopula-hybrid", published=True)
+    model = fitted(table(8_000), FACTS, "dpcopula-hybrid", published=True, delta=0.0, epsilon=2_000.0)
+    for cell, sign in ((0, 1), (1, -1)):
+        assert model.models[cell].corr[0, 1] == pytest.approx(sign * 0.7, abs=0.1)
+        exact = np.bincount(table(8_000).query(f"group == {bool(cell)}")["a"], minlength=100)
+        assert np.abs(model.models[cell].margins[0].dense() - exact / exact.sum()).max() < 2e-3
+
+
 def test_hybrid_with_too_many_cells_says_how_many_and_which():
     facts = sklar.Schema({f"c{j}": sklar.Category(list("abcdefg")) for j in range(6)})
-    with pytest.raises(UsageError, match=r"262,144 cells.*'c0' \(8\)"):
+    with pytest.raises(UsageError, match=r"117,649 cells.*'c0' \(7\)"):
         split_columns(facts, HYBRID.read_options({}))
 
 
@@ -139,7 +231,7 @@ def test_the_mutant_with_the_exact_size_of_a_cell_in_its_noise_is_caught(monkeyp
 
     assert both() == []
     monkeypatch.setattr(hybrid, "plan_noise", leaking)
-    monkeypatch.setattr("sklar.methods.registry.METHODS", {"dpcopula-hybrid": _without_plan(HYBRID)})
+    monkeypatch.setattr(registry, "METHODS", {"dpcopula-hybrid": _without_plan(HYBRID)})
     assert both() != []
 
 

@@ -1,4 +1,4 @@
-"""The noise put on integers: its kind, its scale and its spread."""
+"""The noise put on integers, or on multiples of a real number: its kind, its scale and its spread."""
 
 from __future__ import annotations
 
@@ -42,3 +42,11 @@ class Noise:
     def std(self) -> float:
         """Standard deviation of one draw, the root of `variance`."""
         return math.sqrt(self.variance)
+
+    def std_on(self, resolution: float) -> float:
+        """Standard deviation of one draw of noise of this scale on the multiples of `resolution`, a real number.
+
+        Sums are released on such a lattice. A lattice of steps wider than the noise hides it: on integers, Laplace
+        noise of scale 0.01 is 0 nearly always, on the multiples of 0.0001 it is not.
+        """
+        return resolution * Noise(kind=self.kind, scale=self.scale / resolution).std

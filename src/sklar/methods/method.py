@@ -37,12 +37,19 @@ class Outline:
         tables: Number of tables with this noise.
         cells: Cells of one such table, as far as it is known in advance.
         noise: The noise on every cell.
+        resolution: What counts or sums are whole multiples of.
     """
 
     label: str
     tables: int
     cells: int
     noise: Noise
+    resolution: float = 1.0
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise on one cell."""
+        return self.noise.std_on(self.resolution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
 
 def _step(step: Recorded) -> dict[str, Any]:
     first = step.releases[0]
-    noise = None if isinstance(first, NoisyChoice) else {"kind": first.noise.kind, "std": first.noise.std}
+    noise = None if isinstance(first, NoisyChoice) else {"kind": first.noise.kind, "std": _std(first)}
     return {
         "step": step.step,
         "label": step.label,
@@ -65,6 +65,11 @@ def _step(step: Recorded) -> dict[str, Any]:
         "values": sum(_size(release) for release in step.releases),
         "noise": noise,
     }
+
+
+def _std(release: NoisyCounts | NoisyPairs | NoisySums | NoisyLabels) -> float:
+    """Standard deviation of the noise on one value, in the values' own units."""
+    return release.noise.std_on(release.resolution) if isinstance(release, NoisySums) else release.noise.std
 
 
 def _share(stored: Stored, label: str) -> float | None:

@@ -76,9 +76,9 @@ def plan(
             tables=line.tables,
             cells=line.cells,
             noise=line.noise.kind,
-            std=line.noise.std,
-            share_of_rows=line.noise.std / rows,
-            expected_tvd=min(1.0, 0.5 * line.cells * line.noise.std * math.sqrt(2 / math.pi) / rows),
+            std=line.std,
+            share_of_rows=line.std / rows,
+            expected_tvd=min(1.0, 0.5 * line.cells * line.std * math.sqrt(2 / math.pi) / rows),
         )
         for line in outline
     ]

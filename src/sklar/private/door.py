@@ -25,7 +25,7 @@ from sklar.private.requests import (
 )
 from sklar.private.scores import exact_scores, score_sensitivity, score_tables
 from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
-from sklar.release.features import Feature, TauVector
+from sklar.release.features import Feature, SampledTaus, TauVector
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.tables import plan_counts
@@ -80,7 +80,9 @@ class PrivateDoor:
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         check_feature(feature, noise, self.schema)
         l1, l2 = feature.norms(self.unit)
-        if isinstance(feature, TauVector) and feature.rows != self.rows:
+        if isinstance(feature, SampledTaus) and feature.rows > (self.rows or 0):
+            raise DoorError("a tau is asked for of a sample of more rows than the table has")
+        if type(feature) is TauVector and feature.rows != self.rows:
             raise DoorError("the number of rows that a tau is asked for is not that of the table")
         event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=self.unit)
         inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)

@@ -13,7 +13,17 @@ from sklar.accounting.noise import Noise
 from sklar.errors import DoorError
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
-from sklar.release.door import Candidate, Discovery, PairTables, RecodedTable, Score, Table, TableDistance, TailNorms
+from sklar.release.door import (
+    Candidate,
+    Discovery,
+    PairTables,
+    RecodedTable,
+    Score,
+    SplitNorms,
+    Table,
+    TableDistance,
+    TailNorms,
+)
 from sklar.release.features import Feature
 from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
@@ -66,8 +76,15 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
         if not np.isfinite(score.penalties).all() or len(score.penalties) > int(score.lookup.max()) + 1:
             raise DoorError("penalties must be finite, and at most one for each bin")
         return
+    if type(score) is SplitNorms:
+        _check_choice(score, score.candidates, epsilon, picks)
+        _check_columns((score.column,), schema)
+        _check_lookups((score.column,), (score.lookup,), schema)
+        if score.end > int(score.lookup.max()) + 1:
+            raise DoorError("runs can cover no more bins than the histogram has")
+        return
     if type(score) is not TableDistance or type(score.candidates) is not tuple or not score.candidates:
-        raise DoorError("only a TableDistance with candidates, or TailNorms, is accepted as a score")
+        raise DoorError("only a TableDistance with candidates, TailNorms or SplitNorms is accepted as a score")
     _check_choice(score, len(score.candidates), epsilon, picks)
     if score.bonuses and len(score.bonuses) != len(score.candidates):
         raise DoorError("bonuses must be empty or one for each candidate")

@@ -21,6 +21,11 @@ from sklar.release.scores import Lookup
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.table import Schema
 
+MOST_SPLIT = 2048
+"""Most bins of a histogram that is cut into runs: all pairs of them are looked at."""
+MOST_RUNS = 64
+"""Most runs: rounding in sums of more errors than this would need more room (see `sklar.private.scores`)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
@@ -109,7 +114,38 @@ class TailNorms:
         object.__setattr__(self, "penalties", _frozen_floats(self.penalties))
 
 
-Score = TableDistance | TailNorms
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SplitNorms:
+    """Score of where the last run of a partition begins: minus the distance of a histogram from what it can tell.
+
+    The first `end` bins are cut into `runs` runs of neighbours, each told by its mean. For a beginning of the last run
+    at bin runs - 1, runs, ..., end - 1 (candidates 0, 1, ...) the other runs are the best ones before it, and the score
+    is minus the Euclidean distance of the histogram from its means.
+
+    Attributes:
+        lookup: Base code -> bin.
+        runs: Number of runs.
+        end: How many bins they cover.
+    """
+
+    column: str
+    lookup: Lookup
+    runs: int
+    end: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", frozen_lookup(self.lookup))
+        whole = type(self.runs) is int and type(self.end) is int
+        if not whole or not 2 <= self.runs <= min(self.end, MOST_RUNS) or self.end > MOST_SPLIT:
+            raise DoorError(f"up to {MOST_SPLIT:,} bins are cut into 2 to {MOST_RUNS} runs, of one bin at least")
+
+    @property
+    def candidates(self) -> int:
+        """How many beginnings there are."""
+        return self.end - self.runs + 1
+
+
+Score = TableDistance | TailNorms | SplitNorms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

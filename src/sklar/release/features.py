@@ -193,6 +193,21 @@ class TauVector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampledTaus(TauVector):
+    """The same over a sample of the rows: `rows` is how many of them are compared, a public number.
+
+    Attributes:
+        seed: Which sample. A row is in it by its own codes, `seed` and how many like it there are.
+    """
+
+    seed: int
+
+    def __post_init__(self) -> None:
+        TauVector.__post_init__(self)
+        require(type(self.seed) is int and 0 <= self.seed < 2**63, "the seed must be a whole number below 2^63")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockMeans:
     """Correlations of scores, estimated in each of many blocks of rows and averaged over the blocks.
 
@@ -241,6 +256,16 @@ class BlockMeans:
     @property
     def read(self) -> tuple[tuple[str, int], ...]:
         return self.scores.read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockLikelihoods(BlockMeans):
+    """The same with the maximum of the likelihood of a bivariate Gaussian copula in place of the correlation."""
+
+    def norms(self, unit: Unit) -> tuple[float, float]:
+        """The proof is in `sklar.private.features.blocks`; `unit.l1` is the number of blocks that change."""
+        changed = unit.l1 / self.blocks
+        return _up(changed * 2.0 * self.size), _up(changed * 2.0 * math.sqrt(self.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -308,7 +333,7 @@ class Coefficients:
         return ((self.column, len(self.lookup)),)
 
 
-Feature = StarSums | PairSums | TauVector | BlockMeans | Coefficients
+Feature = StarSums | PairSums | TauVector | SampledTaus | BlockMeans | BlockLikelihoods | Coefficients
 """Everything that can be summed at the Door.
 
 Each has `columns`, whose base codes are read, without repeats and in the order in which they are expected; `read`,

@@ -11,8 +11,17 @@ import pytest
 import sklar.private.features.blocks as module
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.blocks import block_moments, blocks_of, correlations_of, exact_block_sums, row_words
-from sklar.release.features import BlockMeans, Scores
+from sklar.private.features.blocks import (
+    block_moments,
+    blocks_of,
+    correlations_of,
+    exact_block_sums,
+    exact_likelihood_sums,
+    likeliest_corr,
+    likelihoods_of,
+    row_words,
+)
+from sklar.release.features import BlockLikelihoods, BlockMeans, Scores
 from sklar.rows import open_rows
 from sklar.schema import Integer, Schema
 
@@ -177,3 +186,66 @@ def test_descriptions_outside_the_rules_are_refused(change):
         given["scores"] = Scores(columns=("a",), lookups=(LOOKUP,))
     with pytest.raises(DoorError):
         BlockMeans(**given)
+
+
+def log_density(x, y, corr):
+    """Logarithm of the density of a bivariate Gaussian copula (Li, Xiong, Jiang 2014, equation 1), summed over rows."""
+    rest = 1 - corr**2
+    return -len(x) * np.log(rest) / 2 - ((x @ x + y @ y) * corr**2 - 2 * (x @ y) * corr) / (2 * rest)
+
+
+@pytest.mark.parametrize("spread", [0.2, 0.7, 1.0, 2.0])
+def test_the_likeliest_correlation_is_where_the_likelihood_is_largest(spread):
+    """Scores of little spread give likelihoods with two peaks."""
+    rng, grid, peaks = np.random.default_rng(8), np.linspace(-0.9999, 0.9999, 20_001), 0
+    for _ in range(40):
+        x, y = spread * rng.normal(size=(2, 6))
+        found = likeliest_corr(np.array([(x @ x + y @ y) / 6]), np.array([(x @ y) / 6]))[0]
+        heights = log_density(x, y, grid)
+        peaks = max(peaks, int((np.diff(np.sign(np.diff(heights))) < 0).sum()))
+        assert log_density(x, y, found) >= heights.max() - 1e-6 * abs(heights.max())
+    assert peaks == (2 if spread < 0.5 else peaks)
+
+
+def test_blocks_of_likelihoods_agree_with_pyvinecopulib():
+    import pyvinecopulib as pv
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng(9)
+    z = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 4_000)
+    scores = np.round(np.clip(z, -3, 3) * 1024).astype(np.int64)
+    block = np.repeat(np.arange(2), 2_000)
+    found = likelihoods_of(*block_moments(scores, block, 2))[:, 0] * 2.0**-20
+    for b in range(2):
+        copula = pv.Bicop(family=pv.BicopFamily.gaussian)
+        copula.fit(ndtr(scores[block == b] / 1024))
+        assert found[b] == pytest.approx(float(copula.parameters[0, 0]), abs=1e-4)
+
+
+def test_likelihoods_of_blocks_of_twins_strangers_and_nobody():
+    twin = np.column_stack([np.arange(-3, 4) * 900] * 2)
+    found = likelihoods_of(
+        *block_moments(np.vstack([twin, twin * [1, -1], [[0, 0]]]), np.repeat([0, 1, 2], [7, 7, 1]), 4)
+    )
+    assert (found[:2, 0] * 2.0**-20).round(4).tolist() == [1, -1] and not found[2:].any()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_likelihoods_stay_within_the_diameter_and_meet_it(neighbours):
+    """The paper's bound: each of P estimates moves by at most 2 in a changed block."""
+    unit = Unit(neighbours=neighbours)
+    f = BlockLikelihoods(scores=Scores(columns=NAMES, lookups=(LOOKUP,) * 3), blocks=2, seed=5)
+    assert f.norms(unit)[0] == pytest.approx(unit.l1 * 3 * 2 / 2)
+    assert f.norms(unit)[1] == pytest.approx(unit.l1 * 2 * math.sqrt(3) / 2)
+    for trial in range(40):
+        rows = people(6, seed=trial)
+        other = np.vstack([rows[1:], people(1, 99 + trial)]) if neighbours == "replace" else rows[1:]
+        a, b = (
+            exact_likelihood_sums(f, open_rows(pa.table({n: r[:, j] for j, n in enumerate(NAMES)}), SCHEMA))
+            for r in (rows, other)
+        )
+        assert np.abs(a - b).sum() * f.resolution <= f.norms(unit)[0]
+    plus, minus = (
+        likelihoods_of(*block_moments(np.array([[3000, s * 3000]] * 9), np.zeros(9, int), 1)) for s in (1, -1)
+    )
+    assert (plus - minus)[0, 0] * 2.0**-20 == pytest.approx(2, abs=1e-3)

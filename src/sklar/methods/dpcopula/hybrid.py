@@ -9,9 +9,9 @@ tables over the same columns are one table of counts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,10 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.arrays import Floats
+from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import public_bins
-from sklar.methods.dpcopula.stages import Repair, correlation_matrix
+from sklar.methods.dpcopula.stages import Repair, correlation_matrix, settle_published, take_published
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
 from sklar.model.gaussian import GaussianModel, MixtureModel
@@ -32,9 +32,13 @@ from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.margins.transforms import project_to_simplex
 from sklar.release.door import Door, RecodedTable
+from sklar.schema.columns import BOUGHT, Column, Labels
 from sklar.schema.table import Schema
 
+Unlisted = Literal["named", "always"]
 MOST_CELLS = 20_000
+PUBLISHED_BINS = 1024
+"""As published the margin of a cell has every value, up to this many."""
 CELLS, MARGINS, PAIRS = "cells of small columns", "margins in cells", "pairs in cells"
 TRUST = 4.0
 """A cell's taus count fully once its rows are this many times the noise on a whole table of a pair."""
@@ -45,21 +49,31 @@ class HybridOptions:
     """What may be changed about the method.
 
     Attributes:
-        small: Columns with fewer base codes than this make the cells.
+        small: Columns with fewer values than this make the cells.
+        unlisted: Where values outside a small column's list get cells of their own: "named", where the schema gives
+            them a label of its own choice (`other`) or its list was measured, or "always". Elsewhere they count as
+            null, or where there is none as the first value.
         bins: Bins of a large column for its margin in a cell.
         ranks: Groups of a large column for its taus in a cell.
         k: Ratio of what margins and pairs may spend.
         repair: "higham" or "eigenvalue", as for dpcopula-kendall.
+        published: As near to the paper's own form as there is a proof for, at delta 0: Laplace noise, margins of a cell
+            value by value, k = 8, its repair, and no cell learns from the others.
     """
 
     small: int = 10
+    unlisted: Unlisted = "named"
     bins: int = 32
     ranks: int = 6
     k: float = 1.0
     repair: Repair = "higham"
+    published: bool = False
 
     def __post_init__(self) -> None:
+        if self.published:
+            take_published(self, bins=PUBLISHED_BINS, k=8.0, repair="eigenvalue")
         require_listed("repair", self.repair, get_args(Repair))
+        require_listed("unlisted", self.unlisted, get_args(Unlisted))
         for name, low, high in (("small", 1, 1000), ("bins", 2, 4096), ("ranks", 2, 256)):
             require_whole(name, getattr(self, name), low, high)
         require_number("k", self.k, 1e-6, 1e6)
@@ -67,26 +81,62 @@ class HybridOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSplit:
-    """Small and large columns by position, and the number of cells."""
+    """Small and large columns by position, and the number of cells.
+
+    Attributes:
+        lookups: For each small column, base code -> place in the cells.
+        codes: For each small column, the base code at each place.
+    """
 
     small: tuple[int, ...]
     large: tuple[int, ...]
-    cells: int
+    lookups: tuple[NDArray[np.int32], ...]
+    codes: tuple[Ints, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(codes) for codes in self.codes)
+
+    @property
+    def cells(self) -> int:
+        return math.prod(self.shape)
 
 
 def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
     """Which columns make the cells; too many cells are refused with a hint."""
     names = schema.modelled
-    small = tuple(j for j, name in enumerate(names) if schema.size(name) < options.small)
-    cells = math.prod(schema.size(names[j]) for j in small)
-    if cells > MOST_CELLS:
-        order = sorted(small, key=lambda j: -schema.size(names[j]))[:3]
-        listed = ", ".join(f"'{names[j]}' ({schema.size(names[j])})" for j in order)
+    small = tuple(j for j, name in enumerate(names) if schema[name].value_cells < options.small)
+    codes = tuple(_places(schema[names[j]], options.unlisted) for j in small)
+    split = CellSplit(
+        small=small,
+        large=tuple(j for j in range(len(names)) if j not in small),
+        lookups=tuple(_lookup(schema[names[j]], at) for j, at in zip(small, codes, strict=True)),
+        codes=codes,
+    )
+    if split.cells > MOST_CELLS:
+        order = sorted(range(len(small)), key=lambda i: -len(codes[i]))[:3]
+        listed = ", ".join(f"'{names[small[i]]}' ({len(codes[i])})" for i in order)
         raise UsageError(
-            f"the small columns make {cells:,} cells, and {MOST_CELLS:,} are the most: set a smaller small= (now "
+            f"the small columns make {split.cells:,} cells, and {MOST_CELLS:,} are the most: set a smaller small= (now "
             f"{options.small}), or coarsen the largest of them: {listed}"
         )
-    return CellSplit(small=small, large=tuple(j for j in range(len(names)) if j not in small), cells=cells)
+    return split
+
+
+def _places(column: Column, unlisted: Unlisted) -> Ints:
+    """The base codes of a small column that have cells: all, or all but that of values outside its list."""
+    codes = np.arange(column.size)
+    if not isinstance(column, Labels) or unlisted == "always":
+        return codes
+    named = column.other != replace(column, other=None).other
+    return codes if named or column.provenance("values") in BOUGHT else np.delete(codes, column.value_cells)
+
+
+def _lookup(column: Column, codes: Ints) -> NDArray[np.int32]:
+    """Base code -> place; a code without a cell is counted as null, or as the first value."""
+    lookup = np.full(column.size, len(codes) - 1 if column.null_code is not None else 0, dtype=np.int32)
+    lookup[codes] = np.arange(len(codes))
+    return lookup
 
 
 def plan(schema: Schema, options: HybridOptions) -> tuple[PlannedTables, ...]:
@@ -117,8 +167,8 @@ def fit(door: Door, options: HybridOptions, rng: np.random.Generator) -> Mixture
     weights = project_to_simplex(cells, rows)
     seen = MeasuredCells(
         rows=weights * rows,
-        margins=[_shares(m, weights * rows, noise[MARGINS].std) for m in margins],
-        corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options.repair),
+        margins=[_shares(m, weights * rows, 0.0 if options.published else noise[MARGINS].std) for m in margins],
+        corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options),
     )
     models = tuple(_cell_model(door.schema, split, wide, seen, cell) for cell in range(split.cells))
     return _mixture(door.schema, split, weights, models, rows)
@@ -145,7 +195,7 @@ def _count_tables(
         return []
     names = door.schema.modelled
     first = tuple(names[j] for j in split.small)
-    kept = tuple(np.arange(door.schema.size(name), dtype=np.int32) for name in first)
+    kept = split.lookups
     if not first and label == CELLS:  # no small column: one cell, which holds every row; counted on one large column
         first, kept = (names[0],), (np.zeros(door.schema.size(names[0]), dtype=np.int32),)
     tables = [
@@ -162,21 +212,27 @@ def _shares(counts: Floats, rows: Floats, std: float) -> Floats:
     """Shares of bins in every cell, drawn to those of all cells together where a cell's rows are few for the noise."""
     whole = project_to_simplex(counts.sum(axis=0), max(float(rows.sum()), 1.0))
     own = np.stack([project_to_simplex(line, max(n, 1.0)) for line, n in zip(counts, rows, strict=True)])
-    trust = rows / (rows + std * math.sqrt(counts.shape[1]))
+    trust = _trust(rows, std * math.sqrt(counts.shape[1]))
     return trust[:, None] * own + (1 - trust[:, None]) * whole
 
 
+def _trust(rows: Floats, noise: float) -> Floats:
+    """How far a cell of so many rows is taken at its word; a cell without rows has none, unless there is no doubt."""
+    return rows / (rows + noise) if noise else np.ones(len(rows))
+
+
 def _cell_correlations(
-    pairs: list[Floats], rows: Floats, columns: int, noise: dict[str, Noise], repair: Repair
+    pairs: list[Floats], rows: Floats, columns: int, noise: dict[str, Noise], options: HybridOptions
 ) -> Floats:
     """Correlation matrix of every cell, drawn to that of all cells together where its rows are few for the noise."""
     whole, own = np.zeros(len(pairs)), np.zeros((len(rows), len(pairs)))
     for p, tables in enumerate(pairs):
         whole[p] = corr_of_table(project_to_simplex(tables.sum(axis=0), max(float(rows.sum()), 1.0)))
         own[:, p] = [corr_of_table(project_to_simplex(t, max(n, 1.0))) for t, n in zip(tables, rows, strict=True)]
-    trust = rows / (rows + (TRUST * noise[PAIRS].std * math.sqrt(pairs[0][0].size) if pairs else 1.0))
+    alone = options.published or not pairs
+    trust = _trust(rows, 0.0 if alone else TRUST * noise[PAIRS].std * math.sqrt(pairs[0][0].size))
     values = trust[:, None] * own + (1 - trust[:, None]) * whole
-    return np.stack([correlation_matrix(line, columns, repair) for line in values])
+    return np.stack([correlation_matrix(line, columns, options.repair) for line in values])
 
 
 def _cell_model(
@@ -193,18 +249,19 @@ def _cell_model(
 def _mixture(
     schema: Schema, split: CellSplit, weights: Floats, models: tuple[GaussianModel, ...], rows: float
 ) -> MixtureModel:
-    shape = tuple(schema.size(schema.modelled[j]) for j in split.small)
-    cells = np.stack(np.unravel_index(np.arange(split.cells), shape), axis=1) if shape else np.zeros((1, 0))
+    places = np.unravel_index(np.arange(split.cells), split.shape) if split.shape else ()
+    cells = np.zeros((split.cells, len(split.small)), dtype=np.int64)
     dense: dict[int, Floats] = {}
-    for place, j in enumerate(split.small):
-        dense[j] = np.bincount(cells[:, place].astype(np.int64), weights, minlength=shape[place]).astype(np.float64)
+    for i, (j, codes) in enumerate(zip(split.small, split.codes, strict=True)):
+        cells[:, i] = codes[places[i]]
+        dense[j] = np.bincount(cells[:, i], weights, minlength=schema.size(schema.modelled[j])).astype(np.float64)
     for a, j in enumerate(split.large):
         dense[j] = np.sum([w * model.margins[a].dense() for w, model in zip(weights, models, strict=True)], axis=0)
     return MixtureModel(
         margins=tuple(margin_from_dense(name, dense[j]) for j, name in enumerate(schema.modelled)),
         small=split.small,
         large=split.large,
-        cells=cells.astype(np.int64),
+        cells=cells,
         weights=weights / weights.sum(),
         models=models,
         rows_estimate=max(round(rows), 1),
@@ -230,5 +287,6 @@ HYBRID = Method(
     fit=fit,
     plan=plan,
     outline=outline,
+    settle=settle_published,
     caveats=("Inside a cell, the dependence of each pair of columns is one number.",),
 )

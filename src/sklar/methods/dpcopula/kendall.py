@@ -7,6 +7,7 @@ neighbours, under which the number of rows is public; the whole vector of taus a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,22 +16,34 @@ from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine
+from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
+from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import measure_named
-from sklar.methods.dpcopula.stages import StagedOptions, correlation_matrix, outline_stages, plan_stages, vector_noise
-from sklar.methods.method import Method, Outline, require_listed
+from sklar.methods.dpcopula.stages import (
+    StagedOptions,
+    correlation_matrix,
+    outline_stages,
+    plan_stages,
+    settle_published,
+    take_published,
+    vector_noise,
+)
+from sklar.methods.method import Method, Outline, require_listed, require_whole
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
 from sklar.model.gaussian import GaussianModel, ReorderedModel, reordered_margin
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door
-from sklar.release.features import TauVector
+from sklar.release.features import SampledTaus, TauVector
 from sklar.schema.table import Schema
 
 Order = Literal["schema", "random"]
 Ties = Literal["adjusted", "ignored"]
 RANKS = 512
 """Columns are ranked in at most this many groups of about equal noisy mass."""
+PUBLISHED_RANKS = 4096
+"""As published every value has a rank of its own, as far as two-way tables of ranks can be counted."""
 TAUS = "Kendall's tau of all pairs"
 
 
@@ -42,13 +55,20 @@ class KendallOptions(StagedOptions):
         order: Order of the values of nominal columns: the schema's, or "random", which shows that it matters.
         ties: "adjusted": taus are set against the share of ties that the noisy margins imply, which is exact for
             continuous columns and for medians; "ignored" as in the paper.
+        sample: Compare a sample of so many rows only, or with True of as many as the paper finds adequate,
+            50 m (m - 1) / epsilon2 - 1. Noise is that of a table of so many rows; sampling is given no credit.
     """
 
     order: Order = "schema"
     ties: Ties = "adjusted"
+    sample: int | bool = False
 
     def __post_init__(self) -> None:
         StagedOptions.__post_init__(self)
+        if self.published:
+            take_published(self, ties="ignored")
+        if type(self.sample) is not bool:
+            require_whole("sample", self.sample, 2, 2**31 - 1)
         require_listed("order", self.order, get_args(Order))
         require_listed("ties", self.ties, get_args(Ties))
 
@@ -63,23 +83,56 @@ def fit(door: Door, options: KendallOptions, rng: np.random.Generator) -> Gaussi
     measured = measure_named(door, options.margin_stage(door.allowance), options.margins)
     codes = tuple(_codes(door.schema, margin, options.order, rng) for margin in measured.margins)
     placed = tuple(reordered_margin(margin, code) for margin, code in zip(measured.margins, codes, strict=True))
-    corr = _measure_corr(door, placed, codes, options)
+    corr = _measure_corr(door, placed, codes, options, rng)
     model = GaussianModel(margins=placed, corr=corr, rows_estimate=max(round(measured.rows), 1))
     if options.order == "schema":
         return model
     return ReorderedModel(margins=measured.margins, inner=model, codes=codes)
 
 
-def _measure_corr(door: Door, placed: tuple[Margin, ...], codes: tuple[Ints, ...], options: KendallOptions) -> Floats:
+def _measure_corr(
+    door: Door, placed: tuple[Margin, ...], codes: tuple[Ints, ...], options: KendallOptions, rng: np.random.Generator
+) -> Floats:
     """The correlation matrix from taus measured at the Door; independence where there is nothing to compare."""
     if len(placed) < 2 or door.rows is None or door.rows < 2:
         return np.eye(len(placed))
-    groups = tuple(rank_groups(margin, RANKS).astype(np.int32) for margin in placed)
+    most = PUBLISHED_RANKS if options.published else RANKS
+    groups = tuple(rank_groups(margin, most).astype(np.int32) for margin in placed)
     lookups = tuple(group[np.argsort(code)] for group, code in zip(groups, codes, strict=True))
-    feature = TauVector(columns=tuple(door.schema.modelled), lookups=lookups, rows=int(door.rows))
-    noise = vector_noise(feature, options.vector_stage(door.allowance), door.unit, options.noise)
-    noisy = door.sum(feature, noise, TAUS)
+    stage, columns = options.vector_stage(door.allowance), tuple(door.schema.modelled)
+    compared = compared_rows(options, len(columns), int(door.rows), stage)
+    if compared < door.rows:
+        seed = int(rng.integers(0, 2**62))
+        feature = SampledTaus(columns=columns, lookups=lookups, rows=compared, seed=seed)
+    else:
+        feature = TauVector(columns=columns, lookups=lookups, rows=compared)
+    noisy = door.sum(feature, tau_noise(feature, stage, door.unit, options), TAUS)
     return correlations(noisy.values, placed, groups, options)
+
+
+def compared_rows(options: KendallOptions, columns: int, rows: int, stage: Allowance) -> int:
+    """How many rows are compared: all, or a sample of the size asked for, or of the paper's."""
+    if options.sample is False:
+        return rows
+    if options.sample is not True:
+        return min(options.sample, rows)
+    if stage.measure != "epsilon":
+        raise UsageError("the paper's size of a sample is for a pure epsilon: set delta = 0, or give a number of rows")
+    return min(rows, max(2, math.ceil(50 * columns * (columns - 1) / stage.amount - 1)))
+
+
+def tau_noise(feature: TauVector, stage: Allowance, unit: Unit, options: KendallOptions) -> Noise:
+    """The noise on every tau; as published, Lap(C(m, 2) Delta / epsilon2) with Delta = 4 / (n + 1) (Algorithm 5).
+
+    That Delta is the paper's, for a row added to n (Lemma 4.1). Where rows are replaced a tau moves by 4 / n, more than
+    Delta; but all C(m, 2) move by 4 floor(m^2 / 4) / n together, which from three columns on is at most 2/3 of
+    C(m, 2) 4 / n and so within C(m, 2) Delta. With two columns the noise is that of 4 / n.
+    """
+    noise = vector_noise(feature, stage, unit, options.noise)
+    if not options.published:
+        return noise
+    moved = 4 * unit.rows_per_person / (feature.rows + 1)
+    return Noise(kind="laplace", scale=max(noise.scale, feature.size * moved / stage.amount))
 
 
 def correlations(
@@ -100,9 +153,11 @@ def outline(
     m = len(schema.modelled)
     if m < 2 or rows < 2:
         return outline_stages(schema, options, allowance, unit, None)
-    feature = TauVector(columns=tuple(schema.modelled), lookups=(np.arange(2, dtype=np.int32),) * m, rows=rows)
-    noise = vector_noise(feature, options.vector_stage(allowance), unit, options.noise)
-    return outline_stages(schema, options, allowance, unit, (TAUS, noise, rows))
+    stage = options.vector_stage(allowance)
+    compared = compared_rows(options, m, rows, stage)
+    feature = TauVector(columns=tuple(schema.modelled), lookups=(np.arange(2, dtype=np.int32),) * m, rows=compared)
+    noise = tau_noise(feature, stage, unit, options)
+    return outline_stages(schema, options, allowance, unit, (TAUS, noise, feature.resolution, rows))
 
 
 def _codes(schema: Schema, margin: Margin, order: Order, rng: np.random.Generator) -> Ints:
@@ -121,5 +176,6 @@ KENDALL = Method(
     fit=fit,
     plan=plan,
     outline=outline,
+    settle=settle_published,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

@@ -1,4 +1,4 @@
-"""Margins by name for the Gaussian copula systems: densities, plain histograms, EFPA and Privelet."""
+"""Margins by name for the Gaussian copula systems: densities, histograms plain or of runs, EFPA and Privelet."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
+from sklar.methods.dpcopula.runs import CUTS_SHARE, RUNS, noise_first, structure_first
 from sklar.methods.margins import MarginOptions, measure_margins, outline_margins
 from sklar.methods.method import Outline
 from sklar.model.margins.bins import BinLayout, lay_out_column
@@ -23,9 +24,9 @@ from sklar.release.features import Coefficients
 from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 
-MarginName = Literal["density", "efpa", "laplace", "geometric", "gaussian", "privelet"]
+MarginName = Literal["density", "efpa", "laplace", "geometric", "gaussian", "privelet", "noisefirst", "structurefirst"]
 TRANSFORMED_BINS = 1024
-"""EFPA and Privelet see at most this many bins of a column."""
+"""EFPA, Privelet, NoiseFirst and StructureFirst see at most this many bins of a column."""
 CHOICE_SHARE = 0.5
 """EFPA spends this part of a column's share on how many frequencies to keep."""
 
@@ -40,7 +41,7 @@ class NamedMargins:
 
 def measure_named(door: Door, allowance: Allowance, name: MarginName) -> NamedMargins:
     """Measure all margins through a Door by the method of this name, spending the allowance."""
-    if name in ("efpa", "privelet"):
+    if name in _TRANSFORMED:
         return _transformed(door, allowance, name)
     measured = measure_margins(door, allowance, options=margin_options(name))
     return NamedMargins(margins=measured.margins, rows=measured.rows)
@@ -48,16 +49,29 @@ def measure_named(door: Door, allowance: Allowance, name: MarginName) -> NamedMa
 
 def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: MarginName) -> tuple[Outline, ...]:
     """What `measure_named` will measure, for people."""
-    if name not in ("efpa", "privelet"):
+    if name not in _TRANSFORMED:
         return outline_margins(schema, allowance, unit, margin_options(name))
     share, lines = allowance.part(1.0 / len(schema.modelled)), list[Outline]()
     for column in schema.modelled:
         bins = public_bins(schema[column], TRANSFORMED_BINS)
-        kept = min(16, int(bins.max()) + 1) if name == "efpa" else 1 << int(bins.max()).bit_length()
-        feature = Coefficients(column=column, lookup=bins, basis=_BASIS[name], kept=kept)
-        part = share.part(1 - CHOICE_SHARE) if name == "efpa" else share
-        lines.append(Outline(label=f"{name} of {column}", tables=1, cells=kept, noise=_noise(feature, part, unit)))
+        cells, noise, resolution = _outlined(column, bins, share, unit, name)
+        label = f"{name} of {column}"
+        lines.append(Outline(label=label, tables=1, cells=cells, noise=noise, resolution=resolution))
     return tuple(lines)
+
+
+def _outlined(
+    column: str, bins: NDArray[np.int32], share: Allowance, unit: Unit, name: MarginName
+) -> tuple[int, Noise, float]:
+    """How many numbers of a column are measured, with which noise, in multiples of what."""
+    size = int(bins.max()) + 1
+    if name not in _BASIS:
+        cut = name == "structurefirst" and size > RUNS
+        return (RUNS if cut else size), (share.part(1 - CUTS_SHARE) if cut else share).noise(unit), 1.0
+    kept = min(16, size) if name == "efpa" else 1 << (size - 1).bit_length()
+    feature = Coefficients(column=column, lookup=bins, basis=_BASIS[name], kept=kept)
+    part = share.part(1 - CHOICE_SHARE) if name == "efpa" else share
+    return kept, _noise(feature, part, unit), feature.resolution
 
 
 def public_bins(column: Column, most: int) -> NDArray[np.int32]:
@@ -86,7 +100,8 @@ def _transformed(door: Door, allowance: Allowance, name: MarginName) -> NamedMar
     found: list[tuple[str, BinLayout, NDArray[np.int32], Floats]] = []
     for column in door.schema.modelled:
         bins = public_bins(door.schema[column], TRANSFORMED_BINS)
-        counts = (_efpa if name == "efpa" else _privelet)(door, share, column, bins)
+        values = int(bins[: door.schema[column].value_cells].max()) + 1
+        counts = _TRANSFORMED[name](door, share, column, bins, values)
         found.append((column, lay_out_column(door.schema[column]), bins, counts))
     estimate = float(np.mean([counts.sum() for *_, counts in found]))
     rows = max(float(door.rows) if door.rows is not None else estimate, 1.0)
@@ -97,11 +112,12 @@ def _transformed(door: Door, allowance: Allowance, name: MarginName) -> NamedMar
     return NamedMargins(margins=margins, rows=rows)
 
 
-def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> Floats:
+def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32], values: int) -> Floats:
     """How many frequencies to keep is chosen noisily by the expected error; then those frequencies are measured."""
     size = int(bins.max()) + 1
     rest = share.part(1 - CHOICE_SHARE)
-    stds = np.array([_noise(_cosine(column, bins, kept), rest, door.unit).std for kept in range(1, size + 1)])
+    kinds = [_cosine(column, bins, kept) for kept in range(1, size + 1)]
+    stds = np.array([_noise(kind, rest, door.unit).std_on(kind.resolution) for kind in kinds])
     expected_norms = np.sqrt(np.arange(1, size + 1)) * stds  # of the noise when 1, 2, ... frequencies are kept
     score = TailNorms(column=column, lookup=bins, penalties=expected_norms)
     epsilon = share.part(CHOICE_SHARE).choice_epsilon()
@@ -111,11 +127,19 @@ def _efpa(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) ->
     return counts_from_frequencies(noisy.values, size)
 
 
-def _privelet(door: Door, share: Allowance, column: str, bins: NDArray[np.int32]) -> Floats:
+def _privelet(door: Door, share: Allowance, column: str, bins: NDArray[np.int32], values: int) -> Floats:
     size = int(bins.max()) + 1
     feature = Coefficients(column=column, lookup=bins, basis="haar", kept=1 << (size - 1).bit_length())
     noisy = door.sum(feature, _noise(feature, share, door.unit), f"privelet of {column}")
     return counts_from_differences(noisy.values, size)
+
+
+_TRANSFORMED = {
+    "efpa": _efpa,
+    "privelet": _privelet,
+    "noisefirst": noise_first,
+    "structurefirst": structure_first,
+}
 
 
 def _cosine(column: str, bins: NDArray[np.int32], kept: int) -> Coefficients:

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine
-from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import measure_named
 from sklar.methods.dpcopula.stages import (
-    NoiseName,
     StagedOptions,
     correlation_matrix,
     outline_stages,
     plan_stages,
+    settle_published,
+    take_published,
     vector_noise,
 )
-from sklar.methods.method import Method, Outline, require_whole
+from sklar.methods.method import Method, Outline, require_listed, require_whole
 from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import Margin, u_edges
 from sklar.release.door import Door
-from sklar.release.features import BlockMeans
+from sklar.release.features import BlockLikelihoods, BlockMeans
 from sklar.release.scores import SCORE_BITS, SCORE_LIMIT, Scores
 from sklar.schema.table import Schema
 
@@ -39,6 +40,8 @@ FEWEST_ROWS = 20
 WORST_NOISE = 0.25
 """Noise on a correlation above this leaves nothing of it."""
 MEANS = "mean correlations of blocks"
+Estimate = Literal["scores", "likelihood"]
+_FEATURES: dict[Estimate, type[BlockMeans]] = {"scores": BlockMeans, "likelihood": BlockLikelihoods}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +50,19 @@ class MleOptions(StagedOptions):
 
     Attributes:
         block_rows: Rows in a block, about; fewer rows mean more blocks and less noise, but a larger bias.
+        estimate: What is averaged: "scores", the correlation of normal scores, or "likelihood", the maximum of the
+            likelihood of a Gaussian copula, as in the paper, for each pair of columns. Noise is less with scores, whose
+            correlations make a semidefinite matrix: by sqrt(2 - 2/m) for Gaussian noise.
     """
 
     block_rows: int = 50
+    estimate: Estimate = "scores"
 
     def __post_init__(self) -> None:
         StagedOptions.__post_init__(self)
+        if self.published:
+            take_published(self, estimate="likelihood")
+        require_listed("estimate", self.estimate, get_args(Estimate))
         require_whole("block_rows", self.block_rows, FEWEST_ROWS, 10**6)
 
 
@@ -74,7 +84,7 @@ def fit(door: Door, options: MleOptions, rng: np.random.Generator) -> GaussianMo
         )
         require_enough(len(measured.margins), measured.rows, options, stage, door.unit)
         blocks, seed = _blocks(measured.rows, options), int(rng.integers(0, 2**62))
-        feature = BlockMeans(scores=scores, blocks=blocks, seed=seed)
+        feature = _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=seed)
         noisy = door.sum(feature, vector_noise(feature, stage, door.unit, options.noise), MEANS)
         corr = correlation_matrix(noisy.values, len(measured.margins), options.repair)
     return GaussianModel(margins=measured.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
@@ -84,13 +94,30 @@ def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowa
     """Refuse a table that is too small: the noise on every correlation would drown it."""
     if columns < 2:
         return
-    std = _expected_noise(columns, _blocks(rows, options), stage, unit, options.noise).std
+    blocks = _blocks(rows, options)
+    if options.published:
+        _require_published(columns, blocks, options, stage)
+        return
+    feature = _expected(columns, blocks, options)
+    std = vector_noise(feature, stage, unit, options.noise).std_on(feature.resolution)
     if std > WORST_NOISE:
         needed = math.ceil(rows * std / WORST_NOISE)
         raise UsageError(
             f"dpcopula-mle needs about {needed:,} rows for {columns} columns at this budget: the noise on every "
             f"correlation would be {std:.2g}, where {WORST_NOISE} is the most that leaves something to see. Use "
             "dpcopula-kendall, fewer columns, a smaller k or a larger epsilon"
+        )
+
+
+def _require_published(columns: int, blocks: int, options: MleOptions, stage: Allowance) -> None:
+    """The paper's rule: more than C(m, 2) / (0.025 epsilon2) blocks."""
+    fewest = math.comb(columns, 2) / (0.025 * stage.amount)
+    if blocks <= fewest:
+        raise UsageError(
+            f"dpcopula-mle as published needs about {math.ceil(fewest + 1) * options.block_rows:,} rows for {columns} "
+            f"columns at this budget: more than C(m, 2) / (0.025 epsilon2) = {fewest:,.0f} blocks of "
+            f"{options.block_rows} rows. Use dpcopula-kendall, fewer columns, a smaller k or block_rows, or a larger "
+            "epsilon"
         )
 
 
@@ -116,18 +143,20 @@ def outline(schema: Schema, options: MleOptions, allowance: Allowance, unit: Uni
     m = len(schema.modelled)
     if m < 2:
         return outline_stages(schema, options, allowance, unit, None)
-    noise = _expected_noise(m, _blocks(rows, options), options.vector_stage(allowance), unit, options.noise)
-    return outline_stages(schema, options, allowance, unit, ("mean correlations", noise, rows))
+    feature = _expected(m, _blocks(rows, options), options)
+    noise = vector_noise(feature, options.vector_stage(allowance), unit, options.noise)
+    return outline_stages(schema, options, allowance, unit, ("mean correlations", noise, feature.resolution, rows))
 
 
 def _blocks(rows: float, options: MleOptions) -> int:
     return max(1, int(rows) // options.block_rows)
 
 
-def _expected_noise(columns: int, blocks: int, stage: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
+def _expected(columns: int, blocks: int, options: MleOptions) -> BlockMeans:
+    """A vector of the same size and bound as will be asked for."""
     lookups = (np.zeros(1, dtype=np.int32),) * columns
     scores = Scores(columns=tuple(str(j) for j in range(columns)), lookups=lookups)
-    return vector_noise(BlockMeans(scores=scores, blocks=blocks, seed=0), stage, unit, kind)
+    return _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=0)
 
 
 MLE = Method(
@@ -138,5 +167,6 @@ MLE = Method(
     fit=fit,
     plan=plan,
     outline=outline,
+    settle=settle_published,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

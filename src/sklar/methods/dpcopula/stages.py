@@ -6,12 +6,13 @@ Plans, outlines and fits all read the split from here. Hybrid shares the repair 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedLine, PlannedTables, PlannedVector, fine_noise
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
@@ -28,26 +29,41 @@ NoiseName = Literal["gaussian", "laplace"]
 Repair = Literal["higham", "eigenvalue"]
 
 
+class _Switched(Protocol):
+    @property
+    def published(self) -> bool: ...
+
+
+Published = TypeVar("Published", bound=_Switched)
+"""A record of options with the switch."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedOptions:
     """What may be changed about both methods.
 
     Attributes:
         margins: How margins are measured: "density", "efpa" (the paper's), "privelet", or plain histograms with
-            "laplace", "geometric" (the same on integers) or "gaussian" noise.
+            "laplace", "geometric" (the same on integers) or "gaussian" noise; "noisefirst" and "structurefirst" even
+            out runs of neighbouring bins after and before noise.
         noise: Noise on the correlations: "gaussian", or "laplace" as in the paper. By default Gaussian, Laplace if
             delta is 0.
         k: Ratio of what margins and correlations may spend.
         repair: How the noisy correlations become a correlation matrix: "higham" (the nearest) or "eigenvalue" (the
             paper's: negative eigenvalues are lifted).
+        published: The paper's own form wherever it has a proof, at delta 0: EFPA margins, Laplace noise of its size on
+            each correlation, its repair.
     """
 
     margins: MarginName = "density"
     noise: NoiseName | None = None
     k: float = 8.0
     repair: Repair = "higham"
+    published: bool = False
 
     def __post_init__(self) -> None:
+        if self.published:
+            take_published(self, margins="efpa", noise="laplace", repair="eigenvalue")
         require_listed("margins", self.margins, get_args(MarginName))
         require_listed("repair", self.repair, get_args(Repair))
         if self.noise is not None:
@@ -61,6 +77,26 @@ class StagedOptions:
     def vector_stage(self, allowance: Allowance) -> Allowance:
         """What the vector of correlations may spend."""
         return allowance.part(1 / (self.k + 1))
+
+
+def take_published(options: object, **own: object) -> None:
+    """Set a record of options to the paper's own, and refuse any that was given otherwise."""
+    require_listed("published", options.published, (True, False))  # type: ignore[attr-defined]
+    defaults = {field.name: field.default for field in fields(options)}  # type: ignore[arg-type]
+    for name, value in own.items():
+        given = getattr(options, name)
+        if given not in (defaults[name], value):
+            raise UsageError(
+                f"published=True is the paper's own form, with {name}={value!r}; {given!r} was given: leave one out"
+            )
+        object.__setattr__(options, name, value)
+
+
+def settle_published(options: Published, budget: Budget) -> Published:
+    """The paper's noise is Laplace noise for a pure epsilon."""
+    if options.published and not budget.pure:
+        raise UsageError("published=True is for a pure epsilon, as in the paper: it needs delta = 0")
+    return options
 
 
 def plan_stages(schema: Schema, options: StagedOptions, vector: str) -> tuple[PlannedLine, ...]:
@@ -100,16 +136,23 @@ def _laplace_within(allowance: Allowance, *, l1: float, l2: float) -> Noise:
     return Noise(kind="laplace", scale=math.sqrt(l1 * min(l1, l2) / (2 * allowance.spendable.amount)))
 
 
+OutlinedVector = tuple[str, Noise, float, int]
+"""Label, noise and resolution of a vector, and the number of rows."""
+
+
 def outline_stages(
-    schema: Schema, options: StagedOptions, allowance: Allowance, unit: Unit, vector: tuple[str, Noise, int] | None
+    schema: Schema, options: StagedOptions, allowance: Allowance, unit: Unit, vector: OutlinedVector | None
 ) -> tuple[Outline, ...]:
-    """What will be measured; (label, noise, rows) of the vector, whose noise is told in rows moved: times rows."""
+    """What will be measured; the noise of the vector is told in rows moved: times rows."""
     lines = outline_named(schema, options.margin_stage(allowance), unit, options.margins)
     if vector is None:
         return lines
-    (label, noise, rows), m = vector, len(schema.modelled)
-    told = Noise(kind=noise.kind, scale=noise.scale * rows)
-    return (*lines, Outline(label=f"{label}, times rows", tables=1, cells=m * (m - 1) // 2, noise=told))
+    (label, noise, resolution, rows), m = vector, len(schema.modelled)
+    told, cells = Noise(kind=noise.kind, scale=noise.scale * rows), m * (m - 1) // 2
+    return (
+        *lines,
+        Outline(label=f"{label}, times rows", tables=1, cells=cells, noise=told, resolution=resolution * rows),
+    )
 
 
 def correlation_matrix(values: Floats, columns: int, repair: Repair) -> Floats:

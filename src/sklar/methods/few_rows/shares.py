@@ -14,7 +14,10 @@ from math import log, sqrt
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.release.scores import SCORE_BITS
 
+PAIRS_RESOLUTION = 2.0 ** -(2 * SCORE_BITS)
+"""Sums of products of two scores are whole multiples of this."""
 STRONG = 0.5
 """A star that explains this much of the class variable (in sum over columns) tells the classes apart by itself."""
 
@@ -36,7 +39,7 @@ class FewRowsShares:
 
 def correlation_noise(allowance: Allowance, unit: Unit, rows: float, scores: int) -> float:
     """Noise of one correlation if the whole allowance went to the pairs of `scores` scores."""
-    return pairs_noise(allowance, unit, scores).std / max(rows, 1.0)
+    return pairs_noise(allowance, unit, scores).std_on(PAIRS_RESOLUTION) / max(rows, 1.0)
 
 
 def pairs_noise(allowance: Allowance, unit: Unit, scores: int) -> Noise:

@@ -13,7 +13,7 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.methods.few_rows.shares import pairs_noise
+from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margins import outline_margins
 from sklar.methods.method import Outline
 from sklar.methods.vine.options import VineOptions, budget_shares, scored_columns
@@ -98,7 +98,7 @@ def outline_vine(
     if stages.sums is not None:
         scored = len(scored_columns(schema))
         noise, cells = pairs_noise(stages.sums, unit, scored), scored * (scored - 1) // 2
-        lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise))
+        lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise, resolution=PAIRS_RESOLUTION))
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
         lines.append(_pairs(stages.pairs, unit, rows, columns, options))

@@ -37,6 +37,29 @@ def counts_from_differences(noisy: Floats, bins: int) -> Floats:
     return level[:bins]
 
 
+def merge_runs(noisy: Floats, variance: float) -> Floats:
+    """Noisy counts with runs of neighbours replaced by their means, so that the expected squared error is least.
+
+    A run of s bins with noise of variance v each has a squared error of noisy counts about their mean that exceeds the
+    true one by (s - 1) v, and its mean has noise of v / s in s bins: the expected error is that of the noisy counts,
+    minus (s - 2) v. Over n bins in k runs that is SSE - (n - 2 k) v, for Laplace noise of one row SSE - 2 (n - 2 k) /
+    epsilon^2 (Xu et al. 2013, NoiseFirst). Its minimum over all partitions is found by dynamic programming.
+    """
+    bins = len(noisy)
+    sums, squares = (np.concatenate([[0.0], np.cumsum(x)]) for x in (noisy, noisy**2))
+    best, start = np.zeros(bins + 1), np.zeros(bins + 1, dtype=np.int64)
+    for end in range(1, bins + 1):
+        inside = squares[end] - squares[:end] - (sums[end] - sums[:end]) ** 2 / np.arange(end, 0, -1)
+        cost = best[:end] + inside + 2 * variance
+        start[end] = np.argmin(cost)
+        best[end] = cost[start[end]]
+    merged, end = np.empty(bins), bins
+    while end:
+        merged[start[end] : end] = noisy[start[end] : end].mean()
+        end = int(start[end])
+    return merged
+
+
 def clip_and_normalize(noisy: ArrayLike) -> Floats:
     """Negative counts become 0, the rest is scaled to sum to one; uniform when nothing is left."""
     counts = np.maximum(np.asarray(noisy, dtype=np.float64), 0.0)

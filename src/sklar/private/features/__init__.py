@@ -1,7 +1,8 @@
 """The closed list of vectors of sums that the Door can ask for, each with its exact sum and its proved sensitivity.
 
 A feature is one file: what is summed, how far one person moves it under both neighbour relations, and why. Nothing is
-released here. Start with `sphere`, the simplest bound; `tau` is Kendall's, `blocks` and `coefficients` are averages.
+released here. Start with `sphere`, the simplest bound; `tau` is Kendall's, `sample` the same over fewer rows, `blocks`
+and `coefficients` are averages.
 """
 
 from __future__ import annotations
@@ -14,8 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
-from sklar.private.features import blocks, coefficients, sphere, tau
-from sklar.release.features import BlockMeans, Coefficients, Feature, PairSums, StarSums, TauVector
+from sklar.private.features import blocks, coefficients, sample, sphere, tau
+from sklar.release.features import (
+    BlockLikelihoods,
+    BlockMeans,
+    Coefficients,
+    Feature,
+    PairSums,
+    SampledTaus,
+    StarSums,
+    TauVector,
+)
 from sklar.rows import CodedPart, Rows
 
 
@@ -38,7 +48,9 @@ FEATURES: dict[type, SumRule] = {
     StarSums: SumRule(exact_sums=sphere.exact_star_sums),
     PairSums: SumRule(exact_sums=sphere.exact_pair_sums),
     TauVector: SumRule(exact_whole=tau.exact_orders),
+    SampledTaus: SumRule(exact_whole=sample.exact_sampled_orders),
     BlockMeans: SumRule(exact_whole=blocks.exact_block_sums),
+    BlockLikelihoods: SumRule(exact_whole=blocks.exact_likelihood_sums),
     Coefficients: SumRule(exact_sums=coefficients.exact_coefficients),
 }
 

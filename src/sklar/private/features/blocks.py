@@ -18,6 +18,13 @@ L1 = min(2 P, m sqrt(P)) with P = C(m, 2). Rounding each entry toward zero to un
 division before it) moves a difference by less than 1.001 u, which adds 1.001 u sqrt(P) to L2 and 1.001 u P to L1. The
 mean over l blocks moves by 1/l of that for each changed block: r blocks when r rows come or go, 2 r when they are
 replaced.
+
+**The likelihood's maximum** may take the place of the correlation (Li, Xiong, Jiang 2014, Algorithm 2, pair by pair). A
+block's estimate for two columns is then the number between -1 and 1 at which the density of the bivariate Gaussian
+copula is largest over the block's rows. It is a function of three exact integers, the number of rows and the sums of
+x^2 + y^2 and of x y, computed from them alone and rounded to a whole number of units between -2^20 and 2^20. Nothing
+else is asked of it: such maxima need not be a semidefinite matrix, so the bound is the diameter of the cube, as in the
+paper, L1 = 2 P and L2 = 2 sqrt(P) for a changed block, and no error of floating point can exceed it.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.release.features import BLOCK_BITS, BlockMeans
-from sklar.release.scores import Scores
+from sklar.release.scores import SCORE_BITS, Scores
 from sklar.rows import Rows
 
 Words = npt.NDArray[np.uint64]
@@ -40,6 +47,11 @@ Words = npt.NDArray[np.uint64]
 def exact_block_sums(feature: BlockMeans, rows: Rows) -> Ints:
     """Sum over blocks of their rounded correlations, in units of 2^-20."""
     return correlations_of(*rows.summed_groups(MomentJob(feature=feature))).sum(axis=0)
+
+
+def exact_likelihood_sums(feature: BlockMeans, rows: Rows) -> Ints:
+    """Sum over blocks of the rounded maxima of their likelihoods, in units of 2^-20."""
+    return likelihoods_of(*rows.summed_groups(MomentJob(feature=feature))).sum(axis=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +105,13 @@ def row_words(codes: npt.NDArray[np.int32], sizes: Sequence[int]) -> Words:
 
 def blocks_of(words: Words, blocks: int, seed: int) -> Ints:
     """Block of each row: by its words and its number among the rows of the same words."""
+    spread, _ = row_keys(words, seed)
+    # The high half times the number of blocks, shifted: uniform to within blocks / 2^32.
+    return (((spread >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)).astype(np.int64)
+
+
+def row_keys(words: Words, seed: int) -> tuple[Words, Words]:
+    """Mixed bits of each row by `seed`, its words and its number among the rows of the same words; and that number."""
     order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words)
     ordered = words[:, order]
     rows = np.arange(words.shape[1])
@@ -102,8 +121,7 @@ def blocks_of(words: Words, blocks: int, seed: int) -> Ints:
     spread = np.full(len(rows), seed, dtype=np.uint64)
     for word in (*words, number):
         spread = _mixed(spread ^ (word + np.uint64(0x9E3779B97F4A7C15)))
-    # The high half times the number of blocks, shifted: uniform to within blocks / 2^32.
-    return (((spread >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)).astype(np.int64)
+    return spread, number
 
 
 def correlations_of(count: Ints, sums: Ints, products: Ints) -> Ints:
@@ -122,6 +140,45 @@ def correlations_of(count: Ints, sums: Ints, products: Ints) -> Ints:
         corr = np.divide(moments[j, k], spread, out=np.zeros(blocks), where=spread > 0)
         out[:, place] = np.trunc(np.clip(corr, -1.0, 1.0) * 2**BLOCK_BITS).astype(np.int64)
     return out
+
+
+def likelihoods_of(count: Ints, sums: Ints, products: Ints) -> Ints:
+    """The likelihood's maximum of each block (one line) for each pair, in units of 2^-20, rounded toward zero."""
+    (m, blocks), scale = sums.shape, np.maximum(count, 1) * 2.0 ** (2 * SCORE_BITS)
+    means = dict(zip(combinations_with_replacement(range(m), 2), products / scale, strict=True))
+    pairs = [(j, k) for j in range(m) for k in range(j + 1, m)]
+    found = [likeliest_corr(means[j, j] + means[k, k], means[j, k]) for j, k in pairs]
+    return np.trunc(np.array(found).reshape(-1, blocks).T * 2**BLOCK_BITS).astype(np.int64)
+
+
+def likeliest_corr(squares: Floats, product: Floats) -> Floats:
+    r"""Where the likelihood of a bivariate Gaussian copula is largest, with a = mean of x^2 + y^2, b = mean of x y.
+
+    Its logarithm, a row, is -log(1 - r^2) / 2 - (a r^2 - 2 b r) / (2 (1 - r^2)), with a slope of the sign of the cubic
+    f(r) = r (1 - r^2) + (1 + r^2) b - r a. Since f(-1) = a + 2 b >= 0 >= 2 b - a = f(1), there is a maximum, to the
+    left of the valley of f or to the right of its hill (both at b / 3 if f falls throughout): halving finds the one of
+    either side, and the better one is taken. Without rows 0.
+    """
+    reach = np.sqrt(np.maximum(product**2 - 3 * (squares - 1), 0.0))
+    valley, hill = (np.clip((product + side * reach) / 3, -1.0, 1.0) for side in (-1, 1))
+    left = _where_falling_ends(squares, product, np.full(len(squares), -1.0), valley)
+    right = _where_falling_ends(squares, product, hill, np.full(len(squares), 1.0))
+    better = _log_likelihood(squares, product, right) > _log_likelihood(squares, product, left)
+    return np.where(squares > 0, np.where(better, right, left), 0.0)
+
+
+def _where_falling_ends(squares: Floats, product: Floats, low: Floats, high: Floats) -> Floats:
+    """Where the cubic crosses from above 0 to below, or the end nearest to that; to less than half a unit."""
+    for _ in range(BLOCK_BITS + 3):
+        middle = (low + high) / 2
+        above = middle * (1 - middle**2) + (1 + middle**2) * product - middle * squares > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return (low + high) / 2
+
+
+def _log_likelihood(squares: Floats, product: Floats, corr: Floats) -> Floats:
+    rest = np.maximum(1 - corr**2, 2.0**-BLOCK_BITS)
+    return -np.log(rest) / 2 - (squares * corr**2 - 2 * product * corr) / (2 * rest)
 
 
 def _totals(block: Ints, values: Ints, blocks: int) -> Ints:
