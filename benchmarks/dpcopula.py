@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 import sklar
+from benchmarks.data.made_up import DOMAIN, SHAPES, gaussian_dependence
 from benchmarks.stopwatch import verdict
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
@@ -29,24 +29,6 @@ from sklar.methods.dpcopula.stages import vector_noise
 from sklar.release.features import TauVector
 
 UNIT = Unit(neighbours="replace")
-DOMAIN = 1_000
-
-
-SHAPES = ("gaussian", "uniform", "zipf")
-"""Margins of the generated tables."""
-
-
-def generated(rows: int, columns: int, seed: int, shape: str = "gaussian") -> np.ndarray:
-    """Codes with Gaussian dependence and margins of one shape."""
-    rng = np.random.default_rng(seed)
-    loadings = rng.normal(size=(columns, 3))
-    cov = loadings @ loadings.T + np.eye(columns)
-    scale = np.sqrt(cov.diagonal())
-    z = rng.multivariate_normal(np.zeros(columns), cov / scale[:, None] / scale, rows)
-    if shape == "gaussian":  # equal cells over +-4 standard deviations
-        return np.clip(np.floor((z + 4) / 8 * DOMAIN), 0, DOMAIN - 1).astype(int)
-    weight = np.ones(DOMAIN) if shape == "uniform" else 1.0 / np.arange(1, DOMAIN + 1)
-    return np.searchsorted(np.cumsum(weight[:-1]) / weight.sum(), ndtr(z), side="right")
 
 
 def ranges_of_size(sides: np.ndarray, cells: float, queries: int, rng: np.random.Generator) -> RangeQueries:
@@ -69,7 +51,7 @@ def run(
     """Errors of random ranges, averaged over runs."""
     relative, absolute, seconds = [], [], []
     for seed in range(runs):
-        codes = generated(rows, columns, seed, shape)
+        codes = gaussian_dependence(rows, columns, seed, shape)
         names = [f"x{j}" for j in range(columns)]
         schema = sklar.Schema({name: sklar.Integer(0, DOMAIN - 1) for name in names})
         start = time.perf_counter()

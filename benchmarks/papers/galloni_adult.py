@@ -1,7 +1,7 @@
 """Galloni et al. 2023, section 4.2: G_eps and G_eps+ on Adult. `python -m benchmarks.papers.galloni_adult`.
 
 The paper draws PrivBayes and COPULA-SHIRLEY at six epsilons in a chart without numbers; it says that G_eps+ tells the
-two apart more clearly than G_eps. Needs the yardstick's tables (see benchmarks.yardstick) and the extra eval.
+two apart more clearly than G_eps. Adult is fetched once (see benchmarks.data). Needs the extra eval.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 
 import sklar
 from benchmarks.papers.g_scores import g_scores
-from benchmarks.yardstick import harness, to_schema
+from benchmarks.tables import TABLES
 
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
@@ -30,8 +30,8 @@ def main() -> None:
     parser.add_argument("--methods", default="vine,independent,shirley")
     parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)))
     arguments = parser.parse_args()
-    train, facts, target = harness().TABLES["adult"]()
-    schema = to_schema(facts)
+    yard = TABLES["adult"]()
+    train, schema, target = yard.frame, yard.schema, yard.target or ""
     print(f"{'method':12s} {'epsilon':>8s} {'mu':>7s} {'delta':>7s} {'nu':>7s} {'G_eps':>7s} {'G_eps+':>7s}")
     for method in arguments.methods.split(","):
         for epsilon in map(float, arguments.epsilons.split(",")):

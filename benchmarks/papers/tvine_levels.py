@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 import sklar
-from benchmarks.yardstick import BENCH
-from sklar.lab.baselines.levels import at_level
+from benchmarks.data import prepare
+from benchmarks.data.simulated import parameters
+from benchmarks.data.simulated import simulated as simulated_rows
+from benchmarks.tables import APPENDIX_N, WIDER
 
-DATA = BENCH.parent / "data"
 RESPONSE = "Y"
 
 
@@ -28,6 +29,7 @@ class Tables:
         sensitive: Columns that the paper attacks.
         levels: Truncation levels to look at.
         order_for: Sensitive columns that the order of the C-vine protects.
+        schema: Public ranges.
     """
 
     train: pd.DataFrame
@@ -35,11 +37,7 @@ class Tables:
     sensitive: tuple[str, ...]
     levels: tuple[int, ...]
     order_for: tuple[str, ...]
-
-    @property
-    def schema(self) -> sklar.Schema:
-        """A drafted schema: these methods promise nothing anyway."""
-        return sklar.draft_schema(self.train)
+    schema: sklar.Schema
 
     def settings(self, method: str = "tvine", **more: Any) -> dict[str, Any]:
         """Options of a method: tvine in the published form unless `more` says otherwise (one vine, the response at its
@@ -53,18 +51,34 @@ class Tables:
 
 def simulated() -> Tables:
     """The simulated table: 20 covariates in three blocks."""
-    train, test = (pd.read_csv(DATA / f"real_data_I_d20{end}.csv") for end in ("", "_test"))
+    train, test = (simulated_rows(part) for part in ("train", "test"))
     levels = (1, 2, 5, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20)
-    return Tables(train=train, test=test, sensitive=("X1", "X6", "X11"), levels=levels, order_for=("X1",))
+    return Tables(
+        train=train, test=test, sensitive=("X1", "X6", "X11"), levels=levels, order_for=("X1",),
+        schema=_schema({f"X{i + 1}": (float(low), float(high)) for i, (low, high) in enumerate(_simulated_ends())}),
+    )  # fmt: skip
 
 
 def support2() -> Tables:
     """SUPPORT2: 26 covariates."""
-    train, test = (pd.read_csv(DATA / f"{name}_support2_small.csv") for name in ("real", "test"))
+    train, test = prepare.support2()
     levels = (1, 5, 10, 15, 20, 25)
     return Tables(
-        train=train, test=test, sensitive=("totcst", "crea"), levels=levels, order_for=("totcst", "crea")
+        train=train, test=test, sensitive=("totcst", "crea"), levels=levels, order_for=("totcst", "crea"),
+        schema=_schema({**APPENDIX_N, **WIDER}),
     )  # fmt: skip
+
+
+def _schema(ends: Mapping[str, tuple[float, float]]) -> sklar.Schema:
+    """Numbers with public ends, and the response."""
+    return sklar.Schema({**{name: sklar.Real(*pair) for name, pair in ends.items()}, RESPONSE: sklar.Integer(0, 1)})
+
+
+def _simulated_ends() -> np.ndarray:
+    """Six standard deviations to both sides of both means: the definition of the table is public."""
+    moments = [(mean, np.sqrt(cov.diagonal())) for mean, cov in map(parameters, (0, 1))]
+    low = np.min([mean - 6 * spread for mean, spread in moments], axis=0)
+    return np.column_stack([low, np.max([mean + 6 * spread for mean, spread in moments], axis=0)])
 
 
 def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namespace:
@@ -85,7 +99,7 @@ def utility(tables: Tables, levels: Sequence[int], sets: int, method: str = "tvi
     model = sklar.fit(tables.train, tables.schema, method=method, no_guarantee=True, **settings)
     out: dict[int, Any] = {}
     for level in levels:
-        cut = at_level(model, level)
+        cut = sklar.at_level(model, level)
         drawn = (cut.sample(len(tables.train), seed=seed, iid=True).to_pandas() for seed in range(sets))
         out[level] = np.median([forest_auc(table, tables.test, seed) for seed, table in enumerate(drawn)], axis=0)
     return out

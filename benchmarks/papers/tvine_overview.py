@@ -7,8 +7,8 @@ Its membership part (privacy gain) takes longest and is `python -m benchmarks.at
 
 from __future__ import annotations
 
+import sklar
 from benchmarks.papers.tvine_levels import arguments, attributes, forest_auc, heading, line, support2, utility
-from sklar.lab.baselines.levels import choose_level
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         print(line(name, values))
     for name in tables.sensitive:
         privacy = {level: -mab for level, mab in zip(asked.levels, found[f"{name}.mab"], strict=True)}
-        best = choose_level(privacy, {level: float(useful[level][1]) for level in asked.levels})
+        best = sklar.choose_level(privacy, {level: float(useful[level][1]) for level in asked.levels})
         print(f"level picked by PU_t with a = 1/2 for {name}: {best}")
     print("paper: real rows 0.71; at level 10 or lower for totcst, 5 or lower for crea, ahead of all competitors.")
     print("Why they differ: another random forest; families and reference samples are chosen and drawn anew.")
