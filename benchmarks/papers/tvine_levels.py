@@ -14,9 +14,12 @@ import sklar
 from benchmarks.data import prepare
 from benchmarks.data.simulated import parameters
 from benchmarks.data.simulated import simulated as simulated_rows
+from benchmarks.papers.figures import add_picture_options
 from benchmarks.tables import APPENDIX_N, WIDER
 
 RESPONSE = "Y"
+QUICK_SETS = 3
+"""Synthetic tables of a quick run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,6 +84,9 @@ def _simulated_ends() -> np.ndarray:
     return np.column_stack([low, np.max([mean + 6 * spread for mean, spread in moments], axis=0)])
 
 
+TABLES = {"simulated": simulated, "support2": support2}
+
+
 def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namespace:
     """The options that all these scripts have."""
     parser = argparse.ArgumentParser(description=description)
@@ -88,8 +94,13 @@ def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namesp
     parser.add_argument("--profile", default="paper", choices=["paper", "quick"], help="parameters of the attacks")
     parser.add_argument("--sets", type=int, default=20, help="synthetic tables for each utility (the paper: 50)")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--table", default="simulated", choices=list(TABLES), help="where a script has both")
+    parser.add_argument("--attack", default="attribute", choices=["attribute", "shadow"], help="likewise")
+    add_picture_options(parser)
     found = parser.parse_args()
     found.levels = [int(level) for level in found.levels.split(",")]
+    if found.quick:
+        found.profile, found.sets = "quick", min(found.sets, QUICK_SETS)
     return found
 
 
@@ -128,6 +139,23 @@ def attributes(
     )  # fmt: skip
     keys = [f"{name}.{measure}" for measure in ("mab", "wcab") for name in tables.sensitive]
     return {key: [found[f"{key}[{level}]"].attack.value for level in levels] for key in keys}
+
+
+def privacy_gains(
+    tables: Tables, levels: Sequence[int], asked: argparse.Namespace, column: str, method: str = "tvine"
+) -> dict[int, list[float]]:
+    """Privacy gain by level: of every game with targets that lie far out in the column, and with random ones."""
+    fewer: dict[str, Any] = {"changes": {"iterations": 2}, "random_targets": 2} if asked.quick else {}
+    found = sklar.attack_method(
+        "shadow", method, tables.train, tables.schema, profile=asked.profile, levels=list(levels), sensitive=[column],
+        settings=tables.settings(method), workers=asked.workers, **fewer,
+    )  # fmt: skip
+    return {level: _gains(found.details["levels"][str(level)]) for level in levels}
+
+
+def _gains(by_features: Mapping[str, Any]) -> list[float]:
+    """Of the best feature set."""
+    return [gain for target in by_features["best"] for gain in target["gains"]]
 
 
 def line(label: str, values: Sequence[float]) -> str:
