@@ -20,6 +20,8 @@ from benchmarks.tables import APPENDIX_N, WIDER
 RESPONSE = "Y"
 QUICK_SETS = 3
 """Synthetic tables of a quick run."""
+QUICK_GAMES = {"iterations": 2, "shadows": 2, "test_tables": 10}
+"""Shadow models of a quick run: enough to see that a script works, too few for a number to lean on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,7 +147,7 @@ def privacy_gains(
     tables: Tables, levels: Sequence[int], asked: argparse.Namespace, column: str, method: str = "tvine"
 ) -> dict[int, list[float]]:
     """Privacy gain by level: of every game with targets that lie far out in the column, and with random ones."""
-    fewer: dict[str, Any] = {"changes": {"iterations": 2}, "random_targets": 2} if asked.quick else {}
+    fewer: dict[str, Any] = {"changes": QUICK_GAMES, "random_targets": 2} if asked.quick else {}
     found = sklar.attack_method(
         "shadow", method, tables.train, tables.schema, profile=asked.profile, levels=list(levels), sensitive=[column],
         settings=tables.settings(method), workers=asked.workers, **fewer,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+import subprocess
+import sys
 import typing
 from pathlib import Path
 
@@ -138,6 +141,15 @@ def test_every_script_is_run_by_the_command_that_runs_all():
     scripts = {path.stem for path in (ROOT / "benchmarks" / "papers").glob("*.py") if path.stem != "__main__"}
     runnable = {name for name in scripts if "__main__" in (ROOT / f"benchmarks/papers/{name}.py").read_text()}
     assert runnable == set(QUICK)
+
+
+def test_a_script_runs_draws_and_is_kept_without_any_file(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.papers", "galloni_figure1", "--quick", "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "SKLAR_DATA": str(tmp_path)}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "Why they differ" in (tmp_path / "out" / "galloni_figure1.txt").read_text()
+    assert (tmp_path / "out" / "galloni_figure1.svg").read_text().startswith("<?xml")
 
 
 @pytest.mark.parametrize("name", sorted(QUICK))
