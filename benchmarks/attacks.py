@@ -22,8 +22,8 @@ import pandas as pd
 import pyarrow as pa
 
 import sklar
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+from benchmarks.data import prepare
+from benchmarks.data.simulated import simulated as simulated_table
 
 
 class Clock:
@@ -46,10 +46,6 @@ def processor_seconds() -> float:
 def option(name: str, default: str) -> str:
     """The word after an option."""
     return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
-
-
-def frame(name: str) -> pd.DataFrame:
-    return pd.read_csv(DATA / name)
 
 
 def independent(table: Any, rows: int, seed: int) -> pd.DataFrame:
@@ -90,7 +86,7 @@ def tell(found: sklar.Attack) -> None:
 
 
 def adult() -> None:
-    people = frame("adult.csv").sample(frac=1, random_state=0).reset_index(drop=True)
+    people = prepare.adult().sample(frac=1, random_state=0).reset_index(drop=True)
     schema = sklar.draft_schema(people)
     real, held = people[:24_000], people[24_000:]
     for name, synthetic in (("independent columns", independent(real, 32_000, 1)), ("copies", copier(real, 32_000, 2))):
@@ -101,7 +97,7 @@ def adult() -> None:
 
 
 def overfitted() -> None:
-    people = frame("adult.csv").sample(frac=1, random_state=0).reset_index(drop=True)
+    people = prepare.adult().sample(frac=1, random_state=0).reset_index(drop=True)
     schema = confirmed(sklar.draft_schema(people))
     real, held = people[:8_000], people[8_000:16_000]
     honest = sklar.fit(real, schema, method="independent", epsilon=1.0).sample(32_000, seed=1)
@@ -125,7 +121,7 @@ def overfitted() -> None:
 def strangers() -> None:
     from benchmarks.strangers import GENERATORS
 
-    people = frame("adult.csv").sample(frac=1, random_state=0).reset_index(drop=True)
+    people = prepare.adult().sample(frac=1, random_state=0).reset_index(drop=True)
     schema = confirmed(sklar.draft_schema(people))
     real, held, some = people[:2_000], people[2_000:4_000], people[:1_000]
     for name, method in GENERATORS.items():
@@ -149,7 +145,7 @@ def confirmed(schema: sklar.Schema) -> sklar.Schema:
 
 def simulated() -> None:
     """MAB of X1, X6 and X11 by truncation level."""
-    real = frame("real_data_I_d20.csv")
+    real = simulated_table("train")
     levels = [int(x) for x in option("--levels", "1,2,5,10,11,12,13,15,16,17,18,19,20").split(",")]
     with Clock() as clock:
         found = sklar.attack_method(
@@ -166,7 +162,7 @@ def simulated() -> None:
 
 def simulated_gain() -> None:
     """PG by truncation level: rows 202 and 843 lie at quantiles .01 and .99 of X1, row 123 is one of the random."""
-    real = frame("real_data_I_d20.csv")
+    real = simulated_table("train")
     levels = [int(x) for x in option("--levels", "1,10,16,18,20").split(",")]
     with Clock() as clock:
         found = sklar.attack_method(
@@ -192,7 +188,7 @@ def support2_attribute() -> None:
 
 
 def _support2(kind: str) -> None:
-    real, level, profile = frame("real_support2_small.csv"), int(option("--level", "1")), option("--profile", "paper")
+    real, level, profile = prepare.support2()[0], int(option("--level", "1")), option("--profile", "paper")
     extra = {"state": option("--state", "")} if "--state" in sys.argv else {}
     with Clock() as clock:
         found = sklar.attack_method(

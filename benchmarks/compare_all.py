@@ -1,7 +1,7 @@
 """The whole yardstick in one table: `python -m benchmarks.compare_all`. Ours beside MST, AIM, PrivBayes, independent.
 
-Tables, split and metrics are those of the yardstick's harness.py, as in benchmarks.yardstick. Every system runs as an
-external command with a limit of time and memory, each table, epsilon and seed once; the most telling cells come first.
+Tables, split and metrics are those of the yardstick, see benchmarks.yardstick. Every system runs as an external command
+with a limit of time and memory, each table, epsilon and seed once; the most telling cells come first.
 Every finished cell is kept at once in --store, so a run that was stopped continues; `--print` only prints the table.
 Peers need their environment: `benchmarks/peers/setup dpmm`.
 """
@@ -23,7 +23,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.yardstick import harness, to_schema
+from benchmarks.metrics import all_scores
+from benchmarks.tables import load
 from sklar.errors import PeerError
 from sklar.lab.compare.peers import Limits, adopt_orphans, run_peer
 
@@ -100,24 +101,23 @@ def command(system: str, target: str | None) -> str | None:
     return shlex.join([sys.executable, str(script), method, options])
 
 
-def run_cell(yard: Any, cell: Cell, limits: Limits) -> dict[str, Any] | None:
+def run_cell(cell: Cell, limits: Limits) -> dict[str, Any] | None:
     """The metrics of a cell, or the reason why there are none; None if there is nothing to do."""
-    train, test, facts, target = yard.load(cell.table, seed=cell.seed)
-    words = command(cell.system, target)
+    split = load(cell.table, seed=cell.seed)
+    words = command(cell.system, split.target)
     if words is None:
         return None
     folder = Path(tempfile.mkdtemp(prefix="sklar-yardstick-"))
     try:
-        train.to_parquet(folder / "train.parquet", index=False)
-        to_schema(facts).write(folder / "schema.toml")
+        split.frame.to_parquet(folder / "train.parquet", index=False)
+        split.schema.write(folder / "schema.toml")
         told = {
             "train": str(folder / "train.parquet"), "schema": str(folder / "schema.toml"),
-            "epsilon": f"{cell.epsilon:g}", "delta": f"{DELTA:g}", "rows": str(len(train)),
+            "epsilon": f"{cell.epsilon:g}", "delta": f"{DELTA:g}", "rows": str(len(split.frame)),
         }  # fmt: skip
         ended = run_peer(words, told, folder, folder / "log", limits)
-        made = read_made(ended.output, list(facts))
-        scores = {**yard.fidelity(train, made, facts, seed=cell.seed), **yard.tstr(train, test, made, facts, target)}
-        plain = {name: round(float(value), 5) for name, value in scores.items()}
+        made = read_made(ended.output, list(split.schema.modelled))
+        plain = {name: round(value, 5) for name, value in all_scores(split, made, cell.seed).items()}
         return {"status": "ok", "seconds": round(ended.seconds, 1), "peak_gb": round(ended.peak / 1e9, 2), **plain}
     except PeerError as error:
         last = _last_line(folder / "log")
@@ -127,7 +127,7 @@ def run_cell(yard: Any, cell: Cell, limits: Limits) -> dict[str, Any] | None:
 
 
 def read_made(path: Path, names: list[str]) -> Any:
-    """The synthetic table as the harness wants it."""
+    """The synthetic table, with the columns of the real one."""
     import pandas as pd
 
     made = pd.read_parquet(path)
@@ -252,7 +252,7 @@ def main() -> None:
 def work(cells: list[Cell], given: argparse.Namespace) -> None:
     """Run every cell that has no result."""
     adopt_orphans()
-    yard, began = harness(), time.monotonic()
+    began = time.monotonic()
     done = read_store(given.store)
     missing = [c for c in cells if c.key not in done or (given.retry and done[c.key]["status"] != "ok")]
     limits = Limits(seconds=given.timeout, memory=int(given.memory * 1e9))
@@ -260,7 +260,7 @@ def work(cells: list[Cell], given: argparse.Namespace) -> None:
         if given.budget is not None and time.monotonic() - began > given.budget:
             print(f"stopped after {at - 1} cells; {len(missing) - at + 1} are left", file=sys.stderr)
             return
-        result = run_cell(yard, cell, limits)
+        result = run_cell(cell, limits)
         if result is None:
             continue
         keep(given.store, cell, result)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import sklar
+from benchmarks.data import prepare
 from sklar.lab.metrics.queries import BinaryTable, binary_table
 from sklar.rows import open_rows
 
-ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
 BINS = 18
 RANGES = {
     "age": (16, 100),
@@ -51,7 +50,7 @@ class Adult:
 
 def adult() -> Adult:
     """Read Adult and cut its numbers; ranges are the dictionary's, not the rows'."""
-    frame = pd.read_csv(ADULT)
+    frame = prepare.adult()
     columns: dict[str, Any] = {}
     for name in frame:
         if name in RANGES:

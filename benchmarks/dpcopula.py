@@ -11,13 +11,15 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 import sklar
+from benchmarks.data.made_up import DOMAIN, SHAPES, gaussian_dependence
+from benchmarks.papers.figures import add_picture_options
 from benchmarks.stopwatch import verdict
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
@@ -29,24 +31,6 @@ from sklar.methods.dpcopula.stages import vector_noise
 from sklar.release.features import TauVector
 
 UNIT = Unit(neighbours="replace")
-DOMAIN = 1_000
-
-
-SHAPES = ("gaussian", "uniform", "zipf")
-"""Margins of the generated tables."""
-
-
-def generated(rows: int, columns: int, seed: int, shape: str = "gaussian") -> np.ndarray:
-    """Codes with Gaussian dependence and margins of one shape."""
-    rng = np.random.default_rng(seed)
-    loadings = rng.normal(size=(columns, 3))
-    cov = loadings @ loadings.T + np.eye(columns)
-    scale = np.sqrt(cov.diagonal())
-    z = rng.multivariate_normal(np.zeros(columns), cov / scale[:, None] / scale, rows)
-    if shape == "gaussian":  # equal cells over +-4 standard deviations
-        return np.clip(np.floor((z + 4) / 8 * DOMAIN), 0, DOMAIN - 1).astype(int)
-    weight = np.ones(DOMAIN) if shape == "uniform" else 1.0 / np.arange(1, DOMAIN + 1)
-    return np.searchsorted(np.cumsum(weight[:-1]) / weight.sum(), ndtr(z), side="right")
 
 
 def ranges_of_size(sides: np.ndarray, cells: float, queries: int, rng: np.random.Generator) -> RangeQueries:
@@ -62,14 +46,26 @@ def ranges_of_size(sides: np.ndarray, cells: float, queries: int, rng: np.random
     return RangeQueries(low=low, high=low + width - 1)
 
 
-def run(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """Of random ranges, and the seconds of a fit and its rows; all averaged over runs."""
+
+    relative: float
+    absolute: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"relative {self.relative:.3f}, absolute {self.absolute:.1f}, {self.seconds:.1f} s"
+
+
+def errors(
     rows: int, columns: int, runs: int, *, method: str = "dpcopula-kendall", cells: float | None = None,
     shape: str = "gaussian", **options: Any,
-) -> str:  # fmt: skip
-    """Errors of random ranges, averaged over runs."""
+) -> Errors:  # fmt: skip
+    """Errors of random ranges over all columns, averaged over runs."""
     relative, absolute, seconds = [], [], []
     for seed in range(runs):
-        codes = generated(rows, columns, seed, shape)
+        codes = gaussian_dependence(rows, columns, seed, shape)
         names = [f"x{j}" for j in range(columns)]
         schema = sklar.Schema({name: sklar.Integer(0, DOMAIN - 1) for name in names})
         start = time.perf_counter()
@@ -82,7 +78,8 @@ def run(
         real, synthetic = range_counts(codes, queries), range_counts(made, queries)
         relative.append(relative_errors(real, synthetic).mean())
         absolute.append(np.abs(real - synthetic).mean())
-    return f"relative {np.mean(relative):.3f}, absolute {np.mean(absolute):.1f}, {np.mean(seconds):.1f} s"
+    means = (float(np.mean(values)) for values in (relative, absolute, seconds))
+    return Errors(**dict(zip(("relative", "absolute", "seconds"), means, strict=True)))
 
 
 def noise_ratio(rows: int) -> None:
@@ -119,6 +116,18 @@ PAPER = {
 """What the paper says in words; its charts have no numbers."""
 
 
+def paper_arguments(about: str | None, rows: int | None = 50_000, quick_rows: int = 20_000) -> argparse.Namespace:
+    """The options of the scripts in benchmarks.papers that repeat DPCopula's figures."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=rows)
+    parser.add_argument("--runs", type=int, default=5)
+    add_picture_options(parser)
+    asked = parser.parse_args()
+    if asked.quick:
+        asked.rows, asked.runs = min(asked.rows or quick_rows, quick_rows), 1
+    return asked
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -131,32 +140,33 @@ def main() -> None:
     paper: dict[str, Any] = {"delta": 0.0, "margins": "efpa"}
     if given.what == "epsilon":
         for epsilon in (0.1, 0.25, 0.5, 1.0):
-            print(f"epsilon {epsilon}: ours {run(rows, 8, runs, epsilon=epsilon)}", flush=True)
-            print(f"epsilon {epsilon}: as published {run(rows, 8, runs, epsilon=epsilon, **paper)}", flush=True)
+            print(f"epsilon {epsilon}: ours {errors(rows, 8, runs, epsilon=epsilon)}", flush=True)
+            print(f"epsilon {epsilon}: delta 0, EFPA {errors(rows, 8, runs, epsilon=epsilon, **paper)}", flush=True)
     elif given.what == "k":
         for k in (0.125, 0.5, 1.0, 2.0, 8.0, 32.0):
             print(
-                f"k {k}: ours {run(rows, 2, runs, k=k)} | as published {run(rows, 2, runs, k=k, **paper)}", flush=True
+                f"k {k}: ours {errors(rows, 2, runs, k=k)} | delta 0, EFPA {errors(rows, 2, runs, k=k, **paper)}",
+                flush=True,
             )
     elif given.what == "dimension":
         for columns in (2, 4, 6, 8):
-            print(f"{columns} columns: {run(rows, columns, runs)}", flush=True)
+            print(f"{columns} columns: {errors(rows, columns, runs)}", flush=True)
     elif given.what == "size":
         for cells in (1, 100, 10_000, 1_000_000):
-            print(f"{cells:,} cells, epsilon 0.1: {run(rows, 2, runs, cells=cells, epsilon=0.1)}", flush=True)
+            print(f"{cells:,} cells, epsilon 0.1: {errors(rows, 2, runs, cells=cells, epsilon=0.1)}", flush=True)
     elif given.what == "distribution":
         for shape in SHAPES:
-            print(f"{shape}: ours {run(rows, 8, runs, shape=shape)}", flush=True)
-            print(f"{shape}: as published {run(rows, 8, runs, shape=shape, **paper)}", flush=True)
+            print(f"{shape}: ours {errors(rows, 8, runs, shape=shape)}", flush=True)
+            print(f"{shape}: delta 0, EFPA {errors(rows, 8, runs, shape=shape, **paper)}", flush=True)
     elif given.what == "margins":
         for name in ("density", "efpa", "laplace", "gaussian", "privelet"):
-            print(f"{name}: {run(rows, 8, runs, margins=name)}", flush=True)
+            print(f"{name}: {errors(rows, 8, runs, margins=name)}", flush=True)
     elif given.what == "noise":
         noise_ratio(rows)
     else:
         for columns in (2, 4, 8):
             for method in ("dpcopula-kendall", "dpcopula-mle"):
-                print(f"{columns} columns, {method}: {run(max(rows, 10**6), columns, 1, method=method)}", flush=True)
+                print(f"{columns} columns, {method}: {errors(max(rows, 10**6), columns, 1, method=method)}", flush=True)
     if given.what in PAPER:
         print(f"paper, {PAPER[given.what]} Ours differs in the noise (one release of all taus) and in the margins.")
 

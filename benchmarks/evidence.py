@@ -56,12 +56,12 @@ def long() -> None:
 
 def adult() -> None:
     """Everything for Adult with shuffled columns."""
-    from benchmarks.yardstick import harness, to_schema
+    from benchmarks.tables import load
 
-    train, _, facts, target = harness().load("adult")
+    split = load("adult")
     rng = np.random.default_rng(1)
-    shuffled = {name: rng.permutation(train[name].to_numpy()) for name in train}
-    timed("adult", train, shuffled, to_schema(facts), target)
+    shuffled = {name: rng.permutation(split.frame[name].to_numpy()) for name in split.frame}
+    timed("adult", split.frame, shuffled, split.schema, split.target or "")
 
 
 def timed(name: str, real: object, synthetic: object, schema: sklar.Schema, target: str) -> None:

@@ -2,7 +2,7 @@
 
 MST runs through benchmarks/peers/dpmm/run.py in an environment of its own that has dpmm, pandas and pyarrow. CPU time
 (user and system, start of the process included on both sides) is compared, since the machine may be shared.
-Goal: the vine takes at most a tenth of the time. Needs the yardstick, see benchmarks.yardstick.
+Goal: the vine takes at most a tenth of the time.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from benchmarks.metrics import all_scores
 from benchmarks.stopwatch import verdict
-from benchmarks.yardstick import harness, to_schema
+from benchmarks.tables import load
 
 PEERS = Path(__file__).resolve().parent / "peers"
 VINE = """
@@ -46,14 +46,14 @@ def main() -> None:
     parser.add_argument("--table", default="adult")
     parser.add_argument("--epsilon", default="1.0")
     given = parser.parse_args()
-    yard: Any = harness()
-    train, test, facts, target = yard.load(given.table, seed=0)
+    split = load(given.table, seed=0)
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        train.to_parquet(place / "train.parquet")
-        to_schema(facts).write(place / "schema.toml")
-        task = [str(place / "train.parquet"), str(place / "schema.toml"), given.epsilon, "1e-9", str(len(train))]
+        split.frame.to_parquet(place / "train.parquet")
+        split.schema.write(place / "schema.toml")
+        files = [str(place / "train.parquet"), str(place / "schema.toml")]
+        task = [*files, given.epsilon, "1e-9", str(len(split.frame))]
         commands = {
             "vine": [sys.executable, "-c", VINE],
             "mst": [given.python, str(PEERS / "dpmm" / "run.py"), "mst"],
@@ -61,8 +61,7 @@ def main() -> None:
         for name, command in commands.items():
             made = place / f"{name}.parquet"
             seconds[name], wall = timed([*command, *task, str(made)])
-            frame = pd.read_parquet(made)
-            scores = {**yard.fidelity(train, frame, facts), **yard.tstr(train, test, frame, facts, target)}
+            scores = all_scores(split, pd.read_parquet(made))
             told = " ".join(f"{key}={value:.4f}" for key, value in scores.items())
             print(f"{name:5s} cpu {seconds[name]:.1f} s, wall {wall:.1f} s, {told}", flush=True)
     verdict("CPU time of the vine / MST", seconds["vine"] / seconds["mst"], 0.1, at_least=False)

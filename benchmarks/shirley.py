@@ -9,7 +9,7 @@ difference of Spearman correlations over all pairs; mcc2 and mccn, Matthews corr
 binary and the multi-class target; rmse of linear regression. The paper shows these as pictures without numbers; its
 text has the run times, 33.45 min for Adult and 1.59 min for COMPAS on 4 cores.
 
-Needs the yardstick's tables (see benchmarks.yardstick) and the extras eval, disclosed and dev.
+Tables are fetched once (see benchmarks.data). Needs the extras eval, disclosed and dev.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import sklar
-from benchmarks.yardstick import harness, to_schema
+from benchmarks.tables import TABLES
 from sklar.lab.learning.features import examples
 from sklar.lab.learning.learners import learn
 from sklar.lab.learning.transfer import score_predictions
@@ -48,12 +48,9 @@ ABLATIONS: dict[str, list[dict[str, Any]]] = {
 
 def load(name: str) -> tuple[Any, sklar.Schema]:
     """A table, categories as words, and its schema."""
-    yard = harness()
-    frame, facts, _ = yard.TABLES[name]()
-    for column, fact in facts.items():
-        if fact["kind"] == "cat":
-            frame[column] = frame[column].astype(str)
-    return frame[list(facts)], to_schema(facts)
+    yard = TABLES[name]()
+    words = [column for column in yard.schema.modelled if not yard.schema[column].numeric]
+    return yard.frame.astype(dict.fromkeys(words, str)), yard.schema
 
 
 def score(real: ExactTable, synthetic: ExactTable, targets: dict[str, str]) -> dict[str, float]:

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.stopwatch import verdict
-from benchmarks.yardstick import harness, maker
+from benchmarks.tables import Split
+from benchmarks.yardstick import maker, one_run
 
 EPSILONS = "0.1,0.3,1,3,10,30,100,300,1000"
 LOWER_IS_BETTER = ("tvd1", "tvd2", "tvd3", "ks", "rho_delta", "range_rel", "range_abs")
@@ -27,16 +28,9 @@ NEAR = 100.0
 GOAL = 1.3
 
 
-def one_run(yard: Any, table: str, make: Any, seed: int) -> dict[str, float]:
-    """All metrics of one seed."""
-    train, test, facts, target = yard.load(table, seed=seed)
-    made = make(train, facts, seed)
-    return {**yard.fidelity(train, made, facts, seed=seed), **yard.tstr(train, test, made, facts, target)}
-
-
-def bootstrap(train: Any, facts: Any, seed: int) -> Any:
+def bootstrap(split: Split, seed: int) -> pd.DataFrame:
     """The table drawn again from itself."""
-    return train.sample(len(train), replace=True, random_state=seed).reset_index(drop=True)
+    return split.frame.sample(len(split.frame), replace=True, random_state=seed).reset_index(drop=True)
 
 
 def reversals(runs: pd.DataFrame) -> list[str]:
@@ -76,15 +70,13 @@ def main() -> None:
     parser.add_argument("--target", action="store_true")
     parser.add_argument("--save", type=Path, help="append every run to this file, as lines of JSON")
     given = parser.parse_args()
-    yard = harness()
     seeds = [int(s) for s in given.seeds.split(",")]
     for table in given.tables.split(","):
-        target = yard.TABLES[table]()[2] if given.target else None
-        floor = float(np.mean([one_run(yard, table, bootstrap, seed)["tvd2"] for seed in seeds]))
+        floor = float(np.mean([one_run(table, bootstrap, seed)["tvd2"] for seed in seeds]))
         rows: list[dict[str, Any]] = []
         for epsilon in (float(e) for e in given.epsilons.split(",")):
-            make = maker("vine", epsilon, 1e-9, target, {}, given.iid)
-            rows += [{"table": table, "epsilon": epsilon, **one_run(yard, table, make, seed)} for seed in seeds]
+            make = maker("vine", epsilon, 1e-9, {}, target=given.target, iid=given.iid)
+            rows += [{"table": table, "epsilon": epsilon, **one_run(table, make, seed)} for seed in seeds]
             if given.save:
                 with given.save.open("a") as file:
                     file.writelines(json.dumps(row) + "\n" for row in rows[-len(seeds) :])

@@ -10,20 +10,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.data import prepare
+from benchmarks.data.simulated import simulated
 from sklar.lab.vines import fit_rvine
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = (1, 5, 10, 15, 20, 25)
-UTILITY: dict[str, tuple[str, str, list[str], float]] = {
-    "simulated": ("real_data_I_d20.csv", "real_data_I_d20_test.csv", ["X1"], 0.3),
-    "SUPPORT2": ("real_support2_small.csv", "test_support2_small.csv", ["totcst", "crea"], 0.6),
+UTILITY: dict[str, tuple[Callable[[], Any], list[str], float]] = {
+    "simulated": (lambda: (simulated("train"), simulated("test")), ["X1"], 0.3),
+    "SUPPORT2": (prepare.support2, ["totcst", "crea"], 0.6),
 }
-"""Training and test file, sensitive columns and threshold of association of each table."""
+"""Training and test rows, sensitive columns and threshold of association of each table."""
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -34,10 +34,9 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 def support2() -> None:
     """884 x 27, all parametric families, AIC, untruncated; and a sweep over six levels."""
-    import pandas as pd
     from pyvinecopulib.utils import to_pseudo_obs
 
-    rows = pd.read_csv(DATA / "real_support2_small.csv").to_numpy(float)
+    rows = prepare.support2()[0].to_numpy(float)
     u = to_pseudo_obs(rows)
     alive = 1 - rows[:, -1].mean()
     lower = u.copy()
@@ -84,12 +83,10 @@ def utility(sets: int = 20) -> None:
 
 
 def _utility(name: str, sets: int) -> None:
-    import pandas as pd
-
     from sklar.lab.baselines.levels import candidate_levels
 
-    train, test, sensitive, threshold = UTILITY[name]
-    rows, unseen = pd.read_csv(DATA / train), pd.read_csv(DATA / test)
+    tables, sensitive, threshold = UTILITY[name]
+    rows, unseen = tables()
     print(f"{name}, {sets} sets, AUC by probabilities and by 0/1; real rows: {_told(_real(rows, unseen))}", flush=True)
     common: dict[str, Any] = {"target": "Y", "sensitive": sensitive, "threshold": threshold}
     fast, quick = timed(lambda: _fit(rows, **common))

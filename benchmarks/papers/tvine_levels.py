@@ -11,11 +11,17 @@ import numpy as np
 import pandas as pd
 
 import sklar
-from benchmarks.yardstick import BENCH
-from sklar.lab.baselines.levels import at_level
+from benchmarks.data import prepare
+from benchmarks.data.simulated import parameters
+from benchmarks.data.simulated import simulated as simulated_rows
+from benchmarks.papers.figures import add_picture_options
+from benchmarks.tables import APPENDIX_N, WIDER
 
-DATA = BENCH.parent / "data"
 RESPONSE = "Y"
+QUICK_SETS = 3
+"""Synthetic tables of a quick run."""
+QUICK_GAMES = {"iterations": 2, "shadows": 2, "test_tables": 10}
+"""Shadow models of a quick run: enough to see that a script works, too few for a number to lean on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,6 +34,7 @@ class Tables:
         sensitive: Columns that the paper attacks.
         levels: Truncation levels to look at.
         order_for: Sensitive columns that the order of the C-vine protects.
+        schema: Public ranges.
     """
 
     train: pd.DataFrame
@@ -35,11 +42,7 @@ class Tables:
     sensitive: tuple[str, ...]
     levels: tuple[int, ...]
     order_for: tuple[str, ...]
-
-    @property
-    def schema(self) -> sklar.Schema:
-        """A drafted schema: these methods promise nothing anyway."""
-        return sklar.draft_schema(self.train)
+    schema: sklar.Schema
 
     def settings(self, method: str = "tvine", **more: Any) -> dict[str, Any]:
         """Options of a method: tvine in the published form unless `more` says otherwise (one vine, the response at its
@@ -53,18 +56,37 @@ class Tables:
 
 def simulated() -> Tables:
     """The simulated table: 20 covariates in three blocks."""
-    train, test = (pd.read_csv(DATA / f"real_data_I_d20{end}.csv") for end in ("", "_test"))
+    train, test = (simulated_rows(part) for part in ("train", "test"))
     levels = (1, 2, 5, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20)
-    return Tables(train=train, test=test, sensitive=("X1", "X6", "X11"), levels=levels, order_for=("X1",))
+    return Tables(
+        train=train, test=test, sensitive=("X1", "X6", "X11"), levels=levels, order_for=("X1",),
+        schema=_schema({f"X{i + 1}": (float(low), float(high)) for i, (low, high) in enumerate(_simulated_ends())}),
+    )  # fmt: skip
 
 
 def support2() -> Tables:
     """SUPPORT2: 26 covariates."""
-    train, test = (pd.read_csv(DATA / f"{name}_support2_small.csv") for name in ("real", "test"))
+    train, test = prepare.support2()
     levels = (1, 5, 10, 15, 20, 25)
     return Tables(
-        train=train, test=test, sensitive=("totcst", "crea"), levels=levels, order_for=("totcst", "crea")
+        train=train, test=test, sensitive=("totcst", "crea"), levels=levels, order_for=("totcst", "crea"),
+        schema=_schema({**APPENDIX_N, **WIDER}),
     )  # fmt: skip
+
+
+def _schema(ends: Mapping[str, tuple[float, float]]) -> sklar.Schema:
+    """Numbers with public ends, and the response."""
+    return sklar.Schema({**{name: sklar.Real(*pair) for name, pair in ends.items()}, RESPONSE: sklar.Integer(0, 1)})
+
+
+def _simulated_ends() -> np.ndarray:
+    """Six standard deviations to both sides of both means: the definition of the table is public."""
+    moments = [(mean, np.sqrt(cov.diagonal())) for mean, cov in map(parameters, (0, 1))]
+    low = np.min([mean - 6 * spread for mean, spread in moments], axis=0)
+    return np.column_stack([low, np.max([mean + 6 * spread for mean, spread in moments], axis=0)])
+
+
+TABLES = {"simulated": simulated, "support2": support2}
 
 
 def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namespace:
@@ -74,8 +96,13 @@ def arguments(description: str | None, levels: Sequence[int]) -> argparse.Namesp
     parser.add_argument("--profile", default="paper", choices=["paper", "quick"], help="parameters of the attacks")
     parser.add_argument("--sets", type=int, default=20, help="synthetic tables for each utility (the paper: 50)")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--table", default="simulated", choices=list(TABLES), help="where a script has both")
+    parser.add_argument("--attack", default="attribute", choices=["attribute", "shadow"], help="likewise")
+    add_picture_options(parser)
     found = parser.parse_args()
     found.levels = [int(level) for level in found.levels.split(",")]
+    if found.quick:
+        found.profile, found.sets = "quick", min(found.sets, QUICK_SETS)
     return found
 
 
@@ -85,7 +112,7 @@ def utility(tables: Tables, levels: Sequence[int], sets: int, method: str = "tvi
     model = sklar.fit(tables.train, tables.schema, method=method, no_guarantee=True, **settings)
     out: dict[int, Any] = {}
     for level in levels:
-        cut = at_level(model, level)
+        cut = sklar.at_level(model, level)
         drawn = (cut.sample(len(tables.train), seed=seed, iid=True).to_pandas() for seed in range(sets))
         out[level] = np.median([forest_auc(table, tables.test, seed) for seed, table in enumerate(drawn)], axis=0)
     return out
@@ -114,6 +141,23 @@ def attributes(
     )  # fmt: skip
     keys = [f"{name}.{measure}" for measure in ("mab", "wcab") for name in tables.sensitive]
     return {key: [found[f"{key}[{level}]"].attack.value for level in levels] for key in keys}
+
+
+def privacy_gains(
+    tables: Tables, levels: Sequence[int], asked: argparse.Namespace, column: str, method: str = "tvine"
+) -> dict[int, list[float]]:
+    """Privacy gain by level: of every game with targets that lie far out in the column, and with random ones."""
+    fewer: dict[str, Any] = {"changes": QUICK_GAMES, "random_targets": 2} if asked.quick else {}
+    found = sklar.attack_method(
+        "shadow", method, tables.train, tables.schema, profile=asked.profile, levels=list(levels), sensitive=[column],
+        settings=tables.settings(method), workers=asked.workers, **fewer,
+    )  # fmt: skip
+    return {level: _gains(found.details["levels"][str(level)]) for level in levels}
+
+
+def _gains(by_features: Mapping[str, Any]) -> list[float]:
+    """Of the best feature set."""
+    return [gain for target in by_features["best"] for gain in target["gains"]]
 
 
 def line(label: str, values: Sequence[float]) -> str:

@@ -12,7 +12,8 @@ def small_tables():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(80, 3)) @ np.array([[1.0, 0.5, 0.2], [0.0, 1.0, 0.4], [0.0, 0.0, 1.0]])
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], RESPONSE: (x[:, 0] > 0).astype(int)})
-    return Tables(train=frame, test=frame, sensitive=("a", "b"), levels=(1, 2), order_for=("a",))
+    schema = sklar.Schema({**{name: sklar.Real(-8, 8) for name in "abc"}, RESPONSE: sklar.Integer(0, 1)})
+    return Tables(train=frame, test=frame, sensitive=("a", "b"), levels=(1, 2), order_for=("a",), schema=schema)
 
 
 @pytest.mark.parametrize("method", ["tvine", "rvine", "rvine-star1"])

@@ -1,0 +1,161 @@
+"""docs/papers.md says of every item of the papers where it is and which test holds it; all that it names must exist."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+import typer
+
+import sklar
+from benchmarks.papers.__main__ import QUICK
+from sklar.cli.main import app
+from sklar.lab.baselines.registry import BASELINES
+from sklar.methods.registry import METHODS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "papers.md").read_text()
+STATUSES = ("done", "partial", "missing", "not ours")
+COMMANDS = typer.main.get_command(app).commands
+ALL_METHODS = {**METHODS, **BASELINES}
+CODE = re.compile(r"`([^`]+)`")
+
+
+def items():
+    lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row in cells if row[1] != "status"]
+
+
+def named(start):
+    """Every piece of code on the page that begins so."""
+    return sorted({code for code in CODE.findall(PAGE) if code.startswith(start)})
+
+
+def method_options():
+    codes = {code for code in CODE.findall(PAGE) if code.split()[0] in ALL_METHODS and " -O " in code}
+    return sorted(codes)
+
+
+def test_every_item_of_the_papers_is_there_and_counted():
+    rows = items()
+    assert len(rows) == 186
+    assert all(len(row) == 5 and row[1] in STATUSES for row in rows)
+    told = re.search(r"Of (\d+) items (\d+) are done, (\d+) partial,\s+(\d+) missing and (\d+) not ours", PAGE)
+    kinds = [row[1] for row in rows]
+    assert [int(number) for number in told.groups()] == [len(rows), *(kinds.count(status) for status in STATUSES)]
+
+
+def test_what_is_done_has_a_test_and_what_is_not_says_why():
+    for what, status, where, test, note in items():
+        assert test or status in ("missing", "not ours"), what
+        assert where or status != "partial", what
+        assert note or where or status in ("done", "missing"), what
+
+
+@pytest.mark.parametrize("code", named("sklar."))
+def test_public_names_exist(code):
+    name = code.removeprefix("sklar.").split("(")[0]
+    assert name in sklar.__all__ and getattr(sklar, name) is not None
+
+
+@pytest.mark.parametrize("code", named("sklar "))
+def test_commands_and_their_options_exist(code):
+    assert_command(code)
+
+
+def assert_command(code):
+    words = shlex.split(code)
+    command = COMMANDS[words[1]]
+    known = {option for parameter in command.params for option in parameter.opts}
+    for at, word in enumerate(words):
+        if word.startswith("-"):
+            assert word in known, f"{word} is no option of `sklar {words[1]}`"
+        if word in ("-m", "--method"):
+            assert words[at + 1] in ALL_METHODS
+
+
+@pytest.mark.parametrize("code", method_options())
+def test_options_of_methods_exist_and_take_the_values(code):
+    assert_options(code)
+
+
+def assert_options(code):
+    method, *pairs = code.split(" -O ")
+    hints = typing.get_type_hints(ALL_METHODS[method].options)
+    for pair in pairs:
+        name, value = pair.split("=", 1)
+        assert name in hints, f"{method} has no option {name}"
+        words = _words(hints[name])
+        assert not words or value in words or value.isdigit() or not value, f"{name} of {method} is one of {words}"
+
+
+def _words(hint):
+    """The words that a type of literals allows."""
+    if typing.get_origin(hint) is typing.Literal:
+        return {word for word in typing.get_args(hint) if isinstance(word, str)}
+    return {word for part in typing.get_args(hint) for word in _words(part)}
+
+
+@pytest.mark.parametrize("code", named("benchmarks."))
+def test_benchmarks_exist(code):
+    place = ROOT.joinpath(*code.split("."))
+    assert place.with_suffix(".py").exists() or place.is_dir()
+
+
+@pytest.mark.parametrize("test", sorted({row[3].strip("`") for row in items() if row[3]}))
+def test_tests_exist(test):
+    assert_test(test)
+
+
+def assert_test(test):
+    file, _, name = test.partition("::")
+    tree = ast.parse((ROOT / "tests" / file).read_text())
+    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert name in names if name else any(one.startswith("test_") for one in names)
+
+
+@pytest.mark.parametrize(
+    ("check", "code"),
+    [
+        (assert_command, "sklar fit --no-such-option"),
+        (assert_command, "sklar fit -m no-such-method"),
+        (assert_options, "tvine -O no_such_option=1"),
+        (assert_options, "dpcopula-kendall -O margins=no-such-margin"),
+        (assert_test, "end_to_end/test_papers.py::test_no_such_test"),
+    ],
+)
+def test_a_name_that_is_not_there_is_noticed(check, code):
+    with pytest.raises(AssertionError):
+        check(code)
+
+
+def test_every_script_is_run_by_the_command_that_runs_all():
+    scripts = {path.stem for path in (ROOT / "benchmarks" / "papers").glob("*.py") if path.stem != "__main__"}
+    runnable = {name for name in scripts if "__main__" in (ROOT / f"benchmarks/papers/{name}.py").read_text()}
+    assert runnable == set(QUICK)
+
+
+def test_a_script_runs_draws_and_is_kept_without_any_file(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.papers", "galloni_figure1", "--quick", "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "SKLAR_DATA": str(tmp_path)}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "Why they differ" in (tmp_path / "out" / "galloni_figure1.txt").read_text()
+    assert (tmp_path / "out" / "galloni_figure1.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_every_script_says_what_it_repeats_and_why_it_differs(name):
+    text = (ROOT / f"benchmarks/papers/{name}.py").read_text()
+    folds = (ROOT / "benchmarks/papers/shirley_folds.py").read_text()
+    whole = text + folds if "run_ablation" in text else text
+    assert re.search(r"(et al\.) 20\d\d, .*(figure|table|section)", text.split('"""')[1].split("\n\n")[0])
+    assert "Why they differ" in whole or "Ours differs" in whole or "so there is nothing to set beside" in whole
