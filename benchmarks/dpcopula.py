@@ -25,25 +25,13 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
-from sklar.lab.metrics.queries import RangeQueries, random_ranges, range_counts, relative_errors
+from sklar.lab.metrics.queries import random_ranges, range_counts, relative_errors
+from sklar.lab.metrics.ranges import ranges_of_size
 from sklar.methods.dpcopula.kendall import KendallOptions, plan
 from sklar.methods.dpcopula.stages import vector_noise
 from sklar.release.features import TauVector
 
 UNIT = Unit(neighbours="replace")
-
-
-def ranges_of_size(sides: np.ndarray, cells: float, queries: int, rng: np.random.Generator) -> RangeQueries:
-    """Random ranges with about so many cells in each box: the logarithms of the widths sum to that of `cells`."""
-    most = np.log(sides)
-    logs = rng.dirichlet(np.ones(len(sides)), queries) * min(np.log(max(cells, 1.0)), most.sum())
-    for _ in range(8):  # what a column cannot take goes to the others, by their room
-        over, logs = np.maximum(logs - most, 0.0).sum(axis=1, keepdims=True), np.minimum(logs, most)
-        room = most - logs
-        logs += over * room / np.maximum(room.sum(axis=1, keepdims=True), 1e-12)
-    width = np.clip(np.round(np.exp(logs)), 1, sides).astype(np.int64)
-    low = np.floor(rng.random(width.shape) * (sides - width + 1)).astype(np.int64)
-    return RangeQueries(low=low, high=low + width - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

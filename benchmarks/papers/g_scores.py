@@ -22,4 +22,4 @@ def g_scores(
     one, two = (read_table(frame, schema, np.random.default_rng(0), role="real") for frame in (real, other))
     nu = margin_distance(one, two, coarse_grid(schema), 1, np.random.default_rng(0)).value
     matrices = (phik_matrix(one), phik_matrix(two))
-    return g_epsilon(matrices, nu, one, two, [target], np.random.default_rng(0), learners=learners)
+    return g_epsilon(matrices, nu, (one, two), [target], np.random.default_rng(0), learners=learners)

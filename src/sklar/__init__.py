@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import Evaluation, evaluate
     from sklar.lab.methods import methods
+    from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.pictures import draw_model, plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
     from sklar.lab.tables.checks import audit_schema, check_schema
     from sklar.pipeline.fit.pay import Payment, pay
@@ -75,6 +76,7 @@ _HOMES = {
     "sklar.lab.drafting.draft": "draft_schema",
     "sklar.lab.evaluate": "Evaluation evaluate",
     "sklar.lab.methods": "methods",
+    "sklar.lab.metrics.ranges": "RangeWorkload",
     "sklar.lab.pictures": "draw_model plot_levels plot_pairs scatter tradeoff tradeoff_point",
     "sklar.lab.tables.checks": "audit_schema check_schema",
     "sklar.pipeline.fit.pay": "Payment pay",
@@ -92,11 +94,11 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 __all__ = [
     "AtMost", "Attack", "Audit", "Boolean", "BudgetError", "Category", "Claim", "Compared", "Datetime", "Evaluation",
     "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView", "Model", "Never", "Ordinal",
-    "OverspendError", "Payment", "PlanLine", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
-    "SklarWarning", "SourceError", "UsageError", "at_level", "attack", "attack_method", "audit", "audit_schema",
-    "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate", "fit", "levels",
-    "load", "methods", "pay", "plan", "plot_levels", "plot_pairs", "read_ledger", "read_sdv", "rules", "scatter",
-    "schema_from_sdv", "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "verify_ledger",
+    "OverspendError", "Payment", "PlanLine", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
+    "SklarError", "SklarWarning", "SourceError", "UsageError", "at_level", "attack", "attack_method", "audit",
+    "audit_schema", "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate", "fit",
+    "levels", "load", "methods", "pay", "plan", "plot_levels", "plot_pairs", "read_ledger", "read_sdv", "rules",
+    "scatter", "schema_from_sdv", "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -48,6 +48,19 @@ def test_json_stands_alone_on_standard_output(work: Path) -> None:
     assert (work / "r.custodian.html").exists()
 
 
+def test_published_range_queries_and_measures_are_options(work: Path) -> None:
+    words = ["--range-queries", "50", "--range-sanity", "5%", "--range-cells", "4", "--measures", "mcc"]
+    code, out, err = run(
+        "real.csv", "one.csv", "-s", "s.toml", "--learners", "tree", "--targets", "sex", *words, "--json"
+    )
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["ranges"]["queries"] == 50 and found["ranges"]["sanity"] == 3.0 and found["ranges"]["cells"] == 4
+    assert found["metrics"]["range_absolute_error"]["value"] == found["ranges"]["absolute"]
+    g = found["g_epsilon"]
+    assert g["learners"] == ["tree"] and g["measures"] == ["mcc", "r2"] and g["targets"] == ["sex"]
+
+
 def test_json_of_several_tables_on_standard_output(work: Path) -> None:
     code, out, err = run("real.csv", "one.csv", "two.csv", "-s", "s.toml", "--json")
     assert code == 0, err
@@ -67,6 +80,8 @@ def test_a_copy_is_told_on_standard_error(work: Path) -> None:
         (["real.csv", "gone.csv", "-s", "s.toml"], "the synthetic table", 1),
         (["real.csv", "one.csv", "-s", "s.toml", "--target", "x"], "'x'", 1),
         (["real.csv", "one.csv", "-s", "s.toml", "--weights", "a"], "1,1,1", 2),
+        (["real.csv", "one.csv", "-s", "s.toml", "--range-sanity", "x"], "0.05%", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--measures", "rmse"], "bounded ones", 1),
         (["real.csv", "-s", "s.toml"], "SYNTHETIC", 2),
         (["real.csv", "one.csv", "-s", "s.toml", "--scatter", "s.svg"], "custodian", 1),
         (["real.csv", "one.csv", "two.csv", "-s", "s.toml", "--scatter", "s.custodian.svg"], "one synthetic table", 1),

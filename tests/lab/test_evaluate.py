@@ -26,7 +26,8 @@ SCHEMA = sklar.Schema(
 METRICS = {
     "tvd1", "tvd2", "tvd3", "ks", "spearman", "kendall", "phik", "range_queries", "alpha_precision",
     "beta_recall", "authenticity",
-    "detection_linear", "detection_boosting", "copies", "learning", "g_epsilon_plus",
+    "detection_linear", "detection_boosting", "copies", "learning", "g_epsilon_plus", "g_epsilon", "ks_all",
+    "correlation_delta", "rare_ranges", "range_relative_error", "range_absolute_error",
 }  # fmt: skip
 
 
@@ -114,6 +115,7 @@ def test_what_cannot_be_compared_is_named(change: object, match: str) -> None:
         {"learners": ["magic"]},
         {"weights": [1, 2]},
         {"targets": ["name"]},
+        {"measures": ["rmse"]},
         {"seed": -1},
     ],
 )
@@ -164,7 +166,7 @@ def test_without_the_extra_the_core_still_answers(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setitem(sys.modules, name, None)
     found = sklar.evaluate(people(80), people(80, 1), SCHEMA, target="smoker")
     missing = {name for name, score in found.scores.items() if score.value is None}
-    assert missing == {"phik", "detection_boosting", "learning", "g_epsilon_plus"}
+    assert missing == {"phik", "detection_boosting", "learning", "g_epsilon_plus", "g_epsilon"}
     assert all("sklar[eval]" in found[name].reason for name in missing)
 
 

@@ -43,8 +43,8 @@ def test_evaluate_and_compare_give_the_same_numbers(tmp_path: Path) -> None:
     real, synthetic, held = people(400), people(350, seed=1), people(250, seed=2)
     found = sklar.evaluate(real, synthetic, SCHEMA, target="smoker", holdout=held, learners="tree", seed=5)
     plan = Plan(
-        schema="", table="", folds=2, seed=5, delta=0.0, rows=None, target="smoker", metrics=NAMES, attacks=(),
-        learners=("tree",),
+        schema="", table="", folds=2, seed=5, delta=0.0, rows=None, metrics=NAMES, attacks=(),
+        wanted=Settings(target="smoker", learners=("tree",)),
     )  # fmt: skip
     bank = Bank(
         store=Store(tmp_path), schema=SCHEMA, settings=plan, limits=Limits(seconds=None, memory=None),

@@ -36,7 +36,7 @@ def compared(points: np.ndarray, other: np.ndarray) -> GEpsilon:
     one, two = (read(pd.DataFrame(p, columns=["x", "y"]), SCHEMA) for p in (points, other))
     nu = margin_distance(one, two, coarse_grid(SCHEMA), 1, np.random.default_rng(0)).value
     matrices = (phik_matrix(one), phik_matrix(two))
-    return g_epsilon(matrices, nu, one, two, ["y"], np.random.default_rng(0), learners=["linear"])
+    return g_epsilon(matrices, nu, (one, two), ["y"], np.random.default_rng(0), learners=["linear"])
 
 
 TURNS = {"half turn": np.array([[-1, 0], [0, -1]]), "quarter turn": np.array([[0, 1], [-1, 0]])}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from benchmarks.dpc_errors import correlated, independent_answers, noisy_answers
-from benchmarks.dpcopula import ranges_of_size
 from sklar.errors import UsageError
 from sklar.lab.metrics.queries import (
     BinaryTable,
@@ -24,6 +23,7 @@ from sklar.lab.metrics.queries import (
     two_way,
     two_way_places,
 )
+from sklar.lab.metrics.ranges import ranges_of_size
 
 SIZES = (2, 4, 3, 5)
 CODES = np.column_stack([np.random.default_rng(0).integers(0, s, 333) for s in SIZES])

@@ -45,7 +45,7 @@ def page(columns: int, name: str = "column") -> str:
     matrix[:, -1] = math.nan
     g = GEpsilon(
         mu=0.1, mu_mean=0.1, delta=0.1, nu=0.1, weights=(1.0, 1.0, 1.0), targets=(name,), learners=("tree",),
-        g_epsilon=0.2, score=SCORE,
+        measures=("r2",), g_epsilon=0.2, score=SCORE,
     )  # fmt: skip
     learned = Transfer(
         target=name, task="classification", folds=3, score=SCORE,

@@ -13,10 +13,12 @@ from sklar.cli.terminal.options import (
     Delta,
     Json,
     SchemaFile,
+    measuring,
     read_options,
     reading,
     require_data,
     shared_options,
+    words,
 )
 from sklar.cli.terminal.progress import step_bar
 
@@ -27,7 +29,7 @@ NAME = "compare"
 
 
 @guarded
-@shared_options(read=reading)
+@shared_options(read=reading, wanted=measuring)
 def command(
     schema: SchemaFile,
     output: Annotated[
@@ -47,9 +49,10 @@ def command(
         list[str] | None,
         typer.Option("--peer", metavar="NAME=COMMAND", help="External command, see docs/compare.md; repeatable."),
     ] = None,
-    metrics: Annotated[str | None, typer.Option("--metrics", help="As tvd2,ks, or all; default: quick ones.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", help="As tvd2,mcc,g_epsilon_plus, or all; default: quick ones.")
+    ] = None,
     attacks: Annotated[str | None, typer.Option("--attacks", help="As membership,copies; default: none.")] = None,
-    learners: Annotated[str | None, typer.Option("--learners", help="boosting,forest,linear,svc,tree.")] = None,
     rows: Annotated[
         int | None, typer.Option("--rows", "-n", help="Default: as many as there are to learn from.")
     ] = None,
@@ -61,6 +64,7 @@ def command(
     seed: Annotated[int, typer.Option("--seed", help="Fixes folds and samples, never noise.")] = 0,
     *,
     read: Any,
+    wanted: Any,
     json: Json = False,
 ) -> None:
     """Compare methods, and any other tool, on one table.
@@ -72,7 +76,8 @@ def command(
     \b
     Example:
       sklar compare public.csv -s people.toml -m vine,independent -e 0.5,1,3 --target income -o comparison
-      sklar compare public.csv -s people.toml -e 1 --peer mst='benchmarks/peers/dpmm/run mst' -o comparison
+      sklar compare public.csv -s people.toml -e 0.5,1,3 --metrics g_epsilon_plus --target income -o ranking
+      sklar compare public.csv -s people.toml -e 1 --peer mst='benchmarks/peers/run dpmm mst' -o comparison
     """
     from sklar.lab.compare.compare import REPORT, compare
 
@@ -81,7 +86,7 @@ def command(
     with step_bar("comparing") as progress:
         found = compare(
             file, schema, read_methods(methods, option), budgets, folds, target=target, peers=read_peers(peer),
-            metrics=_words(metrics), attacks=_words(attacks) or (), learners=_words(learners), delta=delta, rows=rows,
+            metrics=words(metrics), attacks=words(attacks) or (), delta=delta, rows=rows, **wanted,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
             retry=retry, progress=progress,
             read=read,
@@ -103,7 +108,7 @@ def numbers(text: str) -> list[float]:
 
 def read_methods(text: str, options: list[str] | None) -> list[str] | dict[str, dict[str, Any]]:
     """Names of methods, with the options of each if there are any."""
-    names = _words(text) or []
+    names = words(text) or []
     found: dict[str, dict[str, Any]] = {name: {"method": name} for name in names}
     if len(found) < len(names):
         return names
@@ -130,12 +135,8 @@ def read_peers(texts: list[str] | None) -> dict[str, str]:
     return out
 
 
-def _words(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _tell(found: Compared) -> None:
-    from sklar.lab.compare.result import RULE
+    from sklar.lab.compare.result import RULE, TRAINED_ON_REAL
 
     show.line(found.notice)
     show.paragraph(found.advice)
@@ -144,7 +145,8 @@ def _tell(found: Compared) -> None:
         if epsilon is not None:
             show.line(f"Epsilon {epsilon:g}: mean over {found.settings.folds} folds, rank in brackets")
         columns = {m.name: {s.system: s for s in found.standings(epsilon, m)} for m in found.measures}
-        names = [system.name for system in found.systems]
+        names = [*(system.name for system in found.systems), TRAINED_ON_REAL]
+        names = [name for name in names if any(name in column for column in columns.values())]
         rows = [[name, *(_standing(column.get(name)) for column in columns.values())] for name in names]
         show.table(["system", *columns], rows)
     show.line()

@@ -10,7 +10,7 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, SchemaFile, shared_options, text_reading
+from sklar.cli.terminal.options import Json, SchemaFile, measuring, shared_options, text_reading, words
 from sklar.cli.terminal.progress import step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
@@ -22,7 +22,7 @@ NAME = "evaluate"
 
 
 @guarded
-@shared_options(read=text_reading)
+@shared_options(read=text_reading, wanted=measuring)
 def command(
     real: Annotated[str, typer.Argument(metavar="REAL", help="The real table.")],
     synthetic: Annotated[list[str], typer.Argument(metavar="SYNTHETIC...", help="One or several synthetic tables.")],
@@ -44,11 +44,7 @@ def command(
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one a table.")
     ] = None,
-    learners: Annotated[
-        str | None, typer.Option("--learners", help="boosting,forest,linear,svc,tree or all; default: the quick ones.")
-    ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the real table, without a hold-out.")] = 3,
-    weights: Annotated[str, typer.Option("--weights", help="alpha,beta,gamma of G_eps+.")] = "1,1,1",
     attacks: Annotated[
         str | None,
         typer.Option("--attacks", help="membership,copies,singling-out,linkability,attribute: report these besides."),
@@ -59,6 +55,7 @@ def command(
     seed: Annotated[int, typer.Option("--seed", help="Fixes subsamples, splits and folds.")] = 0,
     *,
     read: Any,
+    wanted: Any,
     json: Json = False,
 ) -> None:
     """Compare synthetic tables with the real one.
@@ -79,17 +76,16 @@ def command(
     with step_bar("evaluating") as progress:
         found = [
             evaluate(
-                real, path, schema, target, holdout, name=name, folds=folds, weights=_numbers(weights), seed=seed,
-                learners=None if learners is None else "all" if learners == "all" else learners.split(","),
+                real, path, schema, target, holdout, name=name, folds=folds, seed=seed, **wanted,
                 claim=claims.get(name), read=read, progress=_share(progress, at, len(names)),
-                attacks=() if attacks is None else attacks.split(","), sensitive=sensitive or (),
+                attacks=words(attacks) or (), sensitive=sensitive or (),
             )
             for at, (name, path) in enumerate(zip(names, synthetic, strict=True))
         ]  # fmt: skip
     if scatter is not None:
         from sklar.lab.pictures import scatter as draw
 
-        draw(synthetic[0], schema, scatter, real=real, columns=columns and columns.split(","), seed=seed, read=read)
+        draw(synthetic[0], schema, scatter, real=real, columns=words(columns), seed=seed, read=read)
     hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
 
 
@@ -136,10 +132,3 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
             show.line(f"{score.about.name}: {score.reason}")
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
         show.line(sentence)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"write three numbers as 1,1,1; found {text!r}", param_hint="--weights") from None

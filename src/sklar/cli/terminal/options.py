@@ -57,6 +57,25 @@ SparkMaster = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the sampling: same seed, same sample.")]
 SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Disarm texts that spreadsheets take for formulas.")]
+Learners = Annotated[
+    str | None,
+    typer.Option(
+        "--learners", help="boosting,forest,linear,svc,tree or all, of learning and G_eps+; default: quick ones."
+    ),
+]
+Measures = Annotated[
+    str | None, typer.Option("--measures", help="Of G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
+]
+Weights = Annotated[str, typer.Option("--weights", help="alpha,beta,gamma of G_eps+.")]
+Targets = Annotated[
+    str | None,
+    typer.Option("--targets", metavar="A,B", help="Columns that G_eps+ predicts; default: the target, or all."),
+]
+RangeCount = Annotated[int, typer.Option("--range-queries", help="Random ranges over all columns (Li et al. 2014).")]
+RangeSanity = Annotated[str, typer.Option("--range-sanity", help="Their sanity bound s: rows, or a share as 0.05%.")]
+RangeCells = Annotated[
+    float | None, typer.Option("--range-cells", help="Their fixed size, the product of all widths; default: any.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 STANDARD_OUTPUT = "-"
@@ -110,6 +129,29 @@ def large_reading(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, rows_are_rows=rows_are_rows,
         cache=cache, spark=spark,
     )  # fmt: skip
+
+
+def measuring(
+    learners: Learners = None, measures: Measures = None, weights: Weights = "1,1,1", targets: Targets = None,
+    range_queries: RangeCount = 1000, range_sanity: RangeSanity = "1", range_cells: RangeCells = None,
+) -> Any:  # fmt: skip
+    """What metrics are told, as `evaluate` and `compare` take it."""
+    from sklar.lab.metrics.ranges import RangeWorkload  # not at import time: it loads numpy
+
+    try:
+        numbers = [float(part) for part in weights.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"write three numbers as 1,1,1; found {weights!r}", param_hint="--weights") from None
+    return {
+        "learners": "all" if learners == "all" else words(learners), "measures": words(measures), "weights": numbers,
+        "targets": words(targets),
+        "ranges": RangeWorkload(queries=range_queries, sanity=range_sanity, cells=range_cells),
+    }  # fmt: skip
+
+
+def words(text: str | None) -> list[str] | None:
+    """Words with commas between them."""
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _reading(*, delimiter: str | None, null_value: list[str] | None, **said: Any) -> ReadOptions:

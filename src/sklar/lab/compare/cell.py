@@ -138,25 +138,25 @@ def _peer_table(path: Any, bank: Bank, rows: int, cell: Cell) -> ExactTable:
 
 
 def _scored(bank: Bank, cell: Cell, made: Made, train: ExactTable, holdout: ExactTable) -> Result:
-    from sklar.lab.metrics.bench import Settings as Wanted
     from sklar.lab.metrics.bench import make_bench
-    from sklar.lab.metrics.registry import measure
+    from sklar.lab.metrics.registry import METRICS, measure
 
     settings, clock = bank.settings, time.monotonic()
     # The same streams for all systems of a fold, so that they are compared on the same subsamples.
-    wanted = Wanted(target=settings.target, learners=settings.learners)
     stream = named_streams(settings.seed, 1000 * cell.fold)
-    scores = measure(make_bench(train, made.table, holdout, wanted, stream, floors=False), settings.metrics)
-    values = {name: _plain(score.value) for name, score in scores.items()}
+    names = tuple(dict.fromkeys(name if name in METRICS else "learning" for name in settings.metrics))
+    scores = measure(make_bench(train, made.table, holdout, settings.wanted, stream, floors=False), names)
     # What learners reached, besides what was lost.
     learning = scores.get("learning")
-    learned: Mapping[str, float] = {} if learning is None or learning.value is None else learning.behind.main
+    learned: Mapping[str, float] = {} if learning is None or learning.value is None else learning.behind.means
+    values = {name: _plain(scores[name].value if name in METRICS else learned.get(name)) for name in settings.metrics}
     risks, attacked, spared = _attack(settings, cell, made, train, holdout)
     return {
         "status": "ok", "reason": None, "stopped": None, "promise": made.promise, "notes": list(made.notes),
         "rows": made.table.rows, "seconds": made.seconds, "score_seconds": time.monotonic() - clock,
         "peak_bytes": made.peak, "attacks": attacked,
-        "metrics": {**values, **risks}, "extras": {name: _plain(value) for name, value in learned.items()},
+        "metrics": {**values, **risks},
+        "extras": {name: _plain(value) for name, value in learned.items() if name not in values},
         "missing": {**{name: score.reason for name, score in scores.items() if score.value is None}, **spared},
     }  # fmt: skip
 

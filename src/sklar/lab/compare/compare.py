@@ -28,9 +28,10 @@ from sklar.lab.compare.systems import (
     read_metrics,
     read_systems,
     require_attacks,
-    require_target,
     require_whole,
 )
+from sklar.lab.metrics.bench import read_settings
+from sklar.lab.metrics.ranges import RangeWorkload
 from sklar.lab.tables.reading import read_table
 from sklar.report.charts.canvas import write_picture
 from sklar.report.charts.plots import tradeoff_chart
@@ -40,6 +41,8 @@ from sklar.schema.table import Schema
 
 Progress = Callable[[str, float], None]
 REPORT = "compare.custodian.html"
+GALLONI = {"g_epsilon", "g_epsilon_plus"}
+"""The scores that rank generators over epsilon; each gets a picture of its own."""
 PEER_SECONDS = 3600.0
 """That a peer may take by default: a slow one needs more, and one that hangs costs as much for each cell."""
 MOST_JOBS = 4
@@ -57,7 +60,11 @@ def compare(
     peers: Mapping[str, str] | None = None,
     metrics: Sequence[str] | None = None,
     attacks: Sequence[str] = (),
-    learners: Sequence[str] | None = None,
+    learners: Sequence[str] | str | None = None,
+    measures: Sequence[str] | None = None,
+    weights: Sequence[float] = (1.0, 1.0, 1.0),
+    targets: Sequence[str] | None = None,
+    ranges: RangeWorkload | None = None,
     delta: float = 1e-9,
     rows: int | None = None,
     output: str | PathLike[str] | None = None,
@@ -87,9 +94,15 @@ def compare(
         peers: External commands by name, as {"mst": "python run.py"}; they get paths of train.parquet and schema.toml,
             epsilon, delta, rows and the path of the table to write, at {train} {schema} {epsilon} {delta} {rows}
             {output}, or in this order at the end.
-        metrics: Names of metrics, or ["all"]; by default the quick ones, and learning if there is a target.
+        metrics: Names of metrics, or of measures of learners (mcc, auc, f1, accuracy; rmse, r2), or ["all"]; by default
+            the quick metrics, and with a target learning and mcc or rmse.
         attacks: Names of attacks.
-        learners: Names of learners.
+        learners: Names of learners, or "all", of `learning` and G_eps+; by default boosting, linear and tree for the
+            one, and svc, linear and tree for the other.
+        measures: What G_eps+ compares, any of accuracy, f1, auc, mcc and r2; by default all but mcc.
+        weights: alpha, beta and gamma of G_eps+.
+        targets: Columns that G_eps+ predicts; by default the target, or all columns without one.
+        ranges: The range queries over all columns: how many, with which sanity bound, of which size.
         delta: Of every budget.
         rows: Synthetic rows to make; by default as many as there are to learn from.
         output: A folder for everything; an interrupted comparison continues from it. Without it nothing is kept.
@@ -103,11 +116,13 @@ def compare(
         progress: Told what was finished, with the time left, and the fraction that is done.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    require_target(target, facts)
+    wanted = read_settings(
+        facts, target, learners=learners, measures=measures, weights=weights, targets=targets, ranges=ranges
+    )
     systems, budgets = read_systems(methods, peers or {}, target, facts), read_epsilons(epsilons)
     _require_budgets(systems, budgets, delta, facts)
     folds, seed = require_whole(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
-    chosen, wanted = read_metrics(metrics, target), require_attacks(attacks)
+    chosen, attacked = read_metrics(metrics, target, facts), require_attacks(attacks)
     jobs = require_whole(min(MOST_JOBS, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
     memory = _positive(peer_memory, "peer_memory")
     limits = Limits(
@@ -122,7 +137,7 @@ def compare(
     plain = modelled_schema(facts)
     settings = CompareSettings(
         schema=plain.fingerprint, table=table_hash(table), folds=folds, seed=seed, delta=float(delta), rows=rows,
-        target=target, metrics=chosen, attacks=wanted, learners=_learners(learners),
+        metrics=chosen, attacks=attacked, wanted=wanted,
     )  # fmt: skip
     with _folder(output) as folder, Store(folder).opened() as store:
         store.begin(settings.table, plain, source_facts(data))
@@ -149,7 +164,7 @@ def _folder(output: str | PathLike[str] | None) -> AbstractContextManager[str | 
 
 
 def write_results(compared: Compared, store: Store) -> None:
-    """The table of all cells as Parquet and CSV, the report, and what each attack gets against utility as pictures."""
+    """The table of all cells as Parquet and CSV, the report; as pictures G_eps+ over epsilon and attacks by utility."""
     import pyarrow.csv
 
     table, text = compared.arrow(), io.BytesIO()
@@ -157,6 +172,8 @@ def write_results(compared: Compared, store: Store) -> None:
     pyarrow.csv.write_csv(table, text)
     store.write("results.csv", text.getvalue())
     compared.html(store.folder / REPORT)
+    for name in GALLONI & set(compared.settings.metrics):
+        compared.plot(store.folder / f"{name}.svg", name)
     for kind, plot in compared.tradeoffs.items():
         write_picture(tradeoff_chart(plot), store.folder / f"tradeoff-{kind}.svg", mode=0o600)
 
@@ -245,15 +262,6 @@ def _require_budgets(systems: Sequence[System], epsilons: Sequence[float], delta
     for method in private:
         if not delta and method.needs_delta:
             raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9")
-
-
-def _learners(learners: Sequence[str] | None) -> tuple[str, ...]:
-    from sklar.lab.learning.learners import LEARNERS, QUICK
-
-    unknown = [name for name in learners or () if name not in LEARNERS]
-    if unknown:
-        raise UsageError(f"there is no learner '{unknown[0]}'; known are {', '.join(LEARNERS)}")
-    return tuple(learners) if learners else QUICK
 
 
 def _positive(value: float | None, what: str) -> float | None:

@@ -27,7 +27,7 @@ from sklar.arrays import usable_cores
 from sklar.lab.compare.cell import Bank, Result, failed, run_cell
 from sklar.lab.compare.peers import Limits, adopt_orphans, end_all
 from sklar.lab.compare.store import Store
-from sklar.lab.compare.systems import Cell, CompareSettings, System
+from sklar.lab.compare.systems import Cell, CompareSettings, System, read_plain
 
 PATIENCE = 3.0
 """Seconds that a worker has to end its peer and itself: an interrupt waits no longer."""
@@ -191,8 +191,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(tasks, voice), daemon=True).start()
     start = tasks.get()
     store = Store(Path(start["folder"]))
-    plain: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in start["settings"].items()}
-    settings = CompareSettings(**plain)
+    settings = read_plain(start["settings"])
     limits = Limits(**start["limits"])
     bank = Bank(store=store, schema=store.schema(), settings=settings, limits=limits, began=voice.began)
     while True:

@@ -10,10 +10,12 @@ from os import PathLike
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sklar.errors import UsageError
 from sklar.lab.compare.store import now
-from sklar.lab.compare.systems import Cell, CompareSettings, System
+from sklar.lab.compare.systems import LEARNED, Cell, CompareSettings, System
 from sklar.lab.intervals import corrected_resampled_t
-from sklar.report.charts.plots import Tradeoff, TradeoffPoint
+from sklar.report.charts.canvas import require_picture, write_picture
+from sklar.report.charts.plots import Tradeoff, TradeoffPoint, epsilon_chart
 from sklar.report.page import write_page
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ COLUMNS = {
     "peak_bytes": "int64",
 }  # fmt: skip
 """What the table of all cells has before the numbers, and its Arrow types."""
+TRAINED_ON_REAL = "(trained on real rows)"
+"""Stands beside the systems in measures of learners, for reference; no system can have such a name."""
 Values = Mapping[int, float]
 """A metric of one system by fold."""
 
@@ -164,8 +168,12 @@ class Compared:
         """What was measured: metrics, then the numbers of attacks."""
         from sklar.lab.metrics.registry import METRICS
 
-        abouts = [METRICS[name].about for name in self.settings.metrics]
+        abouts = [METRICS[name].about for name in self.settings.metrics if name in METRICS]
         found = {a.name: Measure(name=a.name, title=a.title, says=a.says, better=a.better) for a in abouts}
+        for name in (name for name in self.settings.metrics if name in LEARNED):
+            _, title, span, better = LEARNED[name]
+            says = f"Of learners trained on synthetic rows, on real rows left out, averaged; {span}."
+            found[name] = Measure(name=name, title=f"Learning: {title}", says=says, better=better)
         for row in self.rows:
             for name, facts in (row.result.get("attacks") or {}).items():
                 found.setdefault(name, Measure(name=name, **facts))
@@ -201,6 +209,7 @@ class Compared:
         shown = [s for s in self.systems if s.budgeted == (epsilon is not None) or not s.budgeted]
         ranked = frozenset(s.name for s in shown if s.kind != "disclosed" and s.budgeted == (epsilon is not None))
         found = {s.name: self.values(s, epsilon if s.budgeted else None, measure.name) for s in shown}
+        found |= {TRAINED_ON_REAL: real} if (real := self.real_values(measure)) else {}
         return standings(found, lower=measure.better == "lower", ranked=ranked)
 
     def values(self, system: System, epsilon: float | None, name: str) -> dict[int, float]:
@@ -211,6 +220,12 @@ class Compared:
             if row.cell.system.name == system.name and row.cell.epsilon == epsilon
             and row.result["metrics"].get(name) is not None
         }  # fmt: skip
+
+    def real_values(self, measure: Measure) -> dict[int, float]:
+        """What learners trained on real rows score, by fold, if it is a measure of learners."""
+        key = f"{measure.name}_real"
+        known = {row.cell.fold: (row.result.get("extras") or {}).get(key) for row in self.rows}
+        return {fold: float(value) for fold, value in known.items() if value is not None}
 
     @property
     def budgets(self) -> tuple[float | None, ...]:
@@ -258,7 +273,23 @@ class Compared:
 
     def lines(self, measure: Measure) -> list[tuple[str, list[tuple[float | None, float, float | None]]]]:
         """Each system over epsilon: (epsilon, mean, half width); one without a budget has a point without epsilon."""
-        return [(system.name, list(self._points(system, measure))) for system in self.systems]
+        found = [(system.name, list(self._points(system, measure))) for system in self.systems]
+        real = list(self.real_values(measure).values())
+        return [*found, (TRAINED_ON_REAL, [(None, *interval(real))])] if real else found
+
+    def plot(self, path: str | PathLike[str], measure: str = "g_epsilon_plus") -> None:
+        """Draw a measure of every system over epsilon (as figure 2 of Galloni et al. 2023), readable by its owner only.
+
+        Args:
+            path: Ends in .svg or .png.
+            measure: A metric that was computed.
+        """
+        require_picture(path)
+        known = {one.name: one for one in self.measures}
+        if measure not in known:
+            raise UsageError(f"'{measure}' was not measured; there are: {', '.join(known)}")
+        title = f"{known[measure].title} ({known[measure].better} is better)"
+        write_picture(epsilon_chart(title, self.lines(known[measure]), legend=True), path, mode=0o600)
 
     def _points(self, system: System, measure: Measure) -> Iterator[tuple[float | None, float, float | None]]:
         for epsilon in self.epsilons if system.budgeted else (None,):

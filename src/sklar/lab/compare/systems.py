@@ -9,13 +9,16 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import sklar
 from sklar.errors import UsageError
 from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
+
+if TYPE_CHECKING:
+    from sklar.lab.metrics.bench import Settings
 
 Kind = Literal["private", "disclosed", "peer"]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
@@ -28,6 +31,18 @@ PROMISES = {
     "disclosed": "NO DP GUARANTEE",
     "peer": "whatever its makers say; not checked here",
 }
+
+LEARNED: dict[str, tuple[str, str, str, str]] = {
+    "mcc": ("classification", "Matthews correlation (MCC)", "from -1 to 1, 0 for guessing", "higher"),
+    "auc": ("classification", "area under the curve (AUC)", "from 0 to 1, 0.5 for guessing", "higher"),
+    "f1": ("classification", "F1, averaged over classes", "from 0 to 1", "higher"),
+    "accuracy": ("classification", "accuracy", "from 0 to 1", "higher"),
+    "rmse": ("regression", "root mean squared error (RMSE)", "in units of the target", "lower"),
+    "r2": ("regression", "R squared", "at most 1, 0 for guessing the mean", "higher"),
+}
+"""What learners trained on synthetic rows score on the fold left out: task, title, range, and which way is better."""
+USUAL = {"classification": "mcc", "regression": "rmse"}
+"""Of these, what is ranked by default (Gambs et al. 2021); all are in the table of results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +77,7 @@ class CompareSettings:
         table: Hash of the rows under the schema.
         seed: Fixes folds, samples and subsamples; the noise of private fits is always fresh.
         rows: Synthetic rows to make; None for as many as there are to learn from.
+        wanted: What the metrics are told: target, learners, measures, weights, queries.
     """
 
     schema: str
@@ -70,10 +86,26 @@ class CompareSettings:
     seed: int
     delta: float
     rows: int | None
-    target: str | None
     metrics: tuple[str, ...]
     attacks: tuple[str, ...]
-    learners: tuple[str, ...]
+    wanted: Settings
+
+    @property
+    def target(self) -> str | None:
+        """The column to predict, if one is named."""
+        return self.wanted.target
+
+
+def read_plain(facts: Mapping[str, Any]) -> CompareSettings:
+    """Settings from what `asdict` and JSON made of them."""
+    from sklar.lab.metrics.bench import Settings
+    from sklar.lab.metrics.ranges import RangeWorkload
+
+    def tuples(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}  # type: ignore[arg-type]
+
+    wanted = {**tuples(facts["wanted"]), "ranges": RangeWorkload(**facts["wanted"]["ranges"])}
+    return CompareSettings(**{**tuples(facts), "wanted": Settings(**wanted)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,25 +210,25 @@ def require_whole(value: Any, what: str, least: int, most: int | None = None) ->
     return value
 
 
-def read_metrics(metrics: Sequence[str] | None, target: str | None) -> tuple[str, ...]:
-    """Names of metrics, in the order of their list."""
+def read_metrics(metrics: Sequence[str] | None, target: str | None, schema: Schema) -> tuple[str, ...]:
+    """Names of metrics and of measures of learners, in the order of their lists."""
+    from sklar.lab.learning.features import task_of
     from sklar.lab.metrics.registry import METRICS, QUICK
 
+    task = None if target is None else task_of(schema, target)
     if metrics is None:
-        return (*QUICK, *(["learning"] if target is not None else []))
-    unknown = [name for name in metrics if name not in METRICS and name != "all"]
+        return (*QUICK, *([] if task is None else ["learning", USUAL[task]]))
+    known = (*METRICS, *LEARNED)
+    unknown = [name for name in metrics if name not in known and name != "all"]
     if unknown:
-        raise UsageError(f"there is no metric '{unknown[0]}'; the metrics are: {', '.join(METRICS)}, or all")
-    idle = {name for name, metric in METRICS.items() if "target" in metric.needs and target is None}
+        raise UsageError(f"there is no metric '{unknown[0]}'; the metrics are: {', '.join(known)}, or all")
+    idle = {name for name, metric in METRICS.items() if "target" in metric.needs and task is None}
+    idle |= {name for name, (kind, *_) in LEARNED.items() if kind != task}
     if idle & set(metrics):
-        raise UsageError(f"the metric '{min(idle & set(metrics))}' needs a target")
-    return tuple(name for name in METRICS if name in metrics or ("all" in metrics and name not in idle))
-
-
-def require_target(target: str | None, schema: Schema) -> None:
-    """The target must be a modelled column."""
-    if target is not None and target not in schema.modelled:
-        raise UsageError(f"the target '{target}' is not a modelled column of the schema")
+        wanted = min(idle & set(metrics))
+        kind = {"classification": " of labels", "regression": " of numbers"}.get(LEARNED.get(wanted, ("",))[0], "")
+        raise UsageError(f"the metric '{wanted}' needs a target{kind}; name one by --target")
+    return tuple(name for name in known if name in metrics or ("all" in metrics and name not in idle))
 
 
 def require_attacks(kinds: Sequence[str]) -> tuple[str, ...]:

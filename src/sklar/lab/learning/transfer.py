@@ -65,12 +65,13 @@ class Transfer:
     score: Score
 
     @property
-    def main(self) -> dict[str, float]:
-        """AUC (or R2) of the learners, averaged: trained on synthetic and on real rows."""
-        name = MAIN[self.task]
-        main = [result for result in self.results if result.measure == name]
-        sides = {name: [r.synthetic for r in main], f"{name}_real": [r.real for r in main]}
-        return {side: float(np.mean(values)) for side, values in sides.items() if values}
+    def means(self) -> dict[str, float]:
+        """Every measure averaged over the learners, trained on synthetic rows, and as NAME_real on real ones."""
+        sides: dict[str, list[float]] = {}
+        for found in self.results:
+            sides.setdefault(found.measure, []).append(found.synthetic)
+            sides.setdefault(f"{found.measure}_real", []).append(found.real)
+        return {side: float(np.mean(values)) for side, values in sides.items()}
 
 
 def transfer(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sklar.lab.learning.learners import QUICK
-from sklar.lab.metrics.g_epsilon import chosen_targets
+from sklar.errors import UsageError
+from sklar.lab.learning.learners import LEARNERS
+from sklar.lab.metrics.g_epsilon import checked_measures, checked_weights, chosen_targets
 from sklar.lab.metrics.phik import phik_names
+from sklar.lab.metrics.ranges import RangeWorkload
 from sklar.lab.metrics.score import Score
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid
+from sklar.schema.table import Schema
 
 ENOUGH = 100
 """A hold-out of so many rows serves as a fresh sample; else the real table is cut in two."""
@@ -27,17 +30,49 @@ class Settings:
 
     Attributes:
         target: Column to predict; None for no downstream learning.
-        learners: Names of learners.
+        learners: Names of learners; None for those that each metric has by default.
         folds: Folds of the real table when there is no hold-out.
         weights: alpha, beta, gamma of G_eps+.
         targets: Columns that G_eps+ predicts; None for the target, or all columns without one.
+        measures: Accuracies that G_eps+ compares; None for its own.
+        ranges: The range queries over all columns.
     """
 
     target: str | None = None
-    learners: tuple[str, ...] = QUICK
+    learners: tuple[str, ...] | None = None
     folds: int = 3
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
     targets: tuple[str, ...] | None = None
+    measures: tuple[str, ...] | None = None
+    ranges: RangeWorkload = field(default_factory=RangeWorkload)
+
+
+def read_settings(
+    schema: Schema,
+    target: str | None,
+    *,
+    learners: Sequence[str] | str | None = None,
+    folds: int = 3,
+    weights: Sequence[float] = (1.0, 1.0, 1.0),
+    targets: Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
+    ranges: RangeWorkload | None = None,
+) -> Settings:
+    """What to compute, with unknown columns, learners and measures refused."""
+    for name in [*([] if target is None else [target]), *(targets or ())]:
+        if name not in schema.modelled:
+            raise UsageError(f"the target '{name}' is not a modelled column of the schema.")
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= 50:
+        raise UsageError(f"folds must be a whole number from 2 to 50; found {folds!r}.")
+    wanted = LEARNERS if learners == "all" else (learners,) if isinstance(learners, str) else learners
+    unknown = [name for name in wanted or () if name not in LEARNERS]
+    if unknown or (wanted is not None and not wanted):
+        raise UsageError(f"there is no learner {unknown}; known are {', '.join(LEARNERS)}, or all.")
+    return Settings(
+        target=target, learners=None if wanted is None else tuple(wanted), folds=folds,
+        weights=checked_weights(weights), targets=tuple(targets) if targets else None,
+        measures=None if measures is None else checked_measures(measures), ranges=ranges or RangeWorkload(),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,6 +83,7 @@ class Bench:
         real: Rows the synthesizer learned from.
         holdout: Rows it did not see, if there are any.
         fresh: Two disjoint samples of real rows, on which the floors are measured.
+        independent: Rows of the real table, each column drawn on its own: what is left where all dependence is lost.
         phik_columns: Columns whose phi_k is taken.
         targets: Columns that G_eps+ predicts.
         floors: Whether to measure what a fresh real sample would score, too.
@@ -58,6 +94,7 @@ class Bench:
     synthetic: ExactTable
     holdout: ExactTable | None
     fresh: Pair
+    independent: ExactTable | None
     grid: CoarseGrid
     settings: Settings
     phik_columns: tuple[str, ...]
@@ -84,7 +121,19 @@ def make_bench(
     fresh = (real, holdout) if enough and holdout is not None else real.halves(stream("fresh"))
     return Bench(
         real=real, synthetic=synthetic, holdout=holdout, fresh=fresh if min(f.rows for f in fresh) else (real, real),
+        independent=drawn_independently(real, synthetic.rows, stream("independent")) if floors else None,
         grid=coarse_grid(real.schema), settings=settings, floors=floors, stream=stream,
         phik_columns=phik_names(real.names, stream("phik_columns"), settings.target),
         targets=settings.targets or chosen_targets(real.names, settings.target, stream("targets")),
     )  # fmt: skip
+
+
+def drawn_independently(table: ExactTable, rows: int, rng: np.random.Generator) -> ExactTable:
+    """So many rows whose columns have the margins of the table, and nothing to do with each other."""
+    codes, numbers = dict(table.codes), dict(table.numbers)
+    for name in codes:
+        drawn = rng.integers(0, table.rows, rows)
+        codes[name] = codes[name][drawn]
+        if name in numbers:
+            numbers[name] = numbers[name][drawn]
+    return replace(table, codes=codes, numbers=numbers)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.lab.metrics.score import About, Part, Score, mean_score
+from sklar.lab.tables.table import ExactTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,6 +49,14 @@ def pairwise_matrix(columns: Sequence[Floats], measure: Callable[[Floats, Floats
         both = ~(np.isnan(columns[i]) | np.isnan(columns[j]))
         out[i, j] = out[j, i] = measure(columns[i][both], columns[j][both])
     return out
+
+
+def listed_values(table: ExactTable, name: str) -> Floats:
+    """Values of any column: numbers, or places in the list of labels, nominal ones too; NaN for null."""
+    if name in table.numbers:
+        return table.numbers[name]
+    null, codes = table.schema[name].null_code, table.codes[name].astype(float)
+    return codes if null is None else np.where(codes == null, np.nan, codes)
 
 
 def varies(values: Floats) -> bool:

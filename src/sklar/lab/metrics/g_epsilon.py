@@ -4,9 +4,10 @@
     G_eps+ = alpha mu + beta delta + gamma nu
 mu = || phi_k(synthetic) - phi_k(real) ||_2 / (m (m - 1) / 2), the Frobenius norm over the m columns; delta = mean
 over targets, K learners and L accuracy measures of |acc(synthetic) - acc(real)|, each learner trained and tested on a
-split of its own table; nu = mean total variation distance of single columns on the public grid. Every accuracy is
-clipped to [0, 1], and mu to 1 (it could exceed 1 for two columns only), so G_eps+ lies between 0 and alpha + beta +
-gamma. mu falls with m even if no correlation gets better, so the mean absolute difference stands beside it.
+split of its own table (K and L are free; the default is K = 3 as in section 4.2, and L = 3 for labels, which are not
+named there); nu = mean total variation distance of single columns on the public grid. Every accuracy is clipped to
+[0, 1], and mu to 1 (it could exceed 1 for two columns only), so G_eps+ lies between 0 and alpha + beta + gamma. mu
+falls with m even if no correlation gets better, so the mean absolute difference stands beside it.
 Reference: Galloni, Lendak and Horvath (2020, 2023).
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -29,9 +30,11 @@ from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
 LEARNERS = ("svc", "linear", "tree")
-"""K of the paper."""
-MEASURES = {"classification": ("accuracy", "f1", "auc"), "regression": ("r2",)}
-"""L of the paper: bounded measures."""
+"""K of the paper, unless others are named."""
+BOUNDED = {"classification": ("accuracy", "f1", "auc", "mcc"), "regression": ("r2",)}
+"""Measures that lie in [0, 1] (mcc and r2 once clipped), so that their differences can be averaged."""
+MEASURES = ("accuracy", "f1", "auc", "r2")
+"""L, unless others are named: three for labels, and R squared for numbers, as in section 4.1."""
 TRAIN_SHARE = 0.7
 """Of each table; the other rows test."""
 ROWS = 5_000
@@ -44,6 +47,13 @@ TARGETS = 12
 """With more columns and no target named, this many are drawn at random."""
 WEIGHTS = (1.0, 1.0, 1.0)
 """alpha, beta and gamma: all parts weigh the same."""
+PLAIN = About(
+    name="g_epsilon",
+    title="One number: G_eps",
+    says="Weighted sum of the differences in correlations and learning.",
+    reference="Galloni et al. 2020",
+    lower=0.0, upper=2.0, better="lower", good=0.05, fair=0.15,
+)  # fmt: skip
 PLUS = About(
     name="g_epsilon_plus",
     title="One number: G_eps+",
@@ -71,6 +81,7 @@ class GEpsilon:
     weights: tuple[float, float, float]
     targets: tuple[str, ...]
     learners: tuple[str, ...]
+    measures: tuple[str, ...]
     g_epsilon: float
     score: Score
 
@@ -82,25 +93,44 @@ class GEpsilon:
 def g_epsilon(
     matrices: tuple[Floats, Floats],
     nu: float,
-    real: ExactTable,
-    synthetic: ExactTable,
+    tables: tuple[ExactTable, ExactTable],
     targets: Sequence[str],
     rng: np.random.Generator,
     *,
     learners: Sequence[str] = LEARNERS,
+    measures: Sequence[str] = MEASURES,
     weights: Sequence[float] = WEIGHTS,
 ) -> GEpsilon:
     """Put the parts together; `matrices` are phi_k of the real and of the synthetic table, `targets` are predicted."""
+    real, synthetic = tables
     alpha, beta, gamma = checked_weights(weights)
     mu, mu_mean = correlation_part(*matrices)
     usable = usable_targets(real, targets)
-    delta = learning_part(real, synthetic, usable, learners, rng)
+    chosen = checked_measures(measures)
+    delta = learning_part(tables, usable, learners, chosen, rng)
     basic = alpha * mu + beta * delta
     score = Score(about=PLUS, value=basic + gamma * nu, rows=min(real.rows, synthetic.rows))
     return GEpsilon(
         mu=mu, mu_mean=mu_mean, delta=delta, nu=nu, weights=(alpha, beta, gamma), targets=tuple(usable),
-        learners=tuple(learners), g_epsilon=basic, score=score,
+        learners=tuple(learners), measures=chosen, g_epsilon=basic, score=score,
     )  # fmt: skip
+
+
+def without_margins(plus: Score) -> Score:
+    """G_eps, from the parts of G_eps+."""
+    value = None if plus.value is None else plus.behind.g_epsilon
+    return replace(plus, about=PLAIN, value=value, floor=None, behind=None)
+
+
+def checked_measures(measures: Sequence[str]) -> tuple[str, ...]:
+    """Known measures; a kind of target (labels, numbers) for which none is named keeps those of the paper."""
+    known = [name for names in BOUNDED.values() for name in names]
+    unknown = [name for name in measures if name not in known]
+    if unknown or not measures:
+        raise UsageError(f"G_eps+ has no measure {unknown}; the bounded ones are {', '.join(known)}.")
+    named = [[name for name in names if name in measures] for names in BOUNDED.values()]
+    usual = [[name for name in names if name in MEASURES] for names in BOUNDED.values()]
+    return tuple(name for own, paper in zip(named, usual, strict=True) for name in own or paper)
 
 
 def checked_weights(weights: Sequence[float]) -> tuple[float, float, float]:
@@ -141,14 +171,18 @@ def chosen_targets(names: Sequence[str], target: str | None, rng: np.random.Gene
 
 
 def learning_part(
-    real: ExactTable, synthetic: ExactTable, targets: Sequence[str], learners: Sequence[str], rng: np.random.Generator
+    tables: tuple[ExactTable, ExactTable],
+    targets: Sequence[str],
+    learners: Sequence[str],
+    measures: Sequence[str],
+    rng: np.random.Generator,
 ) -> float:
     """delta: how differently learners score within each table. The split is the same by place in both tables."""
-    keys = rng.random(max(real.rows, synthetic.rows))
+    keys = rng.random(max(table.rows for table in tables))
     gaps: list[float] = []
     for target, learner in product(targets, learners):
-        one, two = (_own_accuracy(table, target, learner, keys, rng) for table in (real, synthetic))
-        gaps += [abs(one[measure] - two[measure]) for measure in one]
+        one, two = (_own_accuracy(table, target, learner, keys, rng) for table in tables)
+        gaps += [abs(one[measure] - two[measure]) for measure in one if measure in measures]
     return float(np.mean(gaps)) if gaps else 0.0
 
 
@@ -156,7 +190,7 @@ def _own_accuracy(
     table: ExactTable, target: str, learner: str, keys: np.ndarray, rng: np.random.Generator
 ) -> dict[str, float]:
     """Bounded accuracies of a learner trained and tested on one table; 0 where there is nothing to learn from."""
-    measures = MEASURES[task_of(table.schema, target)]
+    measures = BOUNDED[task_of(table.schema, target)]
     data, order = examples(table, target), keys[: table.rows]
     if len(data.truth) != table.rows:
         order = order[table.codes[target] != table.schema[target].null_code]

@@ -15,7 +15,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
-from sklar.lab.metrics.correlation import Correlations, correlation_score, pairwise_matrix
+from sklar.lab.metrics.correlation import Correlations, correlation_score, listed_values, pairwise_matrix
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
@@ -72,10 +72,8 @@ def phik_names(names: tuple[str, ...], rng: np.random.Generator, first: str | No
 
 def _cells(table: ExactTable, name: str) -> Floats:
     """The cell of each row; NaN for null."""
-    if name in table.numbers:
-        return _equal_cells(table.numbers[name])
-    null, codes = table.schema[name].null_code, table.codes[name].astype(float)
-    return codes if null is None else np.where(codes == null, np.nan, codes)
+    values = listed_values(table, name)
+    return _equal_cells(values) if name in table.numbers else values
 
 
 def _equal_cells(values: Floats) -> Floats:

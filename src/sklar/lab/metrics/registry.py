@@ -14,8 +14,9 @@ import numpy as np
 
 from sklar.errors import MissingExtraError
 from sklar.lab.learning import transfer as learning
+from sklar.lab.learning.learners import QUICK as QUICK_LEARNERS
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.metrics import copies, detection, g_epsilon, kendall, ks, phik, queries, spearman, support, tvd
+from sklar.lab.metrics import copies, detection, g_epsilon, kendall, ks, phik, queries, ranges, spearman, support, tvd
 from sklar.lab.metrics.bench import Bench, Pair, Scores
 from sklar.lab.metrics.score import About, Score, not_applicable, with_floor
 from sklar.lab.tables.table import ExactTable, ordered_names
@@ -40,6 +41,7 @@ class Metric:
         needs: Without these it does not apply.
         rows: Rows of each table that are used, at most.
         after: Metrics whose findings it uses.
+        dependence: Whether it measures how columns go together, so that columns drawn independently are its worst case.
     """
 
     about: About
@@ -48,6 +50,7 @@ class Metric:
     needs: tuple[Need, ...] = ()
     rows: int | Callable[[Bench], int] | None = None
     after: tuple[str, ...] = ()
+    dependence: bool = False
 
 
 def measure(
@@ -79,6 +82,10 @@ def _measure_one(bench: Bench, metric: Metric, found: Scores, fresh: Scores) -> 
     """The score, and that of two fresh real samples."""
     try:
         score, _ = _find(bench, metric, (bench.real, bench.synthetic), metric.about.name, found)
+        if bench.independent is not None and metric.dependence and score.value is not None:
+            alone = replace(bench, floors=False)
+            apart, _ = _find(alone, metric, (bench.real, bench.independent), metric.about.name, found)
+            score = replace(score, independent=apart.value)
         if not bench.floors or metric.floor == "own":
             return score, score if score.floor is None else replace(score, value=score.floor)
         floor, rows = _find(bench, metric, bench.fresh, f"{metric.about.name} floor", fresh)
@@ -111,6 +118,10 @@ def _margins(ways: int) -> Find:
     return find
 
 
+def _rare(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    return ranges.rare_score(*pair, bench.grid, rng, min(bench.real.rows, ranges.RARE_ROWS))
+
+
 def _support_rows(bench: Bench) -> int:
     """The scores depend on the number of rows, so real, synthetic and fresh tables all give the same."""
     return min(support.ROWS, bench.real.rows, bench.synthetic.rows, *(f.rows for f in bench.fresh if f.rows))
@@ -131,7 +142,9 @@ def _learning(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores
     if wanted.target is None:
         return not_applicable(learning.ABOUT, "no target was named.")
     held = None if bench.holdout is None else bench.holdout.sample(learning.ROWS, rng)
-    found = learning.transfer(*pair, wanted.target, wanted.learners, rng, holdout=held, folds=wanted.folds)
+    found = learning.transfer(
+        *pair, wanted.target, wanted.learners or QUICK_LEARNERS, rng, holdout=held, folds=wanted.folds
+    )
     return replace(found.score, behind=found)
 
 
@@ -141,30 +154,47 @@ def _g_epsilon(bench: Bench, pair: Pair, rng: np.random.Generator, before: Score
         return not_applicable(g_epsilon.PLUS, "it needs phi_k: pip install 'sklar[eval]'.")
     if min(table.rows for table in pair) < g_epsilon.FEW or len(pair[0].names) < 2:
         return not_applicable(g_epsilon.PLUS, f"it needs two columns and at least {g_epsilon.FEW} rows of each table.")
-    matrices = correlations.real, correlations.synthetic
-    found = g_epsilon.g_epsilon(matrices, single, *pair, bench.targets, rng, weights=bench.settings.weights)
+    matrices, wanted = (correlations.real, correlations.synthetic), bench.settings
+    found = g_epsilon.g_epsilon(
+        matrices, single, pair, bench.targets, rng, weights=wanted.weights,
+        learners=wanted.learners or g_epsilon.LEARNERS, measures=wanted.measures or g_epsilon.MEASURES,
+    )  # fmt: skip
     return replace(found.score, behind=found)
 
 
 METRICS: dict[str, Metric] = {
     "tvd1": Metric(about=tvd.about(1), find=_margins(1), floor="own"),
-    "tvd2": Metric(about=tvd.about(2), find=_margins(2), floor="own"),
-    "tvd3": Metric(about=tvd.about(3), find=_margins(3), floor="own"),
+    "tvd2": Metric(about=tvd.about(2), find=_margins(2), floor="own", dependence=True),
+    "tvd3": Metric(about=tvd.about(3), find=_margins(3), floor="own", dependence=True),
     "ks": Metric(about=ks.ABOUT, find=_of_tables(ks.ks), floor="root", needs=("numbers",)),
+    "ks_all": Metric(about=ks.ALL, find=_of_tables(ks.ks_all), floor="root"),
     "spearman": Metric(
-        about=spearman.ABOUT, find=_of_tables(spearman.spearman), floor="root", needs=("order",), rows=spearman.ROWS
+        about=spearman.ABOUT, find=_of_tables(spearman.spearman), floor="root", needs=("order",), rows=spearman.ROWS,
+        dependence=True,
+    ),
+    "correlation_delta": Metric(
+        about=spearman.DELTA, find=_of_tables(spearman.correlation_delta), floor="root", rows=spearman.ROWS,
     ),
     "kendall": Metric(
         about=kendall.ABOUT, find=_of_tables(kendall.kendall), floor="root", needs=("order",),
-        rows=lambda bench: kendall.kendall_rows(len(ordered_names(bench.real.schema))),
+        rows=lambda bench: kendall.kendall_rows(len(ordered_names(bench.real.schema))), dependence=True,
     ),
     "phik": Metric(
         about=phik.ABOUT, find=lambda bench, pair, rng, before: phik.phik(*pair, bench.phik_columns), floor="root",
-        needs=("eval",), rows=phik.ROWS,
+        needs=("eval",), rows=phik.ROWS, dependence=True,
     ),
     "range_queries": Metric(
         about=queries.ABOUT, find=lambda bench, pair, rng, before: queries.range_score(*pair, bench.grid, rng),
         floor="root", needs=("order",), rows=queries.ROWS,
+    ),
+    "rare_ranges": Metric(about=ranges.RARE_ABOUT, find=_rare, floor="root", needs=("order",), rows=ranges.RARE_ROWS),
+    "range_relative_error": Metric(
+        about=ranges.RELATIVE, floor="root", rows=ranges.ROWS,
+        find=lambda bench, pair, rng, before: ranges.relative_score(*pair, bench.settings.ranges, rng),
+    ),
+    "range_absolute_error": Metric(
+        about=ranges.ABSOLUTE, floor="root", rows=ranges.ROWS, after=("range_relative_error",),
+        find=lambda bench, pair, rng, before: ranges.absolute_score(before["range_relative_error"]),
     ),
     "alpha_precision": Metric(about=support.PRECISION, find=_precision, floor="same", rows=_support_rows),
     "beta_recall": Metric(
@@ -186,6 +216,11 @@ METRICS: dict[str, Metric] = {
     "g_epsilon_plus": Metric(
         about=g_epsilon.PLUS, find=_g_epsilon, floor="same", needs=("eval",), rows=g_epsilon.ROWS,
         after=("tvd1", "phik"),
+    ),
+    "g_epsilon": Metric(
+        about=g_epsilon.PLAIN,
+        find=lambda bench, pair, rng, before: g_epsilon.without_margins(before["g_epsilon_plus"]),
+        floor="same", needs=("eval",), rows=g_epsilon.ROWS, after=("tvd1", "phik", "g_epsilon_plus"),
     ),
 }  # fmt: skip
 QUICK = ("tvd1", "tvd2", "tvd3", "ks", "spearman", "range_queries", "copies")

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+
 NEAR = 1.5
 """A value up to so many times its floor is called no worse than a fresh sample: the floor is itself one draw."""
+LEAST_TELLING = 0.05
+"""The weight of a measure of dependence that cannot tell independent columns from a fresh sample: next to none, so that
+chance does not decide, but some, for a table without any dependence."""
 WORST = 10
 """Parts that are told as the worst."""
 Better = Literal["lower", "higher"]
@@ -55,6 +60,8 @@ class Score:
     Attributes:
         value: The number; None if the metric does not apply.
         floor: What a fresh sample of real rows of the same size would score.
+        independent: What rows would score whose columns are those of the real table, drawn independently of each other;
+            for measures of dependence only.
         parts: Values by column or set of columns, where the metric is a mean over them.
         rows: Rows of the smaller of the two tables that were used.
         reason: Why there is no number, or what to know about it.
@@ -64,6 +71,7 @@ class Score:
     about: About
     value: float | None
     floor: float | None = None
+    independent: float | None = None
     parts: tuple[Part, ...] = ()
     rows: int | None = None
     reason: str | None = None
@@ -86,11 +94,38 @@ class Score:
                 return word
         return "poor"
 
+    @property
+    def position(self) -> float:
+        """Where the value lies between 1, a fresh real sample, and 0; it has no steps, unlike the grade.
+
+        A measure of dependence is at 0 where all dependence is lost: with columns drawn independently of each other,
+        whatever the table. (Where those score hardly worse than a fresh sample, half a floor more is 0.) Others fall
+        by thirds as the value exceeds its floor by what is called good, by what is called fair, and by twice as much.
+        """
+        if self.value is None:
+            return 0.0
+        floor = 0.0 if self.floor is None else self._loss(self.floor)
+        excess = max(0.0, self._loss(self.value) - floor)
+        if self.independent is None:
+            good, fair = self._loss(self.about.good), self._loss(self.about.fair)
+            return float(np.interp(excess, [0.0, good, fair, 2 * fair], [1.0, 2 / 3, 1 / 3, 0.0]))
+        span = max(self._loss(self.independent) - floor, (NEAR - 1) * floor)
+        return max(0.0, 1.0 - excess / span) if span > 0 else float(excess == 0)
+
+    @property
+    def telling(self) -> float:
+        """How much a measure of dependence can tell here, from 0 to 1: what independence costs beyond chance."""
+        if not self.independent or self.floor is None:
+            return LEAST_TELLING
+        return max(LEAST_TELLING, 1.0 - self._loss(self.floor) / self._loss(self.independent))
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
-            "title": self.about.title, "value": self.value, "floor": self.floor, "grade": self.grade,
-            "better": self.about.better, "range": [self.about.lower, self.about.upper], "rows": self.rows,
+            "title": self.about.title, "value": self.value, "floor": self.floor,
+            "independent": self.independent, "grade": self.grade,
+            "better": self.about.better, "rows": self.rows,
+            "range": [self.about.lower, self.about.upper if math.isfinite(self.about.upper) else None],
             "reason": self.reason, "says": self.about.says, "reference": self.about.reference,
             "parts": [{"columns": list(p.columns), "value": p.value, "floor": p.floor} for p in self.parts],
         }  # fmt: skip

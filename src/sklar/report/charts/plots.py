@@ -163,8 +163,11 @@ def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | No
     return Canvas(width=260, height=height, title=title, shapes=tuple(shapes), role="bar")
 
 
-def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]]) -> Canvas:
-    """A measure over epsilon (on a logarithmic scale) with intervals; systems without epsilon as horizontal lines."""
+def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], legend: bool = False) -> Canvas:
+    """A measure over epsilon (on a logarithmic scale) with intervals; systems without epsilon as horizontal lines.
+
+    On a page of its own it has a legend; several on one page share theirs.
+    """
     points = [point for _, found in lines for point in found]
     budgets = sorted({epsilon for epsilon, _, _ in points if epsilon is not None})
     logs = [math.log(epsilon) for epsilon in budgets] or [0.0]
@@ -186,7 +189,15 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]]) -
         shapes += [Dot(x=x, y=frame.y(m), radius=3.2, fill=colour, title=name) for x, m, _ in known]
         whiskers = tuple(((x, frame.y(m - half)), (x, frame.y(m + half))) for x, m, half in known if half)
         shapes += [Path(pieces=whiskers, colour=colour)] if whiskers else []
-    return Canvas(width=340, height=230, title=f"{title} over epsilon", shapes=tuple(shapes) if points else ())
+    height = 230
+    if legend:
+        for at, (name, _) in enumerate(lines):
+            shapes.append(Dot(x=58, y=height + 10, radius=4, fill=line_colour(at)))
+            shapes.append(Label(x=68, y=height + 14, text=name))
+            height += 18
+        height += 20
+        shapes.append(Label(x=170, y=height - 8, text=title, anchor="middle"))
+    return Canvas(width=340, height=height, title=f"{title} over epsilon", shapes=tuple(shapes) if points else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
