@@ -53,11 +53,11 @@ def command(
     read: Any,
     json: Json = False,
 ) -> None:
-    """Choose the truncation level of TVineSynth: utility and privacy at every level, from one fit.
+    """Choose a truncation level of TVineSynth, from one fit.
 
-    The method `tvine` has no DP guarantee. A random forest learns from synthetic tables of each level, attacks try to
-    infer the sensitive columns and who was in the table, and PU_t weighs the two. Computed from real rows without
-    noise: the results are for the custodian, and not private.
+    By utility and privacy at every level. The method `tvine` has no DP guarantee. A random forest learns from
+    synthetic tables of each level, attacks try to infer the sensitive columns and who was in the table, and PU_t
+    weighs the two. Computed from real rows without noise: the results are for the custodian, and not private.
 
     \b
     Example:

@@ -223,6 +223,8 @@ def open_state(path: str | os.PathLike[str] | None, fingerprint: str) -> Yields[
     try:
         folder.mkdir(mode=0o700, parents=False, exist_ok=True)
         _begin(folder, fingerprint)
+    except UsageError:  # a ValueError with words of its own
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise OutputError(f"cannot keep the parts of the attack in {folder}: {reason.lower()}.") from None
