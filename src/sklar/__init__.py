@@ -29,12 +29,20 @@ if TYPE_CHECKING:
     from sklar.lab.attacks.method import attack_method
     from sklar.lab.attacks.release import Attack, attack
     from sklar.lab.audit.audit import Audit, audit
-    from sklar.lab.baselines.levels import at_level, choose_level, levels, sweep
+    from sklar.lab.baselines.levels import (
+        at_level,
+        candidate_levels,
+        choose_level,
+        privacy_utility,
+        sweep,
+        truncation_levels,
+    )
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import Evaluation, evaluate
+    from sklar.lab.levels import LevelChoice, levels
     from sklar.lab.methods import methods
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.pictures import draw_model, plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
@@ -69,12 +77,13 @@ _HOMES = {
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
-    "sklar.lab.baselines.levels": "at_level choose_level levels sweep",
+    "sklar.lab.baselines.levels": "at_level candidate_levels choose_level privacy_utility sweep truncation_levels",
     "sklar.lab.compare.compare": "compare",
     "sklar.lab.compare.result": "Compared",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
     "sklar.lab.evaluate": "Evaluation evaluate",
+    "sklar.lab.levels": "LevelChoice levels",
     "sklar.lab.methods": "methods",
     "sklar.lab.metrics.ranges": "RangeWorkload",
     "sklar.lab.pictures": "draw_model plot_levels plot_pairs scatter tradeoff tradeoff_point",
@@ -93,12 +102,13 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 
 __all__ = [
     "AtMost", "Attack", "Audit", "Boolean", "BudgetError", "Category", "Claim", "Compared", "Datetime", "Evaluation",
-    "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView", "Model", "Never", "Ordinal",
-    "OverspendError", "Payment", "PlanLine", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
-    "SklarError", "SklarWarning", "SourceError", "UsageError", "at_level", "attack", "attack_method", "audit",
-    "audit_schema", "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate", "fit",
-    "levels", "load", "methods", "pay", "plan", "plot_levels", "plot_pairs", "read_ledger", "read_sdv", "rules",
-    "scatter", "schema_from_sdv", "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "verify_ledger",
+    "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never",
+    "Ordinal", "OverspendError", "Payment", "PlanLine", "RangeWorkload", "ReadOptions", "Real", "Schema",
+    "SchemaError", "SklarError", "SklarWarning", "SourceError", "UsageError", "at_level", "attack", "attack_method",
+    "audit", "audit_schema", "candidate_levels", "check_schema", "choose_level", "compare", "demo", "draft_schema",
+    "draw_model", "evaluate", "fit", "levels", "load", "methods", "pay", "plan", "plot_levels", "plot_pairs",
+    "privacy_utility", "read_ledger", "read_sdv", "rules", "scatter", "schema_from_sdv", "sweep", "synth", "to_sdv",
+    "tradeoff", "tradeoff_point", "truncation_levels", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -67,7 +67,7 @@ PLAIN = ("plain-gaussian", "plain-vine", "cop-id", "cop-1")
 OURS: Mapping[str, Any] = {"families": "parametric", "margins": "smoothed"}
 OPTIONS: Mapping[str, dict[str, Any]] = {
     "cop": {"rounds": 3, "projection": "weighted"},
-    "shirley": {"families": "all", "match_ranks": True},
+    "shirley": {"families": "all", "match_ranks": True, "ties": "edge"},
     "rvine": {**OURS},
     "tvine": {"target": "smoker", "sensitive": ["income"], "conditional_root": None, **OURS},
     "tvine-one-vine": {"method": "tvine", "target": "income", "sensitive": ["age"], **OURS},

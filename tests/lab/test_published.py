@@ -15,7 +15,7 @@ from sklar.lab.baselines.cop import CopOptions
 from sklar.lab.baselines.rvine import RvineOptions, StarOptions
 from sklar.lab.baselines.shirley.fit import fit_vine
 from sklar.lab.baselines.shirley.options import ShirleyOptions
-from sklar.lab.baselines.shirley.steps import Steps, pseudo_observations
+from sklar.lab.baselines.shirley.steps import Steps, noisy_counts, pseudo_observations
 from sklar.lab.baselines.tvine import TvineOptions
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
@@ -109,9 +109,9 @@ def test_tvine_section_2_2_stops_before_a_sensitive_column_is_a_root(order: str,
     """t_max = d + 1 - j, j the position of the sensitive column, in an order of one's own too."""
     model = fitted("tvine", **TVINE, order=order, families="gaussian")
     assert model.inspect()["structure"]["fitted_levels"] == most
-    assert fitted("tvine", **TVINE, order=order, level=3).inspect()["structure"]["fitted_levels"] == 3
-    with pytest.raises(UsageError, match="from 1 to 3"):
-        fitted("tvine", **TVINE, order=order, level=4)
+    assert fitted("tvine", **TVINE, order=order, level=most).inspect()["structure"]["fitted_levels"] == most
+    with pytest.raises(UsageError, match=f"from 1 to {most}"):
+        fitted("tvine", **TVINE, order=order, level=most + 1)
 
 
 def test_cop_section_3_3_takes_the_nearest_matrix_by_its_entries_and_moves_it_no_further() -> None:
@@ -130,7 +130,7 @@ def test_shirley_algorithm_3_is_dissmanns_vine_of_the_pseudo_observations_and_no
     upper = rng.random((400, 3))
     upper[:, 1] = (upper[:, 0] + upper[:, 1]) / 2
     steps = Steps(lower=np.round(upper, 2), upper=np.round(upper + 0.01, 2).clip(0, 1), discrete=np.zeros(3, bool))
-    options = ShirleyOptions()
+    options = ShirleyOptions(published=True)
     vine = fit_vine(steps, options, rng)
     plain = fit_rvine(
         pseudo_observations(steps, options, rng), families=options.families, criterion="spearman", truncation=2
@@ -142,9 +142,42 @@ def test_shirley_algorithm_3_is_dissmanns_vine_of_the_pseudo_observations_and_no
 
 def test_shirley_section_5_1() -> None:
     """All defaults of rvinecopulib but truncation at two trees and Spearman's correlation; the encoder is WOE."""
-    options = ShirleyOptions(epsilon=1.0, reference="ill")
+    options = ShirleyOptions(epsilon=1.0, reference="ill", published=True)
     assert set(FAMILY_SETS["all"]) - set(FAMILY_SETS[options.families]) == {"tawn"}
     assert (options.truncation, options.criterion, options.selection) == (2, "spearman", "aic")
     assert (options.encoding, options.mechanism, options.share_of_vine, options.ties) == ("woe", "laplace", 0.5, "edge")
     # The software: ordinal codes where no reference is named, and no split where there is no noise.
     assert (ShirleyOptions().encoding, ShirleyOptions().share_of_vine) == ("ordinal", None)
+
+
+def test_shirley_algorithm_2_to_the_letter() -> None:
+    """CDF = cumsum / sum of counts cut at 0 (the software's rule), and pseudo-observations F(x)."""
+    options = ShirleyOptions(published=True)
+    exact = np.array([3, 0, 5])
+    assert noisy_counts(exact, options, np.random.default_rng(0)).tolist() == [3, 0, 5]
+    steps = Steps(lower=np.array([[0.0], [0.375]]), upper=np.array([[0.375], [1.0]]), discrete=np.zeros(1, bool))
+    assert pseudo_observations(steps, options, np.random.default_rng(0)).ravel() == pytest.approx([0.375, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "ours"),
+    [
+        ("shirley", {}, {"ties": "spread"}),
+        ("shirley", {}, {"match_ranks": True}),
+        ("shirley", {}, {"families": "all"}),
+        ("tvine", TVINE, {"conditional_root": None}),
+        ("tvine", TVINE, {"margins": "smoothed"}),
+        ("rvine", {}, {"families": "parametric"}),
+        ("rvine-star1", {"target": "ill"}, {"margins": "smoothed"}),
+    ],
+)
+def test_published_takes_nothing_of_ours(method: str, options: dict[str, Any], ours: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"'{next(iter(ours))}' as it is set is ours"):
+        fitted(method, **options, **ours, published=True)
+
+
+def test_published_tvine_is_its_default_with_independent_rows() -> None:
+    one, two = (fitted("tvine", **TVINE, level=1, published=published) for published in (True, False))
+    assert one.sample(50, seed=1).equals(two.sample(50, seed=1, iid=True))
+    assert not one.sample(50, seed=1).equals(two.sample(50, seed=1))
+    assert one.fit_facts["options"]["published"] is True

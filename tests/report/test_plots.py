@@ -15,6 +15,7 @@ from sklar.report.charts.plots import (
     DASHES,
     LINES,
     Frame,
+    box_chart,
     curve_chart,
     epsilon_chart,
     interval_chart,
@@ -122,3 +123,16 @@ def test_measures_over_epsilon_are_on_a_logarithmic_scale() -> None:
     assert {"0.1", "1", "10"} <= {shape.text for shape in canvas.shapes if isinstance(shape, Label)}
     assert_inside(epsilon_chart("one budget", [("dp", [(1.0, 0.5, 0.1)])]))
     assert epsilon_chart("nothing", []).shapes == ()
+
+
+def test_boxes_lie_on_one_scale() -> None:
+    canvas = box_chart("MAB <x>", [("level 1", [0, 1, 2, 3, 4]), ("level & 5", [-4, -1, 0, 1, 2])])
+    assert_inside(canvas)
+    boxes = [path for path in paths(canvas) if path.fill == SYNTHETIC]
+    ends = [(min(x for x, _ in box.pieces[0]), max(x for x, _ in box.pieces[0])) for box in boxes]
+    frame = Frame(left=150, right=560, top=0, bottom=0, across=(-4.0, 4.0))
+    assert ends == [(frame.x(1), frame.x(3)), (frame.x(-1), frame.x(1))]
+    middle = [path.pieces[0][0][0] for path in paths(canvas) if path.title]
+    assert middle == [frame.x(2), frame.x(0)]
+    assert_inside(box_chart("one value", [("only", [1.0] * 5)]))
+    assert_inside(box_chart("nothing", []))

@@ -33,6 +33,18 @@ def command(
     targets: Annotated[
         str | None, typer.Option("--targets", metavar="3,17", help="Rows to attack; default: outlying ones.")
     ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features", metavar="NAMES", help="Of shadow: naive, histogram, correlation, ensemble, closest."
+        ),
+    ] = None,
+    classifier: Annotated[
+        str | None, typer.Option("--classifier", help="Of shadow: forest, plain-forest, logistic, neighbors or svc.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Of shadow: the published attacker, without what is ours.")
+    ] = False,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Number of games.")] = None,
     profile: Annotated[str, typer.Option("--profile", help="Sizes of the games: paper or quick.")] = "paper",
     state: Annotated[
@@ -55,6 +67,7 @@ def command(
     \b
     Example:
       sklar attack-method shadow vine people.csv -s people.toml -e 1 --sensitive income --profile quick
+      sklar attack-method shadow tvine people.csv -s people.toml -O target=ill -O sensitive=income --published
       sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,5
     """
     from sklar.lab.attacks.method import attack_method, default_state
@@ -63,8 +76,10 @@ def command(
     require_reportable(report)
     fixed = {**({} if epsilon is None else {"epsilon": epsilon}), **read_options(method_option, also=("target",))}
     given: dict[str, Any] = {
-        "sensitive": sensitive, "workers": workers, "levels": _numbers(levels, "--levels"),
-        "targets": _numbers(targets, "--targets"),
+        "sensitive": sensitive, "workers": workers, "levels": numbers(levels, "--levels"),
+        "targets": numbers(targets, "--targets"),
+        "features": None if features is None else features.split(","), "classifier": classifier,
+        "published": published or None,
         "changes": None if iterations is None else {"iterations": iterations},
     }  # fmt: skip
     with step_bar("attacking") as progress:
@@ -76,7 +91,8 @@ def command(
     hand_over([found], tell=tell, report=report, write=write_attack_report, json=json)
 
 
-def _numbers(text: str | None, hint: str) -> list[int] | None:
+def numbers(text: str | None, hint: str) -> list[int] | None:
+    """Whole numbers with commas between them."""
     try:
         return None if text is None else [int(part) for part in text.split(",")]
     except ValueError:

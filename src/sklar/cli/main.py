@@ -20,6 +20,7 @@ from sklar.cli import (
     fit,
     inspect,
     ledger,
+    levels,
     methods,
     plan,
     sample,
@@ -38,7 +39,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for module in (demo, plan, synth, fit, sample, inspect, evaluate, attack, attack_method, compare, audit, methods):
+for module in (
+    demo,
+    plan,
+    synth,
+    fit,
+    sample,
+    inspect,
+    evaluate,
+    attack,
+    attack_method,
+    levels,
+    compare,
+    audit,
+    methods,
+):
     app.command(name=module.NAME)(module.command)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")

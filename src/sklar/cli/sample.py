@@ -34,6 +34,9 @@ def command(
             "--given", metavar="COLUMN=VALUE", help="Condition; repeatable. VALUE: x, low..high, x,y or null."
         ),
     ] = None,
+    level: Annotated[
+        int | None, typer.Option("--level", help="Truncation level, of a vine without noise (tvine, rvine, ...).")
+    ] = None,
     iid: Annotated[
         bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
     ] = False,
@@ -53,6 +56,7 @@ def command(
       sklar sample people.sklar -n 1000 -o out.parquet --seed 7
       sklar sample people.sklar -n 500 -o - --given sex=F --given age=30..40
       sklar sample people.sklar -n 1000000000 -o people/ --seed 7
+      sklar sample tvine.sklar -n 1000 -o out.csv --level 5
 
     A folder of parts that was cut short goes on where it ended when the same command is given again.
     """
@@ -63,6 +67,10 @@ def command(
 
     refuse_json_with_data(output, json)
     fitted = load(model)
+    if level is not None:
+        from sklar.lab.baselines.levels import at_level
+
+        fitted = at_level(fitted, level)
     conditions = parse_given(fitted.schema, given or ()) or None
     in_parts = is_parts_output(output)
     if not in_parts and (workers is not None or part_rows is not None):

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.lab.baselines.levels import at_level, candidate_levels, levels
+from sklar.lab.baselines.levels import at_level, candidate_levels, truncation_levels
 from sklar.pipeline.inspection import draw_structure
 from sklar.pipeline.model import Model
 from sklar.report.charts.canvas import require_picture, write_picture
@@ -52,7 +52,7 @@ def plot_levels(
     from scipy.stats import rankdata
 
     require_picture(path)
-    levels(model)  # refuses models without any
+    truncation_levels(model)  # refuses models without any
     record: Any = model.table_model
     names = model.schema.modelled
     order = list(reversed(record.roots)) or list(range(len(names)))
@@ -66,7 +66,7 @@ def plot_levels(
 
 def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> None:
     """Contours of the strongest pair copulas of a vine (of its largest part, if there is one for each response)."""
-    levels(model)
+    truncation_levels(model)
     record: Any = model.table_model
     part = record.parts[int(np.argmax(record.shares))] if hasattr(record, "parts") else record
     columns = [margin.column for margin in part.margins]

@@ -87,14 +87,15 @@ class Model:
             given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
                 sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
             iid: Rows drawn without matching any totals. By default the tables of a sample vary less than those of
-                independent rows would. (A vine draws them from fresh weighted pools, so they are independent only up to
-                the pool; see docs/vine.md.)
+                independent rows would, unless the fit was told published=True. (A vine draws them from fresh weighted
+                pools, so they are independent only up to the pool; see docs/vine.md.)
         """
         from sklar.export.arrow import to_arrow
         from sklar.sample.draw import sample_with_worth
 
         rows = self.rows_estimate if n is None else n
-        values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=iid)
+        alone = iid or self.fit_facts.get("options", {}).get("published") is True  # as all papers draw them
+        values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=alone)
         notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
         return _labelled(to_arrow(self.schema, values), self.claim, notes)
 

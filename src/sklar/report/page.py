@@ -60,6 +60,7 @@ def render(template: str, **values: Any) -> str:
         margin_chart=_inline(charts.margin_chart), curve_chart=_inline(charts.curve_chart),
         learning_chart=_inline(charts.learning_chart), interval_chart=_inline(charts.interval_chart),
         epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(charts.tradeoff_chart),
+        box_chart=_inline(charts.box_chart),
     )  # fmt: skip
     return environment.get_template(template).render(**values)
 

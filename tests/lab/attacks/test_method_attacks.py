@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +221,33 @@ def test_parts_run_in_other_processes(tmp_path: Path) -> None:
     assert told[0] == "part 1 of 3" and "left" in told[-1] and told[-1].startswith("part 3 of 3")
 
 
+PLAIN_SCRIPT = """
+import sys
+import numpy as np
+import pandas as pd
+import sklar
+
+print("begun")
+rng = np.random.default_rng(0)
+table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "y": rng.random(60) > 0.5})
+schema = sklar.Schema({"a": sklar.Real(-5, 5), "b": sklar.Real(-5, 5), "y": sklar.Boolean()})
+found = sklar.attack_method(
+    "attribute", "tvine", table, schema, sensitive=["a"], levels=[1, 2], profile="quick",
+    settings={"target": "y", "sensitive": ["a"], "families": "gaussian"},
+    changes={"iterations": 2, "tables": 2, "reference": 50, "size": 50},
+)
+print(found.settings["levels"], sys.modules["__main__"].__file__.endswith("plain.py"))
+"""
+
+
+def test_a_plain_script_without_a_main_guard_attacks_a_method(tmp_path: Path) -> None:
+    """Two processes by default; neither runs the script again."""
+    (tmp_path / "plain.py").write_text(PLAIN_SCRIPT)
+    done = subprocess.run([sys.executable, tmp_path / "plain.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["begun", "['1', '2'] True"]
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
@@ -232,6 +261,8 @@ def test_parts_run_in_other_processes(tmp_path: Path) -> None:
         ("shadow", {"changes": {"tables": 1}}, "tables must be"),
         ("shadow", {"features": ["magic"]}, "features are any of"),
         ("shadow", {"classifier": "oracle"}, "no classifier 'oracle'"),
+        ("shadow", {"published": True, "features": "closest"}, "'closest' is ours"),
+        ("attribute", {"published": True}, "no option 'published'"),
         ("shadow", {"sensitive": "person"}, "identifier or ignored"),
         ("shadow", {"turbo": 1}, "no option 'turbo'"),
         ("shadow", {"method": 3}, "a method is a name"),

@@ -11,7 +11,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.baselines.levels import at_level, levels
+from sklar.lab.baselines.levels import at_level, truncation_levels
 from sklar.lab.baselines.tvine import groups_of
 
 OPTIONS: dict[str, Any] = {
@@ -48,7 +48,7 @@ def test_dependence_that_changes_sign_is_kept(model: sklar.Model) -> None:
 
 
 def test_levels_count_the_tree_of_the_response(model: sklar.Model, tmp_path: Path) -> None:
-    assert levels(model) == (1, 2, 3)
+    assert truncation_levels(model) == (1, 2, 3)
     first = at_level(model, 1)
     assert np.abs(by_group(first.sample(4_000, seed=1))).max() < 0.06
     assert len(first.inspect()["structure"]["trees"]) == 1
@@ -57,7 +57,7 @@ def test_levels_count_the_tree_of_the_response(model: sklar.Model, tmp_path: Pat
     assert all(edge["given"][0] == "y" for tree in told[1:] for edge in tree["edges"])
     at_level(model, 2, drop=True).save(tmp_path / "m.sklar")
     again = sklar.load(tmp_path / "m.sklar")
-    assert levels(again) == (1, 2)
+    assert truncation_levels(again) == (1, 2)
     assert again.sample(30, seed=4).equals(at_level(model, 2).sample(30, seed=4))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import sklar
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.lab.baselines.levels import at_level, candidate_levels, choose_level, levels, sweep
+from sklar.lab.baselines.levels import at_level, candidate_levels, choose_level, sweep, truncation_levels
 from sklar.lab.pictures import draw_model
 
 QUICK: dict[str, Any] = {"families": "one-parameter", "threads": 1, "margins": "smoothed"}
@@ -46,13 +46,13 @@ def test_an_order_of_ones_own(table: pa.Table, schema: sklar.Schema, tmp_path: P
 
 
 def test_levels_come_from_the_one_fit(model: sklar.Model) -> None:
-    assert levels(model) == (1, 2, 3, 4, 5)
+    assert truncation_levels(model) == (1, 2, 3, 4, 5)
     assert candidate_levels(model) == (1, 5)
     full = model.inspect()["structure"]["trees"]
-    for level in levels(model):
+    for level in truncation_levels(model):
         assert at_level(model, level).inspect()["structure"]["trees"] == full[:level]
     shallow = at_level(model, 2, drop=True)
-    assert levels(shallow) == (1, 2)
+    assert truncation_levels(shallow) == (1, 2)
     assert shallow.sample(40, seed=3).equals(at_level(model, 2).sample(40, seed=3))
     assert [level for level, _ in sweep(model, rows=5, seed=1)] == [1, 5]
     for level in (6, 0, "two"):
@@ -109,7 +109,7 @@ def test_conditions_are_kept_and_move_the_rest(model: sklar.Model) -> None:
 def test_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, method: str) -> None:
     star = {"target": "ill"} if method == "rvine-star1" else {}
     model = sklar.fit(table, schema, method=method, no_guarantee=True, level=3, **star, **QUICK)
-    assert levels(model) == (1, 2, 3)
+    assert truncation_levels(model) == (1, 2, 3)
     assert str(model.claim).startswith("NO DP GUARANTEE")
     told = model.inspect()["structure"]["trees"]
     if star:

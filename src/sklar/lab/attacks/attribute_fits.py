@@ -31,7 +31,7 @@ from sklar.lab.attacks.games import (
     run_parts,
 )
 from sklar.lab.attacks.regression import filled, guess_errors, predictors, regress, standardized
-from sklar.lab.attacks.result import AttackResult, Number, Progress
+from sklar.lab.attacks.result import AttackResult, Number, Progress, five_numbers
 from sklar.lab.intervals import Estimate, exactly, student_mean
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, ordered_values
@@ -143,6 +143,7 @@ def _result(game: Game, games: list[Arrays]) -> AttackResult:
     """Numbers for every level and sensitive column."""
     numbers: list[Number] = []
     details: dict[str, Any] = {"features": {name: list(game.layout.features(name)) for name in game.sensitive}}
+    details["boxes"] = [box for name in game.sensitive for box in _boxes(game, games, name)]
     for name in game.sensitive:
         real, control = _estimates(games, f"real||{name}"), _estimates(games, f"control||{name}")
         details[name] = {"real": {key: x.to_dict() for key, x in real.items()}, "levels": {}}
@@ -171,6 +172,28 @@ def _result(game: Game, games: list[Arrays]) -> AttackResult:
         settings={**asdict(game.profile), "sensitive": list(game.sensitive), "levels": list(game.generator.levels)},
         details=details,
     )
+
+
+def _boxes(game: Game, games: list[Arrays], name: str) -> list[dict[str, Any]]:
+    """Box plots of MAB over games by level, and of every coefficient over all tables of all games, level by level."""
+    by_level = {
+        f"level {level}" if level else "all": np.concatenate([g[f"{level}|{name}|coefficients"] for g in games])
+        for level in game.generator.levels
+    }
+    mabs = [
+        [called, five_numbers(np.abs(found).reshape(len(games), -1).mean(axis=1))] for called, found in by_level.items()
+    ]
+    features = game.layout.features(name)
+    return [
+        {"title": f"MAB of '{name}' over games", "boxes": mabs},
+        *(
+            {
+                "title": f"coefficients for '{name}' over tables and games, {called}",
+                "boxes": [[feature, five_numbers(found[:, at])] for at, feature in enumerate(features)],
+            }
+            for called, found in by_level.items()
+        ),
+    ]
 
 
 def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: str = "r2") -> dict[str, Estimate]:

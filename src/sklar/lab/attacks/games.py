@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Generator as Yields
@@ -221,7 +223,7 @@ def open_state(path: str | os.PathLike[str] | None, fingerprint: str) -> Yields[
     try:
         folder.mkdir(mode=0o700, parents=False, exist_ok=True)
         _begin(folder, fingerprint)
-    except UsageError:
+    except UsageError:  # a ValueError with words of its own
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
@@ -294,7 +296,9 @@ def _side_by_side(
     # Started afresh, not forked: forked threads of libraries can hang.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_take_game, initargs=(game,))
     try:
-        for finished, future in enumerate(as_completed([pool.submit(play, part) for part in parts]), 1):
+        with _main_left_alone(game):
+            futures = [pool.submit(play, part) for part in parts]
+        for finished, future in enumerate(as_completed(futures), 1):
             future.result()
             tell(finished)
     except BaseException:
@@ -304,6 +308,26 @@ def _side_by_side(
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _main_left_alone(game: Any) -> Yields[None]:
+    """Workers that are started within it do not run the script of the caller, which needs no main guard then.
+
+    A new process imports the file of `__main__`, which would start the attack once more; it has to only where the
+    generator is something of that file.
+    """
+    main, played = sys.modules["__main__"], getattr(game, "game", game)
+    try:
+        needed = b"__main__" in pickle.dumps(getattr(played, "generator", None))
+    except Exception:  # what cannot be sent is refused, by its own words, when it is
+        needed = True
+    kept = {} if needed else {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    vars(main).update(dict.fromkeys(kept))
+    try:
+        yield
+    finally:
+        vars(main).update(kept)
 
 
 def _take_game(game: Any) -> None:

@@ -33,7 +33,18 @@ TABLE_ATTACKS: dict[str, Callable[..., AttackResult]] = {
 }
 """Name to attack: (tables, *, and options of its own)."""
 ON_METHODS = frozenset(
-    ["levels", "settings", "profile", "changes", "state", "workers", "random_targets", "features", "classifier"]
+    [
+        "levels",
+        "settings",
+        "profile",
+        "changes",
+        "state",
+        "workers",
+        "random_targets",
+        "features",
+        "classifier",
+        "published",
+    ]
 )
 """Options that only attacks on a method have."""
 Check = tuple[Callable[[Any], bool], str]
@@ -158,9 +169,11 @@ def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
     return TABLE_ATTACKS[kind]
 
 
-def write_attack_report(attacks: Sequence[Attack], path: str | PathLike[str], plot: Tradeoff | None = None) -> None:
-    """Write one report on one or several attacks, with a privacy-utility plot if there is one."""
-    write_page(path, "attacks.html", label=LABEL, attacks=attacks, plot=plot)
+def write_attack_report(
+    attacks: Sequence[Attack], path: str | PathLike[str], plot: Tradeoff | None = None, choice: Any = None
+) -> None:
+    """Write one report on one or several attacks, with a privacy-utility plot and a choice of level if there are."""
+    write_page(path, "attacks.html", label=LABEL, attacks=attacks, plot=plot, choice=choice)
 
 
 def refuse_unknown_options(kind: str, run: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -217,6 +230,7 @@ PLACES: Check = (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]
 CHECKS: dict[str, Check] = {
     "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
     "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": PLACES,
+    "published": (lambda value: isinstance(value, bool), "True or False"),
     "attribute.targets": PLACES, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
     "features": NAMES, "singling-out.columns": _whole(1),
     "linkability.columns": (

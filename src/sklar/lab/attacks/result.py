@@ -55,6 +55,11 @@ def shuffled(table: ExactTable, names: Sequence[str], rng: np.random.Generator) 
     return replace(table, codes={**table.codes, **codes}, numbers={**table.numbers, **numbers})
 
 
+def five_numbers(values: Any) -> list[float]:
+    """Least value, quartiles and greatest value, for a box plot."""
+    return [float(x) for x in np.quantile(np.ravel(values), [0, 0.25, 0.5, 0.75, 1])]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
     """One measured number of an attack.

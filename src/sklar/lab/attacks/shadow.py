@@ -28,6 +28,7 @@ from sklar.lab.attacks.classifiers import (
     CELLS,
     CLOSEST,
     FEW_TREES,
+    PUBLISHED_SETS,
     SETS,
     TABLE_SETS,
     TREES,
@@ -48,7 +49,7 @@ from sklar.lab.attacks.games import (
     open_state,
     run_parts,
 )
-from sklar.lab.attacks.result import AttackResult, Number, Progress
+from sklar.lab.attacks.result import AttackResult, Number, Progress, five_numbers
 from sklar.lab.intervals import exactly, privacy_gain_interval
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import coarse_grid
@@ -106,7 +107,8 @@ def shadow_attack(
     targets: Sequence[int] | None = None,
     random_targets: int = 5,
     features: Sequence[str] | str | None = None,
-    classifier: str = "forest",
+    classifier: str | None = None,
+    published: bool = False,
     epsilon: float | None = None,
     state: str | PathLike[str] | None = None,
     workers: int | None = None,
@@ -122,16 +124,27 @@ def shadow_attack(
         targets: Places of target rows instead.
         random_targets: Targets drawn at random besides.
         features: Any of naive, histogram, correlation, ensemble, closest; all by default.
-        classifier: forest, logistic, neighbors or svc.
+        classifier: forest (the default), plain-forest, logistic, neighbors or svc.
+        published: The attacker of Stadler et al. (2022), as TVineSynth has it: its own feature sets, without ours
+            (closest), and a random forest as scikit-learn makes it (plain-forest).
         epsilon: What the method claims, for the bound 2 - exp(epsilon).
         state: A folder that keeps finished parts, so that the same attack can be taken up after an interrupt.
         workers: Processes; by default 2, and 1 for functions and generators of your own, which then stay in this one.
         changes: Parameters of the profile to change, as {"iterations": 5}.
     """
+    classifier = classifier or ("plain-forest" if published else "forest")
     require_classifier(classifier)
-    chosen = SETS if features is None else (features,) if isinstance(features, str) else tuple(features)
+    chosen = (
+        (PUBLISHED_SETS if published else SETS)
+        if features is None
+        else (features,)
+        if isinstance(features, str)
+        else tuple(features)
+    )
     if not chosen or any(name not in SETS for name in chosen):
         raise UsageError(f"features are any of {', '.join(SETS)}; found {list(chosen)}.")
+    if published and CLOSEST in chosen:
+        raise UsageError(f"the feature set '{CLOSEST}' is ours, and published=True is the published attacker.")
     sizes = find_profile(SHADOW_PROFILES, profile, changes)
     columns = sensitive_columns(subject.real, sensitive) if sensitive else ()
     game = open_game(subject, sizes, columns, targets, random_targets)
@@ -276,12 +289,16 @@ def _result(judging: Judging, parts: Mapping[str, Arrays], epsilon: float | None
     """Numbers for every level by the best feature set; the others are details."""
     game, names = judging.game, (*judging.features, BEST)
     numbers: list[Number] = []
+    groups = _groups(game)
     by_level: dict[str, Any] = {}
+    boxes: list[list[Any]] = []
     for at, level in enumerate(game.generator.levels):
         gains, controls = (
             {n: _collect(game, parts, side, at, k) for k, n in enumerate(names)} for side in ("gains", "controls")
         )
         numbers += _numbers(game, level, gains[BEST], controls[BEST])
+        boxes += [[number.title.removeprefix("privacy gain, "), five_numbers(gains[BEST][rows])]
+                  for number, rows in zip(numbers[-len(groups) :], groups.values(), strict=True)]  # fmt: skip
         by_level[level or "only"] = {name: _by_target(game, found) for name, found in gains.items()}
     bound = None if epsilon is None else 2.0 - math.exp(min(epsilon, 50.0))
     settings = {**asdict(game.profile), "features": list(judging.features), "classifier": judging.classifier,
@@ -293,7 +310,11 @@ def _result(judging: Judging, parts: Mapping[str, Arrays], epsilon: float | None
         numbers=tuple(numbers),
         missing=() if bound is not None else (missing,),
         settings=settings,
-        details={"dp_bound": bound, "levels": by_level},
+        details={
+            "dp_bound": bound,
+            "levels": by_level,
+            "boxes": [{"title": "privacy gain (PG) over games and targets", "boxes": boxes}],
+        },
     )
 
 
@@ -307,8 +328,7 @@ def _collect(game: Game, parts: Mapping[str, Arrays], side: str, level: int, fea
 def _numbers(game: Game, level: str, gains: Gains, controls: Gains) -> list[Number]:
     out: list[Number] = []
     mark, words = level_words(level)
-    for group in dict.fromkeys(target.group for target in game.targets):
-        rows = [at for at, target in enumerate(game.targets) if target.group == group]
+    for group, rows in _groups(game).items():
         out.append(
             Number(
                 name=f"pg_{group}{mark}",
@@ -323,6 +343,12 @@ def _numbers(game: Game, level: str, gains: Gains, controls: Gains) -> list[Numb
             )
         )
     return out
+
+
+def _groups(game: Game) -> dict[str, list[int]]:
+    """Places of the targets of each group."""
+    names = dict.fromkeys(target.group for target in game.targets)
+    return {name: [at for at, target in enumerate(game.targets) if target.group == name] for name in names}
 
 
 def _by_target(game: Game, gains: Gains) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sklar.model.rvine.table import SplitVineTable, VineTable
 
 
-def levels(model: Model) -> tuple[int, ...]:
+def truncation_levels(model: Model) -> tuple[int, ...]:
     """All levels that the model can be sampled at, from 1 on."""
     return tuple(range(1, _record(model).most + 1))
 
@@ -50,8 +50,21 @@ def sweep(
 
 
 def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, weight: float = 0.5) -> int:
-    """The level t with the largest PU_t = a P_t + (1 - a) U_t, both scores scaled to [0, 1] (Griesbauer et al. 2025,
-    appendix E); of several the lowest, which keeps fewer dependencies.
+    """The level t with the largest PU_t (see `privacy_utility`); of several the lowest, which keeps fewer dependencies.
+
+    Args:
+        privacy: Privacy score of each level, higher being better.
+        utility: Utility score of each level, higher being better.
+        weight: a, what privacy counts for.
+    """
+    scores = privacy_utility(privacy, utility, weight=weight)
+    return max(sorted(scores), key=lambda level: scores[level])
+
+
+def privacy_utility(
+    privacy: Mapping[int, float], utility: Mapping[int, float], *, weight: float = 0.5
+) -> dict[int, float]:
+    """PU_t = a P_t + (1 - a) U_t of each level t, both scores scaled to [0, 1] (Griesbauer et al. 2025, appendix E).
 
     Args:
         privacy: Privacy score of each level, higher being better.
@@ -65,7 +78,7 @@ def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, 
     if not 0 <= weight <= 1:
         raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight}")
     one, two = _scale_scores(privacy), _scale_scores(utility)
-    return max(sorted(privacy), key=lambda level: weight * one[level] + (1 - weight) * two[level])
+    return {level: weight * one[level] + (1 - weight) * two[level] for level in privacy}
 
 
 def _scale_scores(scores: Mapping[int, float]) -> dict[int, float]:

@@ -8,12 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from sklar.errors import UsageError
 from sklar.lab.tables.table import ExactTable
 from sklar.methods.method import read_options
 from sklar.model.protocol import TableModel
 from sklar.schema.table import Schema
 
 NOT_PRIVATE = "All its parameters and its number of rows were learned without noise; its file holds them as they are."
+
+OUR_FAMILIES = ("parametric", "all")
+"""Sets of pair copulas that have Tawn's, which the papers' software did not."""
+
+
+def refuse_ours(published: object, ours: Mapping[str, bool]) -> None:
+    """`published=True` is the paper's own form: it goes with no option that is ours, by name whether it was given."""
+    if not isinstance(published, bool):
+        raise UsageError(f"option 'published' is True or False; found {published!r}")
+    given = [name for name, used in ours.items() if used]
+    if published and given:
+        raise UsageError(
+            f"published=True is the form that the paper has, and '{given[0]}' as it is set is ours; leave one of the "
+            "two out"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.lab.baselines.columns import Margins, vine_columns
-from sklar.lab.baselines.method import BaselineMethod
+from sklar.lab.baselines.method import OUR_FAMILIES, BaselineMethod, refuse_ours
 from sklar.lab.tables.table import ExactTable
 from sklar.lab.vines import fit_rvine
 from sklar.lab.vines.fit import check_settings
@@ -35,6 +35,7 @@ class BaselineVineOptions:
         margins: "quantiles": sample quantiles, columns of numbers continuous, labels in the order of the schema, as the
             paper's software has them; "smoothed" (ours): no rare number is repeated, numbers with many ties are
             discrete, and labels are ordered by the response.
+        published: The paper's form to the letter: options that are ours are refused, and samples are independent rows.
     """
 
     level: int | None = None
@@ -42,6 +43,7 @@ class BaselineVineOptions:
     selection: str = "aic"
     threads: int = 2
     margins: Margins = "quantiles"
+    published: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,8 @@ def check(schema: Schema, options: RvineOptions) -> None:
 def check_vine(columns: int, options: BaselineVineOptions, most: int, trees: int, criterion: str = "tau") -> None:
     """Known names, a level of 1 to `most`, and if none is given, `trees` trees that can be waited for."""
     check_settings(options.families, criterion, options.selection)
+    ours = {"families": options.families in OUR_FAMILIES, "margins": options.margins == "smoothed"}
+    refuse_ours(options.published, ours)
     level, threads = options.level, options.threads
     if options.margins not in get_args(Margins):
         raise UsageError(f"margins must be one of {', '.join(get_args(Margins))}; found {options.margins!r}")

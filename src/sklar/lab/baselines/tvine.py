@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.columns import column_margin, pearson
-from sklar.lab.baselines.method import BaselineMethod
+from sklar.lab.baselines.method import BaselineMethod, refuse_ours
 from sklar.lab.baselines.rvine import BaselineVineOptions, check_vine, fit_table, require_column, require_varying
 from sklar.lab.metrics.kendall import kendall_tau
 from sklar.lab.metrics.phik import phik_matrix
@@ -42,7 +42,8 @@ class TvineOptions(BaselineVineOptions):
         sensitive: Columns whose dependence on others truncation is to remove.
         threshold: Above which absolute association with a sensitive column another one joins its block; one number, or
             one for each sensitive column by name.
-        order: All covariates in an order of your own instead of Algorithm 1's; the last becomes the root of tree two.
+        order: All covariates in an order of your own instead of Algorithm 1's; the last becomes the root of tree two,
+            and no tree is fitted in which a sensitive column is a root.
         association: "kendall" (as in the paper), "spearman", "pearson" or "phik".
         conditional_root: Ours: fit one vine, with its own margins, for each value of the response, so that nothing is
             assumed about how columns depend on it; None does so where the response has few values with rows enough.
@@ -99,7 +100,9 @@ def check(schema: Schema, options: TvineOptions) -> None:
         raise UsageError(f"conditional_root is True, False or None; found {options.conditional_root!r}")
     covariates, sensitive = len(schema.modelled) - 1, len(options.sensitive)
     position = max(options.order.index(name) + 1 for name in options.sensitive) if options.order else sensitive
-    check_vine(covariates + 1, options, covariates + 1 - sensitive, highest_level(covariates, position))
+    refuse_ours(options.published, {"conditional_root": options.conditional_root is not False})
+    # A level that is asked for stops before a sensitive column is a root, too; the advice for many columns is free.
+    check_vine(covariates + 1, options, covariates + 1 - position, highest_level(covariates, position))
 
 
 def highest_level(covariates: int, position: int) -> int:

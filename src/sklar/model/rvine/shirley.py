@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sklar.arrays import Floats, Mask
+from sklar.errors import UnsupportedConditionError
 from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import Codes, spread_evenly
@@ -19,6 +20,13 @@ BLOCK = 100_000
 MOST_EVEN = 1_000
 """Vines over more variables are sampled with independent points only; points that fill so many dimensions
 evenly would have to be far more than are drawn."""
+
+
+RAREST = 1e-3
+"""Least share of rows with an indicator in every column of a one-hot model as published, where others are drawn again:
+below, it would draw for ever."""
+NONE = -1
+"""Stands for the code of a row none of whose indicators is on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,17 +45,36 @@ class ShirleyModel:
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
         """Independent rows as base codes, shape (rows, columns), Fortran order."""
-        return self._draw(rows, rng, even=False)
+        return self._draw_again(rows, rng) if self._by_indicators else self._draw(rows, rng, even=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Rows that leave less to chance. Shifted Sobol points go through the vine in place of independent uniforms,
         so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones of the
         same ranks, so that its counts match its margin to rounding."""
-        return self._draw(rows, rng, even=True)
+        return self._draw_again(rows, rng) if self._by_indicators else self._draw(rows, rng, even=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: by rejection."""
         return by_rejection(self, allowed)
+
+    @property
+    def _by_indicators(self) -> bool:
+        """Whether one-hot rows are read as in the paper's software, where some are read as nothing."""
+        return any(column.variables > 1 and not len(column.offsets) for column in self.columns)
+
+    def _draw_again(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Rows until there are enough with a level in every column."""
+        kept, found, tried = list[Codes](), 0, 0
+        while found < rows:
+            drawn = self._draw(max(rows, 1_000), rng, even=False)
+            kept.append(drawn[(drawn != NONE).all(axis=1)])
+            found, tried = found + len(kept[-1]), tried + len(drawn)
+            if found < RAREST * tried:
+                raise UnsupportedConditionError(
+                    "fewer than one row in a thousand of this one-hot model has a level in every column, and the "
+                    "published way is to draw until it has; fit without published=True"
+                )
+        return np.asfortranarray(np.concatenate(kept)[:rows]) if kept else self._draw(0, rng, even=False)
 
     def _draw(self, rows: int, rng: np.random.Generator, *, even: bool) -> Codes:
         codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
@@ -82,13 +109,14 @@ class ShirleyColumn:
     levels of equal encoded value lie side by side and share a step in proportion to their counts. A column with one
     variable per level (one-hot) takes the level whose indicator stands out most: u_k is compared, as a normal score,
     with the threshold above which the indicator of level k is one, and `offsets` make the shares come out right.
+    Without offsets it is read as in the paper's software: the last level whose indicator is one, or none.
 
     Attributes:
         first: Position of its first variable in the vine.
         variables: 0 for a constant, 1 for an ordered axis, or the number of levels.
         codes: Base code of every level, in order.
         edges: Cumulative probability at the borders of the levels, 0 first and 1 last.
-        offsets: One per level for one-hot columns, else empty.
+        offsets: One per level for one-hot columns, unless read as published; else empty.
     """
 
     first: int
@@ -103,7 +131,11 @@ class ShirleyColumn:
             return np.full(len(uniforms), self.codes[0], dtype=np.int32)
         if self.variables == 1:
             return self.at(uniforms[:, self.first])
-        return self.codes[np.argmax(self.scores(uniforms) + self.offsets, axis=1)]
+        scores = self.scores(uniforms)
+        if len(self.offsets):
+            return self.codes[np.argmax(scores + self.offsets, axis=1)]
+        last = self.variables - 1 - np.argmax(scores[:, ::-1] > 0, axis=1)
+        return np.where((scores > 0).any(axis=1), self.codes[last], NONE).astype(np.int32)
 
     def at(self, u: Floats) -> Codes:
         """The code whose step of the cumulative distribution holds u."""

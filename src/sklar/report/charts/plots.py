@@ -200,6 +200,28 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
     return Canvas(width=340, height=height, title=f"{title} over epsilon", shapes=tuple(shapes) if points else ())
 
 
+def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canvas:
+    """Box plots below each other on one scale; of each its name, and least value, quartiles and greatest value."""
+    ends = [value for _, five in boxes for value in five if math.isfinite(value)] or [0.0]
+    low, high = min(ends), max(ends)
+    bottom = 8.0 + 16 * len(boxes)
+    frame = Frame(left=150, right=560, top=4, bottom=bottom, across=(low, high))
+    shapes = frame.axes(title, [(frame.left, f"{low:.3g}"), (frame.right, f"{high:.3g}")], [])
+    if low < 0 < high:
+        shapes.append(Path(pieces=(((frame.x(0.0), 4), (frame.x(0.0), bottom)),), colour=AXIS, dash="2 2"))
+    for at, (name, five) in enumerate(boxes):
+        y, (least, first, middle, third, most) = 16.0 + 16 * at, map(frame.x, five)
+        whiskers = ((least, y), (first, y)), ((third, y), (most, y))
+        told = f"{name}: median {five[2]:.3g}, quartiles {five[1]:.3g} and {five[3]:.3g}"
+        shapes += [
+            Path(pieces=whiskers, colour=SYNTHETIC),
+            Path(pieces=(rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
+            Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour="#000", width=1.5, title=told),
+            Label(x=frame.left - 6, y=y + 4, text=name, anchor="end"),
+        ]
+    return Canvas(width=600, height=bottom + 36, title=title, shapes=tuple(shapes), role="boxes")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeoffPoint:
     """One release: a method, level or epsilon. Points of a group are joined: the levels or epsilons of one method."""

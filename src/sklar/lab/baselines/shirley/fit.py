@@ -38,7 +38,7 @@ def fit(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) ->
     for_histograms, for_vine = split_rows(others, options, rng)
     columns = columns_of(for_histograms, levels, options, rng)
     vine = fit_vine(steps_of(for_vine, levels, columns), options, rng)
-    if vine is not None and options.encoding == "one-hot":
+    if vine is not None and options.encoding == "one-hot" and not options.published:
         uniforms = vine.simulate(OFFSET_ROWS, rng)
         columns = tuple(with_offsets(column, uniforms) for column in columns)
     margins = (margin_of(name, table.schema.size(name), c) for name, c in zip(table.names, columns, strict=True))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sklar.errors import UsageError
+from sklar.lab.baselines.method import OUR_FAMILIES, refuse_ours
 from sklar.lab.vines.fit import check_settings
 from sklar.schema.table import Schema
 
@@ -17,7 +18,8 @@ SUPERVISED = ("woe", "glmm")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShirleyOptions:
-    """Settings of COPULA-SHIRLEY; the defaults are the paper's (section 5.1), or its software's where that is said.
+    """Settings of COPULA-SHIRLEY; the defaults are the paper's (section 5.1), or its software's where that is said, but
+    for `ties`.
 
     Attributes:
         epsilon: Scale of the noise on histograms, spent once per column; None switches the noise off. No guarantee.
@@ -36,9 +38,12 @@ class ShirleyOptions:
         selection: How the family of a pair is chosen: aic, bic or loglik.
         families: A set of families or the name of one. The default is all that rvinecopulib had then; "all" adds
             Tawn's (ours).
-        ties: Where rows of one value are put on the uniform scale: "edge", at F(x) as published; "spread" (ours),
-            evenly over the step of F at x; "discrete" (ours), by discrete pair copulas.
+        ties: Where rows of one value are put on the uniform scale: "edge", at F(x) as published, which takes a quarter
+            or more from the dependence of columns of few values; "spread" (ours), evenly over the step of F at x;
+            "discrete" (ours, the default), by discrete pair copulas.
         match_ranks: Ours: pair copulas of the first tree are adjusted to the rank correlation of the rows.
+        published: The paper's system to the letter, with nothing of ours: rows at F(x), noisy counts cut at 0, one-hot
+            rows read as its software reads them, and samples of independent rows.
     """
 
     epsilon: float | None = None
@@ -53,10 +58,15 @@ class ShirleyOptions:
     criterion: str = "spearman"
     selection: str = "aic"
     families: str = "two-parameter-or-kernel"
-    ties: Ties = "edge"
+    ties: Ties | None = None
     match_ranks: bool = False
+    published: bool = False
 
     def __post_init__(self) -> None:
+        ours = {"ties": self.ties not in (None, "edge"), "match_ranks": self.match_ranks}
+        refuse_ours(self.published, {**ours, "families": self.families in OUR_FAMILIES})
+        if self.ties is None:
+            object.__setattr__(self, "ties", "edge" if self.published else "discrete")
         _one_of("mechanism", self.mechanism, get_args(Mechanism))
         _one_of("encoder", self.encoder, (None, *get_args(Encoder)))
         _one_of("ties", self.ties, get_args(Ties))
@@ -74,6 +84,11 @@ class ShirleyOptions:
             )
         if not isinstance(self.match_ranks, bool):
             raise UsageError(f"option 'match_ranks' of 'shirley' is True or False; found {self.match_ranks!r}")
+        if self.match_ranks and self.encoding == "one-hot":
+            raise UsageError(
+                "match_ranks sets the rank correlation of pairs of columns, and one-hot encoding has indicators in "
+                "their place; leave it out"
+            )
         if self.reference is not None and self.target is not None and self.reference != self.target:
             raise UsageError("reference and target are two names of one option of 'shirley'; give one of them")
 

@@ -4,12 +4,14 @@ correlation.
 Likelihood fits of a family that is not quite right, and the smoothing of kernel estimates, miss the rank correlation
 by one or two hundredths. One parameter sets it right: the strength of a parametric family; for a kernel estimate
 c(u, v) on a grid the lambda of c(u, v) exp(lambda (u - 1/2) (v - 1/2)), scaled to uniform margins again. Correlations
-are those of the levels of the columns, so that columns of few values are treated right, too.
+are those of the levels of the columns, so that columns of few values are treated right, too. Where the fitted family
+cannot have the correlation, as with many that were fitted to ties, a Gaussian copula takes its place.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sklar.arrays import Floats, Ints
+from sklar.errors import SklarWarning
 from sklar.lab.baselines.columns import mid_ranks
 from sklar.lab.baselines.shirley.steps import Steps
 from sklar.model.rvine.vine import FAMILIES, FamilyMember, RegularVine
@@ -31,6 +34,11 @@ MOST_TILT = 200.0
 """Bound of lambda, where the search for it gives up."""
 CLOSE = 1e-5
 """Correlations that agree so far are the same: well below the hundredth that is to be set right."""
+FAR = 0.02
+"""A family that misses by more gives way to the Gaussian copula, and a pair that still does is told."""
+GAUSSIAN = FamilyMember(family="gaussian", parameters=np.zeros(1))
+MOST_CORRELATED = 0.999
+"""Bound of the Gaussian copula's parameter."""
 NEAR = 0.05
 """First steps away from the fitted strength are this share of it."""
 SECANTS = 8
@@ -40,16 +48,32 @@ CELLS = 128
 
 
 def match_ranks(vine: RegularVine, steps: Steps) -> RegularVine:
-    """The vine with the strength of every edge of its first tree set by the rows' rank correlation."""
-    parameters, tau = vine.parameters.copy(), vine.tau.copy()
-    starts = np.concatenate([[0], np.cumsum(vine.counts)])
+    """The vine with the strength of every edge of its first tree set by the rows' rank correlation; a warning tells
+    of pairs that cannot have it."""
+    pairs, tau = [vine.pair_of(edge) for edge in range(len(vine.first))], vine.tau.copy()
     axes = [rank_axis(steps, column) for column in range(vine.size)]
-    for edge in range(min(vine.size - 1, len(vine.first))):
-        found = _match_pair(vine.pair_of(edge), axes[vine.first[edge]], axes[vine.second[edge]])
-        if found is not None:
-            parameters[starts[edge] : starts[edge + 1]] = np.asarray(found.parameters, dtype=np.float64).ravel()
-            tau[edge] = float(found.tau)
-    return dataclasses.replace(vine, parameters=parameters, tau=tau)
+    first = range(min(vine.size - 1, len(pairs)))
+    misses: list[float] = []
+    for edge in first:
+        fitted = pairs[edge]
+        pairs[edge], miss = _match_pair(fitted, axes[vine.first[edge]], axes[vine.second[edge]])
+        tau[edge] = vine.tau[edge] if pairs[edge] is fitted else pairs[edge].tau
+        misses += [miss] if miss > FAR else []
+    if misses:
+        warnings.warn(
+            f"match_ranks: {len(misses)} of {len(first)} pairs of the first tree cannot have the rank correlation of "
+            f"the rows; they miss it by up to {max(misses):.2f}",
+            SklarWarning,
+            stacklevel=2,
+        )
+    return dataclasses.replace(
+        vine,
+        family=np.array([FAMILIES.index(pair.family) for pair in pairs], dtype=np.int64),
+        rotation=np.array([pair.rotation for pair in pairs], dtype=np.int64),
+        parameters=np.concatenate([*(pair.parameters for pair in pairs), np.zeros(0)]),
+        counts=np.array([len(pair.parameters) for pair in pairs], dtype=np.int64),
+        tau=tau,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,29 +138,53 @@ def table_correlation(table: Floats) -> float:
     return float(one @ table @ two) / scale if scale > 0 else float("nan")
 
 
-def _match_pair(pair: FamilyMember, one: RankAxis, two: RankAxis) -> pv.Bicop | None:
-    """The copula with the rows' correlation; None if the family cannot have it, or the pair has it already."""
+def _match_pair(pair: FamilyMember, one: RankAxis, two: RankAxis) -> tuple[FamilyMember, float]:
+    """The pair with the rows' correlation, of its own family or else Gaussian, and by how much it still misses."""
     wanted = correlation(one.rows, two.rows)
-    if pair.family == "indep" or not np.isfinite(wanted):
-        return None
-    build, start, low, high = _tilt_path(pair) if pair.family == "tll" else _strength_path(pair)
-    strength = _root(lambda x: copula_correlation(build(x), one, two) - wanted, start, low, high)
-    return None if strength is None else build(strength)
+    miss = abs(copula_correlation(pair.bicop(), one, two) - wanted)
+    if not np.isfinite(miss):
+        return pair, 0.0
+    if pair.family in (*STRENGTH, "tll"):
+        path = _tilt_path(pair) if pair.family == "tll" else _strength_path(pair)
+        moved, moved_miss = _along(path, one, two, wanted)
+        pair, miss = (moved, moved_miss) if moved_miss < miss else (pair, miss)
+    if miss > FAR:
+        moved, moved_miss = _along(_strength_path(GAUSSIAN), one, two, wanted)
+        pair, miss = (moved, moved_miss) if moved_miss < miss else (pair, miss)
+    return pair, miss
 
 
-Path = tuple[Callable[[float], "pv.Bicop"], float, float, float]
+def _along(path: Path, one: RankAxis, two: RankAxis, wanted: float) -> tuple[FamilyMember, float]:
+    """The copula of a path whose correlation is the wanted one, or closest to it, and its miss."""
+    build, start, low, high = path
+
+    def miss(x: float) -> float:
+        return copula_correlation(build(x).bicop(), one, two) - wanted
+
+    found = _root(miss, start, low, high)
+    tried = [x for x in ((start, low, high) if found is None else (found,)) if np.isfinite(miss(x))]
+    best = min(tried, key=lambda x: abs(miss(x)), default=start)
+    made = build(best)
+    if best != start:
+        made = dataclasses.replace(made, parameters=np.asarray(made.bicop().parameters, dtype=np.float64).ravel())
+    return made, abs(miss(best))
+
+
+Path = tuple[Callable[[float], FamilyMember], float, float, float]
 """Copulas by strength, the fitted strength, and the least and largest one."""
 
 
 def _strength_path(pair: FamilyMember) -> Path:
     place, fitted = STRENGTH[pair.family], pair.bicop()
 
-    def build(x: float) -> pv.Bicop:
+    def build(x: float) -> FamilyMember:
         changed = pair.parameters.copy()
         changed[place] = x
-        return dataclasses.replace(pair, parameters=changed).bicop()
+        return dataclasses.replace(pair, parameters=changed)
 
     low, high = (float(np.ravel(b)[place]) for b in (fitted.parameters_lower_bounds, fitted.parameters_upper_bounds))
+    if pair is GAUSSIAN:
+        low, high = -MOST_CORRELATED, MOST_CORRELATED
     return build, float(pair.parameters[place]), low, high
 
 
@@ -145,8 +193,8 @@ def _tilt_path(pair: FamilyMember) -> Path:
     centred = ndtr(np.linspace(-3.25, 3.25, round(len(pair.parameters) ** 0.5))) - 0.5
     tilt = np.outer(centred, centred).ravel()
 
-    def build(x: float) -> pv.Bicop:
-        return dataclasses.replace(pair, parameters=pair.parameters * np.exp(x * tilt)).bicop()
+    def build(x: float) -> FamilyMember:
+        return dataclasses.replace(pair, parameters=pair.parameters * np.exp(x * tilt))
 
     return build, 0.0, -MOST_TILT, MOST_TILT
 

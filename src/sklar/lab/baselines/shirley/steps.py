@@ -30,6 +30,8 @@ SENSITIVITY = 2.0
 FLOOR = 0.01
 """Least count of a bin that some row falls into: the cumulative distribution has to rise at each of them. (The paper's
 software cuts counts at 0, where it does not.)"""
+INSIDE = 1e-10
+"""How far vinecopulib keeps uniforms from 0 and 1."""
 ATOM = 0.02
 """A variable whose largest step is wider than this has atoms; only `ties="discrete"` makes use of it."""
 
@@ -72,7 +74,8 @@ def _levels(table: ExactTable, few: ExactTable, name: str, encoded: Floats | Non
         return Levels(codes=codes, groups=np.concatenate([[0], np.cumsum(jumps)]), indicators=False)
     if column.ordered and column.null_code is not None and codes[-1] == column.null_code and null_first(few, name):
         codes = np.roll(codes, 1)
-    indicators = options.encoding == "one-hot" and not column.ordered and len(codes) > 2
+    # Two indicators of two levels say the same; the software has both.
+    indicators = options.encoding == "one-hot" and not column.ordered and len(codes) > (1 if options.published else 2)
     return Levels(codes=codes, groups=np.arange(len(codes)), indicators=indicators)
 
 
@@ -113,18 +116,18 @@ def columns_of(
                 variables=count if found.indicators else min(1, count - 1),
                 codes=found.codes.astype(np.int32),
                 edges=edges,
-                offsets=np.zeros(count if found.indicators else 0),
+                offsets=np.zeros(count if found.indicators and not options.published else 0),
             )
         )
     return tuple(columns)
 
 
 def noisy_counts(exact: Ints, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor."""
+    """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor (published: 0)."""
     counts = exact.astype(np.float64)
     if options.epsilon is not None:
         counts = counts + noise(len(counts), options.epsilon, options, rng)
-    return np.maximum(counts, FLOOR)
+    return np.maximum(counts, 0.0 if options.published and counts.max() > 0 else FLOOR)
 
 
 def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
@@ -187,7 +190,12 @@ def _sides(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]
 
 
 def pseudo_observations(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Rows on the uniform scale: F(x), shrunk a little so that no row lies at 1, or evenly over the step at x."""
+    """Rows on the uniform scale: F(x), shrunk a little so that no row lies at 1, or evenly over the step at x.
+
+    Published: F(x) itself, which vinecopulib moves inside by 1e-10.
+    """
+    if options.published:
+        return np.clip(steps.upper, INSIDE, 1 - INSIDE)
     if options.ties == "spread":
         return steps.lower + rng.random(steps.lower.shape) * (steps.upper - steps.lower)
     rows = len(steps.upper)

@@ -1,0 +1,96 @@
+"""sklar levels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sklar.cli.attack_method import numbers
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading
+from sklar.cli.terminal.progress import step_bar
+
+if TYPE_CHECKING:
+    from sklar.lab.levels import LevelChoice
+
+NAME = "levels"
+
+
+@guarded
+@shared_options(read=text_reading)
+def command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The real table.")],
+    schema: SchemaFile,
+    target: Annotated[str, typer.Option("--target", help="The response: root of the vine, and what is predicted.")],
+    sensitive: Annotated[str, typer.Option("--sensitive", metavar="A,B", help="The columns to protect.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Report, privacy-utility plot, model cut at the level."),
+    ] = None,
+    holdout: Annotated[
+        str | None, typer.Option("--holdout", metavar="FILE", help="Rows to test on; default: a fifth of FILE.")
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option("--levels", metavar="1,5,10", help="Default: 1, every fifth, and the highest.")
+    ] = None,
+    attacks: Annotated[
+        str, typer.Option("--attacks", help="attribute (MAB, WCAB, MR2, MSE), shadow (PG; takes longest), or both.")
+    ] = "attribute,shadow",
+    privacy: Annotated[str, typer.Option("--privacy", help="What P_t is: mab, wcab, mr2, mse or pg.")] = "mab",
+    weight: Annotated[float, typer.Option("--weight", help="a of PU_t = a P_t + (1 - a) U_t.")] = 0.5,
+    learner: Annotated[str, typer.Option("--learner", help="boosting, forest, linear, svc or tree.")] = "forest",
+    sets: Annotated[int, typer.Option("--sets", help="Synthetic tables for the utility of a level.")] = 50,
+    published: Annotated[
+        bool, typer.Option("--published", help="Method and attackers as published, without what is ours.")
+    ] = False,
+    profile: Annotated[str, typer.Option("--profile", help="Sizes of the attacks' games: paper or quick.")] = "paper",
+    option: MethodOptions = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Processes of the attacks.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Fixes split, fit, samples and targets.")] = 0,
+    *,
+    read: Any,
+    json: Json = False,
+) -> None:
+    """Choose a truncation level of TVineSynth, from one fit.
+
+    By utility and privacy at every level. The method `tvine` has no DP guarantee. A random forest learns from
+    synthetic tables of each level, attacks try to infer the sensitive columns and who was in the table, and PU_t
+    weighs the two. Computed from real rows without noise: the results are for the custodian, and not private.
+
+    \b
+    Example:
+      sklar levels people.csv -s people.toml --target ill --sensitive income,cost -o levels
+      sklar levels people.csv -s people.toml --target ill --sensitive cost --attacks attribute --profile quick --sets 5
+    """
+    from sklar.lab.levels import levels as weigh
+
+    with step_bar("weighing levels") as progress:
+        found = weigh(
+            file, schema, target, [name.strip() for name in sensitive.split(",")], holdout=holdout,
+            candidates=numbers(levels, "--levels"), attacks=attacks.split(","), privacy=privacy, weight=weight,
+            learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,
+            read=read, progress=progress, **read_options(option),
+        )  # fmt: skip
+    files = () if output is None else found.save(output)
+    if json:
+        show.as_json({**found.to_dict(), "files": [str(path) for path in files]})
+        return
+    _tell(found)
+    for path in files:
+        show.line(f"Written: {path}")
+
+
+def _tell(found: LevelChoice) -> None:
+    from sklar.report.page import NOTICE
+
+    show.line(NOTICE)
+    show.line(found.model.claim.label)
+    show.line()
+    show.table(found.headings, found.rows)
+    show.line()
+    real = ", ".join(f"{name} {value:.3f}" for name, value in found.real.items())
+    show.line(f"The same learner trained on real rows: {real}.")
+    own = ", ".join(f"{name}: {level}" for name, level in found.by_column.items())
+    show.line(f"Chosen level: {found.chosen} (PU_t with a = {found.weight:g}, P_t from {found.privacy}; {own}).")
