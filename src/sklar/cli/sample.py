@@ -40,6 +40,10 @@ def command(
     iid: Annotated[
         bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
     ] = False,
+    binary: Annotated[
+        bool,
+        typer.Option("--binary", help="dpc's binary table: zeros and ones, a column for each value, as race=White."),
+    ] = False,
     safe_csv: SafeCsv = False,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes that write the parts of a folder; default: one a core.")
@@ -57,12 +61,13 @@ def command(
       sklar sample people.sklar -n 500 -o - --given sex=F --given age=30..40
       sklar sample people.sklar -n 1000000000 -o people/ --seed 7
       sklar sample tvine.sklar -n 1000 -o out.csv --level 5
+      sklar sample people.sklar -o bits.parquet --binary
 
     A folder of parts that was cut short goes on where it ended when the same command is given again.
     """
     from sklar.export.parts import is_parts_output
     from sklar.pipeline.model import load
-    from sklar.pipeline.sampling.write import sample_to_file
+    from sklar.pipeline.sampling.write import sample_form, sample_to_file
     from sklar.sample.conditions import parse_given
 
     refuse_json_with_data(output, json)
@@ -75,6 +80,8 @@ def command(
     in_parts = is_parts_output(output)
     if not in_parts and (workers is not None or part_rows is not None):
         raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
+    if in_parts and binary:
+        raise typer.BadParameter("the binary table goes to one file, not to a folder of parts", param_hint="--binary")
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
@@ -84,8 +91,9 @@ def command(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:
+            form = sample_form(iid, binary)
             count = sample_to_file(
-                fitted, output, rows, seed=seed, given=conditions, iid=iid, safe=safe_csv, written=written
+                fitted, output, rows, seed=seed, given=conditions, form=form, safe=safe_csv, written=written
             )
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})

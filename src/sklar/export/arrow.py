@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,11 @@ def to_arrow(schema: Schema, table: SampledTable) -> pa.Table:
         for start in range(0, rows, CHUNK_ROWS)
     ]
     return pa.Table.from_batches(batches, schema=types)
+
+
+def bits_to_arrow(names: Sequence[str], bits: np.ndarray) -> pa.Table:
+    """A table of zeros and ones, one column a name."""
+    return pa.table([pa.array(bits[:, at]) for at in range(len(names))], names=list(names))
 
 
 def _array(column: Column, values: Values, part: slice) -> pa.Array:

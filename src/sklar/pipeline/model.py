@@ -78,6 +78,7 @@ class Model:
         seed: int | None = None,
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
+        binary: bool = False,
     ) -> pa.Table:
         """Synthetic rows as an Arrow table.
 
@@ -89,11 +90,19 @@ class Model:
             iid: Rows drawn without matching any totals. By default the tables of a sample vary less than those of
                 independent rows would, unless the fit was told published=True. (A vine draws them from fresh weighted
                 pools, so they are independent only up to the pool; see docs/vine.md.)
+            binary: The binary table of dpc's paper (models of dpc and cop only): zeros and ones, a column for each
+                value, as "race=White" or "age=30..39". Rows are independent; one may have two values of a column, or
+                none.
         """
+        import pyarrow as pa
+
         from sklar.export.arrow import to_arrow
+        from sklar.pipeline.sampling.write import binary_tables
         from sklar.sample.draw import sample_with_worth
 
         rows = self.rows_estimate if n is None else n
+        if binary:
+            return pa.concat_tables(binary_tables(self, rows, seed, given))
         alone = iid or self.fit_facts.get("options", {}).get("published") is True  # as all papers draw them
         values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=alone)
         notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
@@ -199,6 +208,7 @@ class Model:
         seed: int | None = None,
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
+        binary: bool = False,
         safe: bool = False,
     ) -> int:
         """Synthetic rows as a file whose name tells its format; gives the number of rows.
@@ -211,11 +221,12 @@ class Model:
             seed: Any whole number; the same seed gives the same file.
             given: Conditions on columns, as in `sample`.
             iid: As in `sample`.
+            binary: As in `sample`.
             safe: Disarm texts that a spreadsheet would take for formulas, in text files.
         """
-        from sklar.pipeline.sampling.write import sample_to_file
+        from sklar.pipeline.sampling.write import sample_form, sample_to_file
 
-        return sample_to_file(self, path, n, seed=seed, given=given, iid=iid, safe=safe)
+        return sample_to_file(self, path, n, seed=seed, given=given, form=sample_form(iid, binary), safe=safe)
 
     def inspect(self) -> dict[str, Any]:
         """Claim, budget by step, margins and structure, as plain data."""

@@ -176,7 +176,7 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
     if low > high:
         raise UsageError(f"given: the range for '{name}' is empty: no value lies between its ends.")
     if low > upper or high < lower:
-        span = f"from {_format(column, lower)} to {_format(column, upper)}"
+        span = f"from {shown_number(column, lower)} to {shown_number(column, upper)}"
         raise UsageError(f"given: '{name}' has no such value: it goes {span} by the schema.")
     window = Window(low=max(low, lower), high=min(high, upper))
     _require_decimals(name, column, window)
@@ -237,7 +237,8 @@ def _require_decimals(name: str, column: Number, window: Window) -> None:
         raise UsageError(f"given: '{name}' {problem}")
 
 
-def _format(column: Number, value: int | float) -> str:
+def shown_number(column: Number, value: int | float) -> str:
+    """A number or moment in words."""
     if isinstance(column, Datetime):
         moment = from_ticks(int(value), column.resolution)
         return str(moment.date()) if column.resolution == "day" else moment.isoformat()

@@ -18,7 +18,15 @@ from sklar.errors import UsageError
 from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.methods.dpc.fit import Projection
-from sklar.methods.dpc.tables import Counted, estimates, first_codes, fit_counted, score_probabilities, value_margins
+from sklar.methods.dpc.tables import (
+    Counted,
+    estimates,
+    first_codes,
+    fit_counted,
+    require_scores,
+    score_probabilities,
+    value_margins,
+)
 from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.method import require_listed
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
@@ -63,7 +71,8 @@ class CopOptions:
     one value a column in any case (ours: the paper's binary table may have two, or none).
 
     Attributes:
-        bins: Columns with more value cells are cut into this many equal runs of them.
+        bins: Ordered columns with more value cells are cut into this many equal runs of them; every nominal value has a
+            code of its own.
         rounds: Ours: rounds of moving correlations until decoded rows have the observed pairs (dpc takes 3).
         projection: "plain": the correlation matrix that is nearest in its entries; "weighted" (ours): nearest in
             probabilities of pairs. Only `cop` has use for it.
@@ -104,6 +113,7 @@ def exact_counted(table: ExactTable, most: int) -> Counted:
     bins = tuple(public_bins(table.schema[name], most) for name in table.names)
     groups = [b[table.codes[name]].astype(np.int64) for name, b in zip(table.names, bins, strict=True)]
     sizes = [int(b.max()) + 1 for b in bins]
+    require_scores(sizes)
     exact_pairs = [
         np.bincount(groups[j] * sizes[k] + groups[k], minlength=sizes[j] * sizes[k]).astype(np.int64)
         for j, k in combinations(range(len(bins)), 2)
@@ -123,7 +133,7 @@ def _with_corr(counted: Counted, corr: Callable[[int], Floats], rng: np.random.G
     layout = lay_out_scores(counted.sizes)
     found = estimates(counted, layout, "pooled", 0.0)
     p = score_probabilities(layout, found.shares)
-    margins = value_margins(counted, found.shares)
+    margins = value_margins(counted, found)
     model = onehot_model(layout, p, corr(len(p)), margins, first_codes(counted), round(found.rows))
     return fit_decoding(model, layout, p, found.joint, Decoding(rounds=0), rng) if max(counted.sizes) > 2 else model
 

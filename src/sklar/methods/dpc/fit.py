@@ -9,7 +9,7 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
@@ -21,18 +21,23 @@ from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.errors import UsageError
-from sklar.methods.dpc.tables import Counted, Margins, fit_counted
+from sklar.methods.dpc.tables import Counted, Margins, drowned_values, fit_counted, merge_values, require_scores
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.model import OneHotModel
 from sklar.release.door import Door, PairTables, RecodedTable
+from sklar.release.scores import Lookup
+from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 
 Accounting = Literal["exact", "classic", "advanced", "basic"]
 Projection = Literal["weighted", "plain"]
+PUBLISHED: Mapping[str, Any] = {"margins": "raw", "shrink": 0.0, "rounds": 0, "projection": "plain"}
+"""What the paper does where ours does better; `published=True` sets all of it, and the paper's accounting."""
 HISTOGRAMS = "histograms"
 PAIRS = "tables of pairs"
 
@@ -42,7 +47,11 @@ class DpcOptions:
     """What may be changed about the method.
 
     Attributes:
-        bins: Columns with more value cells are cut into this many equal runs of them.
+        bins: Ordered columns with more value cells are cut into this many equal runs of them. Every nominal value has a
+            code of its own.
+        most_values: Only in a nominal column that lists more values than this, those whose released count noise may
+            have made, and all but so many, share one code in the tables of pairs; the released histogram tells them
+            apart. On Adult's 42 countries such a rest would cost accuracy, so it is there for work and memory alone.
         accounting: "exact": the least noise that the budget allows. "classic" (Gaussian), "advanced" (Laplace) and
             "basic" (Laplace) are the paper's formulas, with more noise than needed; they are evaluated at `budget`.
             What is claimed is the same.
@@ -53,21 +62,29 @@ class DpcOptions:
         rounds: Rounds of moving correlations until decoded rows have the wanted pairs; 0 for none.
         projection: "weighted": the correlation matrix that is nearest in probabilities of pairs; "plain": nearest in
             its entries, as in the paper.
+        published: Everything as in the paper, in one switch: margins="raw", shrink=0, rounds=0, projection="plain",
+            every nominal value with a code of its own, and its accounting ("classic" for dpc-gauss; "advanced" for
+            dpc-laplace, "basic" at delta 0). The paper's table is the binary one: `model.sample(binary=True)`.
     """
 
     bins: int = 32
+    most_values: int = 1_024
     accounting: Accounting = "exact"
     budget: tuple[float, float] | None = None
     margins: Margins = "pooled"
     shrink: float = 1.0
     rounds: int = 3
     projection: Projection = "weighted"
+    published: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.published, bool):
+            raise UsageError(f"published must be true or false; {self.published!r} was given")
         require_listed("accounting", self.accounting, get_args(Accounting))
         require_listed("margins", self.margins, get_args(Margins))
         require_listed("projection", self.projection, get_args(Projection))
         require_whole("bins", self.bins, 2, 4096)
+        require_whole("most_values", self.most_values, 1, 10_000)
         require_whole("rounds", self.rounds, 0, 100)
         require_number("shrink", self.shrink, 0, 10)
         if self.budget is not None:
@@ -76,6 +93,7 @@ class DpcOptions:
 
 def settle_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
     """Options with the budget to evaluate the paper's formula at; refused where it has no proof."""
+    options = as_published(options, "classic") if options.published else options
     if options.accounting not in ("exact", "classic"):
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
     settled = _settled(options, budget)
@@ -86,6 +104,7 @@ def settle_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
 
 def settle_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
     """Options with the budget to evaluate the paper's formula at; refused where it does not apply."""
+    options = as_published(options, "basic" if budget.pure else "advanced") if options.published else options
     if options.accounting == "classic":
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
     if options.accounting == "basic" and not budget.pure:
@@ -95,6 +114,17 @@ def settle_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
         epsilon, delta = _formula_budget(settled)
         advanced_composition_share(epsilon, 1, delta)
     return settled
+
+
+def as_published(options: DpcOptions, accounting: Accounting) -> DpcOptions:
+    """The options that `published=True` stands for; others beside it are refused."""
+    wanted = {**PUBLISHED, "accounting": accounting}
+    usual = DpcOptions()
+    for name, value in wanted.items():
+        given = getattr(options, name)
+        if given not in (value, getattr(usual, name)):
+            raise UsageError(f"published=True means {name}={value!r}; {given!r} was given: leave out one of the two")
+    return replace(options, **wanted)
 
 
 def _settled(options: DpcOptions, budget: Budget) -> DpcOptions:
@@ -165,16 +195,51 @@ def laplace_noise(schema: Schema, options: DpcOptions, allowance: Allowance, uni
 def fit_with(door: Door, options: DpcOptions, noise: Noise, rng: np.random.Generator) -> OneHotModel:
     """Count all histograms and pairs with this noise, and fit the copula of values."""
     names = tuple(door.schema.modelled)
-    bins = tuple(public_bins(door.schema[name], options.bins) for name in names)
-    counts = np.zeros(0, np.int64)
-    if len(names) > 1:  # first, since bits that are counted in pairs need not be read again for the histograms
-        counts = door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
-    ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, bins, strict=True)]
-    histograms = tuple(noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS))
+    public = tuple(public_bins(door.schema[name], options.bins) for name in names)
+    many = [name for name in names if has_rest(door.schema[name], options)]
+    # Pairs come first where they can: bits that are counted in pairs need not be read again for the histograms.
+    counts = _count_pairs(door, names, public, noise) if not many else np.zeros(0, np.int64)
+    ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, public, strict=True)]
+    histograms = [noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS)]
+    bins, rest = list(public), [np.zeros(0)] * len(names) if many else []
+    for j in map(names.index, many):
+        drowned = drowned_values(histograms[j][: door.schema[names[j]].value_cells], noise.std, options.most_values)
+        bins[j] = merge_values(public[j], drowned)
+        if bins[j].max() < public[j].max():
+            rest[j] = histograms[j][bins[j] == bins[j].max()]
+            histograms[j] = np.bincount(bins[j], histograms[j]).astype(np.float64)
+    if many:
+        # Sensitivity: one row is in one cell of each table whatever the lookups, which are made of releases.
+        counts = _count_pairs(door, names, tuple(bins), noise)
     rows = None if door.rows is None else float(max(door.rows, 1))
-    counted = Counted(schema=door.schema, bins=bins, histograms=histograms, counts=counts, std=noise.std, rows=rows)
+    counted = Counted(
+        schema=door.schema, bins=tuple(bins), histograms=tuple(histograms), counts=counts, std=noise.std, rows=rows,
+        rest=tuple(rest),
+    )  # fmt: skip
     decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
     return fit_counted(counted, options.margins, options.shrink, decoding, rng)
+
+
+def has_rest(column: Column, options: DpcOptions) -> bool:
+    """Whether rare values of a column may share one code."""
+    return not (column.ordered or options.published) and column.value_cells > options.most_values
+
+
+def _count_pairs(door: Door, names: tuple[str, ...], bins: tuple[Lookup, ...], noise: Noise) -> Ints:
+    if len(names) < 2:
+        return np.zeros(0, np.int64)
+    return door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
+
+
+def check(schema: Schema, options: DpcOptions) -> None:
+    """Refuse more values than correlations can be found for."""
+    require_scores([_most_groups(schema[name], options) for name in schema.modelled])
+
+
+def _most_groups(column: Column, options: DpcOptions) -> int:
+    """Groups of a column in tables of pairs, at most."""
+    groups = int(public_bins(column, options.bins).max()) + 1
+    return min(groups, options.most_values + 3) if has_rest(column, options) else groups
 
 
 def fit_gauss(door: Door, options: DpcOptions, rng: np.random.Generator) -> OneHotModel:
@@ -202,9 +267,9 @@ def outline_laplace(
 
 
 def _outline(schema: Schema, options: DpcOptions, noise: Noise) -> tuple[Outline, ...]:
-    sizes = sorted(int(public_bins(schema[name], options.bins).max()) + 1 for name in schema.modelled)
-    m = len(sizes)
-    lines = (Outline(label=HISTOGRAMS, tables=m, cells=sizes[-1], noise=noise),)
+    sizes = sorted(_most_groups(schema[name], options) for name in schema.modelled)
+    m, largest = len(sizes), max(int(public_bins(schema[name], options.bins).max()) + 1 for name in schema.modelled)
+    lines = (Outline(label=HISTOGRAMS, tables=m, cells=largest, noise=noise),)
     if m < 2:
         return lines
     return (*lines, Outline(label=PAIRS, tables=m * (m - 1) // 2, cells=math.prod(sizes[-2:]), noise=noise))
@@ -218,6 +283,7 @@ DPC_GAUSS = Method(
     fit=fit_gauss,
     plan=plan_gauss,
     outline=outline_gauss,
+    check=check,
     settle=settle_gauss,
     needs_delta=True,
     caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
@@ -229,6 +295,7 @@ DPC_LAPLACE = Method(
     options=DpcOptions,
     fit=fit_laplace,
     outline=outline_laplace,
+    check=check,
     settle=settle_laplace,
     caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
 )

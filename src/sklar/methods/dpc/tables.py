@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklar.arrays import Floats, Ints
+from sklar.arrays import Floats, Ints, Mask
+from sklar.errors import UsageError
 from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.fit import spread
-from sklar.model.margins.margin import Margin
-from sklar.model.margins.transforms import clip_and_normalize
+from sklar.model.margins.margin import Margin, margin_from_dense
+from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.fit import PairBatch, batches_of, combined_margins, consistent_tables, fit_onehot, shrunk_excess
 from sklar.model.onehot.model import OneHotModel, ScoreLayout, lay_out_scores, score_values
 from sklar.schema.table import Schema
 
 Margins = Literal["pooled", "raw"]
+DROWNED = 2.0
+"""A nominal value with a released count of at most this many standard deviations of its noise may be made of it."""
+MOST_SCORES = 10_000
+"""Values of all columns: their correlations are a matrix of 800 MB, and finding the nearest one takes hours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,6 +35,8 @@ class Counted:
         schema: The public facts.
         bins: For each modelled column, base code -> group.
         histograms: Counts of the groups of each column.
+        rest: For each modelled column, counts of the base codes that share its last group (see `merge_values`); none
+            if groups are runs of codes. Empty if this is so in all columns.
         counts: Tables of the pairs (0, 1), (0, 2), ..., one after the other.
         std: Standard deviation of the noise on each count.
         rows: The number of rows; None if it is private.
@@ -40,11 +48,17 @@ class Counted:
     counts: Ints
     std: float
     rows: float | None
+    rest: tuple[Floats, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of groups of each column."""
         return tuple(map(len, self.histograms))
+
+    def rest_codes(self) -> tuple[Ints, ...]:
+        """The base codes behind `rest`."""
+        joined = zip(self.bins, self.rest, strict=False)
+        return tuple(np.flatnonzero(b == b.max()) if len(counts) else np.zeros(0, np.int64) for b, counts in joined)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,21 +82,53 @@ def fit_counted(
     """The copula of values behind the counts."""
     layout = lay_out_scores(counted.sizes)
     found = estimates(counted, layout, margins, shrink)
-    return fit_onehot(
+    model = fit_onehot(
         layout,
         score_probabilities(layout, found.shares),
         found.joint,
-        value_margins(counted, found.shares),
+        value_margins(counted, found),
         first_codes(counted),
         max(round(found.rows), 1),
         decoding,
         rng,
     )
+    return replace(model, rest=counted.rest_codes())
+
+
+def require_scores(sizes: Sequence[int]) -> None:
+    """Refuse more scores than a correlation matrix can be found for."""
+    scores = sum(len(score_values(size)) for size in sizes)
+    if scores > MOST_SCORES:
+        raise UsageError(
+            f"the values of all columns make {scores:,} scores, and {MOST_SCORES:,} are the most: list fewer values or "
+            "set fewer bins (dpc without published=True lets rare values share a score)"
+        )
+
+
+def drowned_values(counts: Floats, std: float, most: int) -> Mask:
+    """Which values may be made of noise alone, or are not among the `most` largest; the counts are released ones."""
+    drowned = counts <= DROWNED * std
+    drowned[np.argsort(-counts, kind="stable")[most:]] = True
+    return drowned
+
+
+def merge_values(lookup: NDArray[np.int32], merged: Mask) -> NDArray[np.int32]:
+    """Base code -> group where the merged values share the last group, the rest; all other codes stay alone, in order.
+
+    A rest of one value is a group like any other.
+    """
+    if merged.sum() < 2:
+        return lookup
+    rest = np.append(merged, np.zeros(len(lookup) - len(merged), bool))
+    return np.where(rest, len(lookup) - rest.sum(), np.cumsum(~rest) - 1).astype(np.int32)
 
 
 def estimates(counted: Counted, layout: ScoreLayout, margins: Margins, shrink: float) -> Estimates:
     """Probabilities of values and pairs: "pooled" out of all tables that tell of them, or "raw", each from its own."""
-    shares, rows = combined_margins(list(counted.histograms), counted.sizes, counted.counts, counted.rows)
+    summed = [np.ones(size) for size in counted.sizes]
+    for often, counts in zip(summed, counted.rest, strict=False):
+        often[-1] = max(len(counts), 1)
+    shares, rows = combined_margins(list(counted.histograms), counted.sizes, counted.counts, counted.rows, summed)
     if margins == "raw":
         shares = [np.clip(histogram / rows, 0.0, 1.0) for histogram in counted.histograms]
     joint = np.zeros((len(layout.owner), len(layout.owner)))
@@ -97,19 +143,24 @@ def score_probabilities(layout: ScoreLayout, shares: tuple[Floats, ...]) -> Floa
     return np.array([shares[j][v] for j, v in zip(layout.owner, layout.value, strict=True)])
 
 
-def value_margins(counted: Counted, shares: tuple[Floats, ...]) -> tuple[Margin, ...]:
-    """Margins over base codes: the mass of a group is spread over its codes."""
-    names = counted.schema.modelled
-    read = zip(names, counted.bins, shares, strict=True)
-    return tuple(
-        spread(name, lay_out_column(counted.schema[name]), b.astype(np.int64), clip_and_normalize(share))
-        for name, b, share in read
-    )
+def value_margins(counted: Counted, found: Estimates) -> tuple[Margin, ...]:
+    """Margins over base codes: the mass of a group is spread over its codes, that of a rest by their own counts."""
+    rest = counted.rest or [np.zeros(0)] * len(counted.bins)
+    margins: list[Margin] = []
+    for name, bins, raw, counts in zip(counted.schema.modelled, counted.bins, found.shares, rest, strict=True):
+        share = clip_and_normalize(raw)
+        if len(counts):
+            p = share[bins]
+            p[bins == bins.max()] *= project_to_simplex(counts, share[-1] * found.rows)
+            margins.append(margin_from_dense(name, p))
+        else:
+            margins.append(spread(name, lay_out_column(counted.schema[name]), bins.astype(np.int64), share))
+    return tuple(margins)
 
 
 def first_codes(counted: Counted) -> tuple[Ints, ...]:
     """The first base code of every group, for each column."""
-    return tuple(np.flatnonzero(np.diff(b, prepend=-1)) for b in counted.bins)
+    return tuple(np.unique(b, return_index=True)[1] for b in counted.bins)
 
 
 def _tables(batch: PairBatch, shares: list[Floats], rows: float, std: float, margins: Margins, shrink: float) -> Floats:

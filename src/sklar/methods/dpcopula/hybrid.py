@@ -22,7 +22,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.dpcopula.margins import public_bins, rank_bins
 from sklar.methods.dpcopula.stages import Repair, correlation_matrix, settle_published, take_published
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
@@ -53,8 +53,8 @@ class HybridOptions:
         unlisted: Where values outside a small column's list get cells of their own: "named", where the schema gives
             them a label of its own choice (`other`) or its list was measured, or "always". Elsewhere they count as
             null, or where there is none as the first value.
-        bins: Bins of a large column for its margin in a cell.
-        ranks: Groups of a large column for its taus in a cell.
+        bins: Bins of a large ordered column for its margin in a cell; every listed value of a nominal one is its own.
+        ranks: Groups of a large column for its taus in a cell; of a nominal one, runs of equal released counts.
         k: Ratio of what margins and pairs may spend.
         repair: "higham" or "eigenvalue", as for dpcopula-kendall.
         published: As near to the paper's own form as there is a proof for, at delta 0: Laplace noise, margins of a cell
@@ -157,11 +157,13 @@ def fit(door: Door, options: HybridOptions, rng: np.random.Generator) -> Mixture
     lines = plan(door.schema, options)
     noises = plan_noise(door.allowance, door.unit, lines)
     noise = {line.label: found for line, found in zip(lines, noises, strict=True)}
-    wide = [public_bins(door.schema[door.schema.modelled[j]], options.bins) for j in split.large]
-    ranks = [public_bins(door.schema[door.schema.modelled[j]], options.ranks) for j in split.large]
+    columns = [door.schema[door.schema.modelled[j]] for j in split.large]
+    wide = [public_bins(column, options.bins) for column in columns]
     chosen = list(combinations(range(len(split.large)), 2))
     cells = _count_tables(door, split, [((), ())], noise, CELLS)[0].reshape(-1)
     margins = _count_tables(door, split, [((a,), (wide[a],)) for a in range(len(wide))], noise, MARGINS)
+    ranks = [rank_bins(c, options.ranks, m.sum(axis=0)) for c, m in zip(columns, margins, strict=True)]
+    # Sensitivity: one row is in one cell of each table whatever the lookups, which are made of releases.
     pairs = _count_tables(door, split, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], noise, PAIRS)
     rows = float(max(door.rows, 1)) if door.rows is not None else max(float(cells.sum()), 1.0)
     weights = project_to_simplex(cells, rows)
@@ -271,7 +273,12 @@ def _mixture(
 def outline(schema: Schema, options: HybridOptions, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
     """What will be measured."""
     split, lines = split_columns(schema, options), plan(schema, options)
-    cells = {CELLS: split.cells, MARGINS: split.cells * options.bins, PAIRS: split.cells * options.ranks**2}
+    wide = [int(public_bins(schema[schema.modelled[j]], options.bins).max()) + 1 for j in split.large]
+    cells = {
+        CELLS: split.cells,
+        MARGINS: split.cells * max(wide, default=1),
+        PAIRS: split.cells * options.ranks**2,
+    }
     noises = plan_noise(allowance, unit, lines)
     return tuple(
         Outline(label=line.label, tables=line.tables, cells=cells[line.label], noise=noise)

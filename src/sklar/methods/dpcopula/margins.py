@@ -75,13 +75,26 @@ def _outlined(
 
 
 def public_bins(column: Column, most: int) -> NDArray[np.int32]:
-    """Bin of every base code: value cells in at most `most` runs of equal length, `other` and null alone."""
+    """Bin of every base code: value cells of an ordered column in at most `most` runs of equal length, listed values of
+    a nominal one, which have no neighbours, each alone; `other` and null alone."""
     values = column.value_cells
-    groups = min(values, most)
+    groups = min(values, most) if column.ordered else values
     lookup = np.empty(column.size, dtype=np.int32)
     lookup[:values] = np.arange(values) * groups // values
     lookup[values:] = groups + np.arange(column.size - values)
     return lookup
+
+
+def rank_bins(column: Column, most: int, counts: Floats) -> NDArray[np.int32]:
+    """Bins for ranks: the public ones of an ordered column; those of a nominal one, whose ranks are places in its list,
+    are runs of values of about equal released counts."""
+    values = column.value_cells
+    if column.ordered or values <= most:
+        return public_bins(column, most)
+    share = project_to_simplex(counts[:values], float(np.maximum(counts[:values], 0.0).sum()))
+    middle = np.cumsum(share) - share / 2
+    runs = np.unique(np.minimum(np.floor(middle * most), most - 1), return_inverse=True)[1]
+    return np.append(runs, runs[-1] + 1 + np.arange(column.size - values)).astype(np.int32)
 
 
 _BASIS = {"efpa": "cosine", "privelet": "haar"}

@@ -3,7 +3,7 @@ hold in decoded rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -45,19 +45,25 @@ def batches_of(sizes: tuple[int, ...], counts: Ints) -> Iterator[PairBatch]:
 
 
 def combined_margins(
-    histograms: list[Floats], sizes: tuple[int, ...], counts: Ints, rows: float | None
+    histograms: list[Floats],
+    sizes: tuple[int, ...],
+    counts: Ints,
+    rows: float | None,
+    summed: Sequence[Floats] | None = None,
 ) -> tuple[list[Floats], float]:
     """Probabilities of the groups of each column, and the number of rows.
 
-    All cells carry noise of one variance. A histogram's count has it once, a count summed out of a pair's table as many
-    times as the other column has groups: the two kinds are averaged by inverse variance. What remains is projected on
-    the probabilities. Without a public number of rows, totals are averaged likewise.
+    All cells carry noise of one variance. A histogram's count has it once (or as often as `summed` says, if it is a sum
+    of released counts), a count summed out of a pair's table as many times as the other column has groups: the two
+    kinds are averaged by inverse variance. What remains is projected on the probabilities. Without a public number of
+    rows, totals are averaged likewise.
     """
+    often = [np.ones(size) for size in sizes] if summed is None else summed
     weight = np.ones(len(sizes))
-    total = [histogram.astype(np.float64).copy() for histogram in histograms]
+    total = [histogram / times for histogram, times in zip(histograms, often, strict=True)]
     whole, precision = 0.0, 0.0
-    for histogram in histograms:
-        whole, precision = whole + histogram.sum() / len(histogram), precision + 1.0 / len(histogram)
+    for histogram, times in zip(histograms, often, strict=True):
+        whole, precision = whole + histogram.sum() / times.sum(), precision + 1.0 / times.sum()
     for batch in batches_of(sizes, counts):
         a, b = batch.tables.shape[1:]
         rowsums, colsums = batch.tables.sum(axis=2), batch.tables.sum(axis=1)
@@ -66,7 +72,8 @@ def combined_margins(
             _add_lines(total, column, sums / other)
         whole, precision = whole + float(batch.tables.sum()) / (a * b), precision + len(batch.tables) / (a * b)
     found = rows if rows is not None else max(whole / precision, 1.0)
-    return [project_to_simplex(t / w, found) for t, w in zip(total, weight, strict=True)], float(found)
+    weights = [w + (1.0 / times - 1.0) for w, times in zip(weight, often, strict=True)]
+    return [project_to_simplex(t / w, found) for t, w in zip(total, weights, strict=True)], float(found)
 
 
 def _add_lines(total: list[Floats], column: Ints, lines: Floats) -> None:

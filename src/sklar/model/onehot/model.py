@@ -27,6 +27,9 @@ class OneHotModel:
         starts: Where the scores of each column start; one more for the end.
         offsets: Added to each score before the largest is taken; for columns of two groups minus the threshold.
         thresholds: Normal score above which each group has its own probability: the cut of the binary table.
+        corr: Correlations of all scores.
+        rest: For each column, the base codes that share its last group, told apart by the margin; none if groups are
+            runs of codes. Empty if this is so in all columns.
     """
 
     margins: tuple[Margin, ...]
@@ -36,6 +39,7 @@ class OneHotModel:
     thresholds: Floats
     corr: Floats
     rows_estimate: int
+    rest: tuple[Ints, ...] = ()
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
         """Independent rows."""
@@ -51,21 +55,39 @@ class OneHotModel:
 
     def simulate_binary(self, rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         """The binary table of the paper: one column per group, each cut on its own, so that a row of several groups of
-        one column, or of none, can come up."""
-        out = np.empty((rows, sum(len(g) for g in self.groups)), dtype=np.uint8, order="F")
-        first = np.cumsum([0, *(len(g) for g in self.groups)])
+        one column, or of none, can come up. Base codes that share the rest of a column have a column each."""
+        first = np.cumsum([0, *map(len, self.binary_codes())])
+        out = np.zeros((rows, int(first[-1])), dtype=np.uint8, order="F")
         for part, scores in latent_blocks(factor_of(self.corr), rows, rng):
             above = scores > self.thresholds.astype(np.float32)[:, None]
             for column, groups in enumerate(self.groups):
-                at = slice(int(self.starts[column]), int(self.starts[column + 1]))
-                here = slice(int(first[column]), int(first[column + 1]))
-                if len(groups) == 1:
-                    out[part, here] = 1
-                elif len(groups) == 2:
-                    out[part, here] = np.stack([~above[at.start], above[at.start]], axis=1)
+                low, high = int(self.starts[column]), int(self.starts[column + 1])
+                bits = np.stack([~above[low], above[low]]) if len(groups) == 2 else above[low:high]
+                here = out[part, int(first[column]) : int(first[column + 1])]
+                rest = self._rest_of(column)
+                if len(rest):
+                    here[:, groups[:-1]] = bits[:-1].T
+                    hit = np.flatnonzero(bits[-1])
+                    here[hit, self._draw_rest(column, len(hit), rng)] = 1
                 else:
-                    out[part, here] = above[at].T
+                    here[:] = 1 if len(groups) == 1 else bits.T
         return out
+
+    def binary_codes(self) -> tuple[Ints, ...]:
+        """For each column, the first base code of every column of the binary table."""
+        parts = zip(self.margins, self.groups, strict=True)
+        return tuple(np.arange(m.size) if len(self._rest_of(j)) else g for j, (m, g) in enumerate(parts))
+
+    def _rest_of(self, column: int) -> Ints:
+        return self.rest[column] if self.rest else np.zeros(0, np.int64)
+
+    def _draw_rest(self, column: int, rows: int, rng: np.random.Generator) -> Ints:
+        """Base codes out of the rest of a column, by its margin."""
+        codes = self.rest[column]
+        mass = self.margins[column].dense()[codes]
+        edges = np.cumsum(mass if mass.sum() > 0 else np.ones(len(codes)))
+        drawn = np.searchsorted(edges, rng.random(rows) * edges[-1], side="right")
+        return codes[np.minimum(drawn, len(codes) - 1)]
 
     def _simulate(self, rows: int, rng: np.random.Generator, balanced: bool) -> Codes:
         codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
@@ -77,6 +99,11 @@ class OneHotModel:
             for column, (margin, group) in enumerate(zip(self.margins, picked, strict=True)):
                 if sizes[column] == margin.size:
                     codes[part, column] = group
+                    continue
+                if len(self._rest_of(column)):
+                    codes[part, column] = self.groups[column][group]
+                    hit = np.flatnonzero(group == sizes[column] - 1)
+                    codes[part.start + hit, column] = self._draw_rest(column, len(hit), rng)
                     continue
                 edges, first = bounds[column], firsts[column]
                 u = edges[group] + rng.random(len(group)) * (edges[group + 1] - edges[group])

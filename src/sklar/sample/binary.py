@@ -1,0 +1,68 @@
+"""The binary table of Asghar et al. (2020): zeros and ones, a column for each value, named in the words of conditions.
+
+Each value is cut on its own, so that a row may have several values of one column, or none; rules do not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklar.errors import UsageError
+from sklar.model.onehot.model import OneHotModel
+from sklar.model.protocol import TableModel
+from sklar.sample.conditions import NULL, TRUE_FALSE, shown_number
+from sklar.sample.draw import BLOCK_ROWS, whole_number
+from sklar.sample.rng import seed_entropy, substream
+from sklar.schema.columns import Column, Labels
+from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.table import Schema
+
+Bits = NDArray[np.uint8]
+
+
+def binary_model(model: TableModel) -> OneHotModel:
+    """The model, if it has a binary table."""
+    if not isinstance(model, OneHotModel):
+        raise UsageError("a binary table is sampled from models of dpc-gauss, dpc-laplace, cop, cop-id and cop-1 only")
+    return model
+
+
+def binary_blocks(model: OneHotModel, rows: int, seed: int | None) -> Iterator[Bits]:
+    """Independent rows of the binary table, block by block; the same seed gives the same rows."""
+    rows, entropy = whole_number(rows, "the number of rows"), seed_entropy(seed)
+    starts = range(0, rows, BLOCK_ROWS)
+    return (model.simulate_binary(min(BLOCK_ROWS, rows - at), substream(entropy, at // BLOCK_ROWS)) for at in starts)
+
+
+def binary_names(schema: Schema, model: OneHotModel) -> tuple[str, ...]:
+    """Names of the binary columns: race=White, smoker=true, age=30..39, region=null."""
+    names: list[str] = []
+    for name, first in zip(schema.modelled, model.binary_codes(), strict=True):
+        column, stops = schema[name], [*first[1:].tolist(), schema.size(name)]
+        names += [f"{name}={cell_text(column, a, b)}" for a, b in zip(first.tolist(), stops, strict=True)]
+    twice = [name for name in set(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise UsageError(f"two columns of the binary table would be called '{min(twice)}': rename one of the labels")
+    return tuple(names)
+
+
+def cell_text(column: Column, first: int, stop: int) -> str:
+    """The base codes from `first` to before `stop` in words: a value, low..high, or null."""
+    if first == column.null_code:
+        return NULL
+    if isinstance(column, Labels):
+        labels = (*column.values, column.other)
+        return _span(str(labels[first]), str(labels[stop - 1]))
+    if not isinstance(column, Integer | Real | Datetime):
+        return list(reversed(TRUE_FALSE))[first]
+    starts = [*column.grid.starts.tolist(), column.grid.stop]
+    # A cell of reals ends where the next one starts, but for the last, which ends at the bound.
+    last = min(starts[stop], column.upper) if isinstance(column, Real) else starts[stop] - 1
+    return _span(shown_number(column, starts[first]), shown_number(column, last))
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low}..{high}"
