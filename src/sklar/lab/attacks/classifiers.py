@@ -78,7 +78,7 @@ def _plain_forest(seed: int, trees: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     # As the library makes it, where it judges; where it only chooses a feature set, as quick as ours.
-    return RandomForestClassifier(**({} if trees == TREES else {"n_estimators": trees}), random_state=seed, n_jobs=1)
+    return RandomForestClassifier(n_estimators=100 if trees == TREES else trees, random_state=seed, n_jobs=1)
 
 
 def _logistic(seed: int, trees: int) -> Any:
