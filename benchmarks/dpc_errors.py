@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 import sklar
 from benchmarks.dpc_adult import MANY, Adult, adult
-from sklar.errors import UsageError
 from sklar.lab.metrics.queries import (
     BinaryTable,
+    correlated,
     error_lines,
+    independent_answers,
+    noisy_answers,
     one_way,
     pair_matrix,
     three_way,
@@ -44,31 +46,6 @@ KENDALL_5 = {
 }
 PAPER_6 = {0.25: "Q1 357/3419, Q2 68/6421 (100%)", 5.0: "Q1 41/179, Q2 27/5882 (100%)"}
 AS_PUBLISHED: dict[str, Any] = {"margins": "raw", "shrink": 0.0, "rounds": 0, "projection": "plain"}
-
-
-def correlated(pairs: np.ndarray, rows: int, places: tuple[np.ndarray, np.ndarray], least: float = 0.5) -> np.ndarray:
-    """Which pairs of binary columns have a correlation of at least `least` in absolute value."""
-    share = pairs / max(rows, 1)
-    p = share.diagonal()
-    spread = np.sqrt(p * (1 - p))
-    product = spread[places[0]] * spread[places[1]]
-    covariance = share[places] - p[places[0]] * p[places[1]]
-    return np.abs(np.divide(covariance, product, out=np.zeros_like(covariance), where=product > 0)) >= least
-
-
-def independent_answers(ones: np.ndarray, rows: int, places: Sequence[np.ndarray]) -> np.ndarray:
-    """The answers of no-cor: products of one-way shares."""
-    answer = np.full(len(places[0]), float(rows))
-    for place in places:
-        answer *= ones[place] / max(rows, 1)
-    return answer
-
-
-def noisy_answers(real: np.ndarray, kind: str, scale: float, rng: np.random.Generator) -> np.ndarray:
-    """The references Lap and Gauss: noise on every answer, for comparison only."""
-    if kind not in ("laplace", "gaussian"):
-        raise UsageError(f"noise must be laplace or gaussian; {kind!r} was given")
-    return real + (rng.laplace if kind == "laplace" else rng.normal)(0.0, scale, real.shape)
 
 
 class Answers:
@@ -183,7 +160,7 @@ def references(data: Adult, real: Answers, triples: np.ndarray, runs: int) -> No
             print(f"  {'Gauss' if kind == 'gaussian' else 'Lap':34} {label.upper()} {profile(answers, made)}")
     ones = real.q1[len(real.q1) // 2 :]
     for label, places in (("q2", two_way_places(data.real.owner)), ("q3", tuple(triples.T))):
-        answers = independent_answers(ones, data.rows, places)
+        answers = independent_answers(ones / data.rows, data.rows, places)
         print(f"  {'no-cor':34} {label.upper()} {profile(getattr(real, label), [answers])}")
     share = ones / data.rows
     chance = np.sqrt(2 / np.pi) * np.sqrt(data.rows * share * (1 - share)).mean()

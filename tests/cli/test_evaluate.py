@@ -42,10 +42,14 @@ def test_a_table_for_people_and_files_for_the_owner(work: Path) -> None:
 
 
 def test_json_stands_alone_on_standard_output(work: Path) -> None:
-    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html", "--json")
+    budget = ("--query-budget", "0.5,1e-6")
+    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html", "--json", *budget)
     assert code == 0, err
     assert json.loads(out)["metrics"]["tvd1"]["value"] >= 0
-    assert (work / "r.custodian.html").exists()
+    queries = json.loads(out)["queries"]
+    assert (queries["epsilon"], queries["delta"]) == (0.5, 1e-6)
+    assert [line["share"] for line in queries["sets"][0]["answered"][0]["lines"]] == [0.95, 0.99, 1.0]
+    assert "Q2: share of queries by error" in (work / "r.custodian.html").read_text()
 
 
 def test_published_range_queries_and_measures_are_options(work: Path) -> None:
@@ -82,6 +86,7 @@ def test_a_copy_is_told_on_standard_error(work: Path) -> None:
         (["real.csv", "one.csv", "-s", "s.toml", "--weights", "a"], "1,1,1", 2),
         (["real.csv", "one.csv", "-s", "s.toml", "--range-sanity", "x"], "0.05%", 1),
         (["real.csv", "one.csv", "-s", "s.toml", "--measures", "rmse"], "bounded ones", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--query-budget", "1"], "(epsilon, delta)", 1),
         (["real.csv", "-s", "s.toml"], "SYNTHETIC", 2),
         (["real.csv", "one.csv", "-s", "s.toml", "--scatter", "s.svg"], "custodian", 1),
         (["real.csv", "one.csv", "two.csv", "-s", "s.toml", "--scatter", "s.custodian.svg"], "one synthetic table", 1),

@@ -65,7 +65,7 @@ def test_correlated_pairs_and_references():
     places = two_way_places(table.owner)
     np.testing.assert_array_equal(correlated(pair_matrix(table), 500, places), [True, False, False])
     ones = table.bits.sum(axis=0).astype(float)
-    np.testing.assert_allclose(independent_answers(ones, 500, places), ones[places[0]] * ones[places[1]] / 500)
+    np.testing.assert_allclose(independent_answers(ones / 500, 500, places), ones[places[0]] * ones[places[1]] / 500)
     noisy = noisy_answers(np.zeros(20_000), "laplace", 3.0, np.random.default_rng(3))
     assert np.abs(noisy).mean() == pytest.approx(3.0, rel=0.1)
     with pytest.raises(UsageError):

@@ -18,7 +18,7 @@ from sklar.lab.intervals import Estimate, exactly
 from sklar.lab.learning.transfer import Learned, Transfer
 from sklar.lab.metrics.correlation import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
-from sklar.lab.metrics.queries import ErrorCurves
+from sklar.lab.metrics.queries import Answered, ErrorLine, QueryProfiles, QuerySet
 from sklar.lab.metrics.score import About, Part, Score, not_applicable
 from sklar.lab.metrics.support import Support
 from sklar.lab.overview import MarginPicture, Overview, PairPicture
@@ -54,11 +54,14 @@ def page(columns: int, name: str = "column") -> str:
     support = Support(
         precision=SCORE, recall=SCORE, levels=(0.0, 1.0), precision_curve=(0.0, 1.0), recall_curve=(0.0, 1.0)
     )
+    line = ErrorLine(share=1.0, average=12_345.0, largest=2e9)
+    answered = Answered(source=name, lines=(line,) * 3, cdf=(0.0, 1.0))
+    asked = QuerySet(name=name, queries=7, errors=(0.1, 2e9), answered=(answered,))
     seen = Overview(
         margins=(label, *(replace(margin, column=n) for n in names[1:])),
         matrix=Correlations(measure="phi_k", columns=names, real=matrix, synthetic=matrix),
         pairs=(PairPicture(columns=(name, "b"), real=np.array([[0.1, 0.2]]), synthetic=np.array([[0.0, 0.3]])),),
-        errors=ErrorCurves(levels=(0.0, 1.0), curves=((name, (0.0, 1.0)),)),
+        queries=QueryProfiles(epsilon=0.99, delta=1e-9, sets=(asked,)),
     )
     scores = {
         "tvd1": SCORE, "tvd2": replace(SCORE, parts=(Part(columns=names[:2], value=0.2),)),

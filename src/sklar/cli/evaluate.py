@@ -52,6 +52,9 @@ def command(
     sensitive: Annotated[
         list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
     ] = None,
+    query_budget: Annotated[
+        str, typer.Option("--query-budget", metavar="EPSILON,DELTA", help="Of the references Lap and Gauss of queries.")
+    ] = "0.99,9.313225746154785e-10",
     seed: Annotated[int, typer.Option("--seed", help="Fixes subsamples, splits and folds.")] = 0,
     *,
     read: Any,
@@ -77,6 +80,7 @@ def command(
         found = [
             evaluate(
                 real, path, schema, target, holdout, name=name, folds=folds, seed=seed, **wanted,
+                query_budget=_numbers(query_budget, "--query-budget", "0.9,1e-9"),
                 claim=claims.get(name), read=read, progress=_share(progress, at, len(names)),
                 attacks=words(attacks) or (), sensitive=sensitive or (),
             )
@@ -130,5 +134,16 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
     for score in evaluation.scores.values():
         if score.value is None:
             show.line(f"{score.about.name}: {score.reason}")
+    show.line()
+    asked = [(found, found.answered[0].lines) for found in evaluation.overview.queries.sets]
+    told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
+    show.table(["queries", "number", "95%", "99%", "100% (average / largest error, rows)"], told)
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
         show.line(sentence)
+
+
+def _numbers(text: str, option: str, form: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"write numbers as {form}; found {text!r}", param_hint=option) from None

@@ -66,7 +66,7 @@ class Evaluation:
         warnings: What a custodian should know first, in plain sentences.
         rows: Rows of the real, the synthetic and the hold-out table, by role.
         claim: What the method promises, if it was given.
-        overview: What is pictured: columns, correlations, pairs, error curves.
+        overview: What is pictured: columns, correlations, pairs, errors of counting queries.
     """
 
     name: str
@@ -168,6 +168,7 @@ def evaluate(
     progress: Progress | None = None,
     attacks: Sequence[str] = (),
     sensitive: Sequence[str] = (),
+    query_budget: Sequence[float] = (0.99, 2.0**-30),
 ) -> Evaluation:
     """Compare a synthetic table, whoever made it, with the real one. No noise is added: the results are not private.
 
@@ -193,6 +194,8 @@ def evaluate(
         progress: Told what is being computed, and the fraction that is done.
         attacks: Attacks on the table that are reported besides, by name, with their default options.
         sensitive: Columns that the attack "attribute" guesses.
+        query_budget: Epsilon and delta of the references Lap and Gauss beside the errors of counting queries; by
+            default those of Asghar et al. (2020).
 
     Tables above two million rows are thinned at random. The costly metrics use at most so many rows of each table:
     Spearman and ranges over all columns 200,000; phi_k 100,000 and 40 columns; learning 60,000 (training 20,000,
@@ -201,6 +204,7 @@ def evaluate(
     """
     from sklar.lab.attacks.release import attack_tables, require_attacks, rows_by_role
     from sklar.lab.metrics.bench import make_bench, read_settings
+    from sklar.lab.metrics.queries import checked_query_budget
     from sklar.lab.metrics.registry import measure
     from sklar.lab.overview import overview
     from sklar.lab.tables.reading import read_table
@@ -211,6 +215,7 @@ def evaluate(
         ranges=ranges,
     )  # fmt: skip
     require_attacks(attacks, sensitive, holdout is not None)
+    budget = checked_query_budget(query_budget)
     tell = progress or (lambda what, fraction: None)
     tell("reading the tables", 0.0)
     reading = replace(read or ReadOptions(), progress=None)
@@ -225,7 +230,7 @@ def evaluate(
     found = Evaluation(
         name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
         warnings=tuple(_table_warnings(exact, table, scores["copies"].behind.warning)),
-        rows=rows_by_role(exact, table, held), overview=overview(bench, scores),
+        rows=rows_by_role(exact, table, held), overview=overview(bench, scores, budget),
         attacks=attack_tables(exact, table, held, attacks, sensitive, seed),
     )  # fmt: skip
     tell("done", 1.0)
@@ -294,7 +299,7 @@ def _details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
             "levels": list(support.levels), "precision": list(support.precision_curve),
             "recall": list(support.recall_curve),
         },
-        "queries": {"levels": list(seen.errors.levels), **{name: list(y) for name, y in seen.errors.curves}},
+        "queries": seen.queries.to_dict(),
         "ranges": None if asked is None else asdict(asked),
         "copies": {
             "share": scores["copies"].value, "expected": scores["copies"].floor,

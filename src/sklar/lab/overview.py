@@ -1,4 +1,4 @@
-"""What is pictured of two tables: shares by column, correlations, joint shares of the strongest pairs, error curves."""
+"""What is pictured of two tables: shares by column, correlations, joint shares of the strongest pairs, query errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.lab.metrics.bench import Bench, Scores
 from sklar.lab.metrics.correlation import Correlations
-from sklar.lab.metrics.queries import ROWS, ErrorCurves, error_curves
+from sklar.lab.metrics.queries import ROWS, QueryProfiles, query_profiles
 from sklar.lab.metrics.score import Part
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes
 from sklar.schema import Column
@@ -59,26 +59,26 @@ class PairPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Overview:
-    """What is pictured: columns, worst first; correlations, if there are two columns; strong pairs; error curves."""
+    """What is pictured: columns, worst first; correlations, if there are two columns; strong pairs; query errors."""
 
     margins: tuple[MarginPicture, ...]
     matrix: Correlations | None
     pairs: tuple[PairPicture, ...]
-    errors: ErrorCurves
+    queries: QueryProfiles
 
 
-def overview(bench: Bench, scores: Scores) -> Overview:
+def overview(bench: Bench, scores: Scores, query_budget: tuple[float, float]) -> Overview:
     """The pictures of a table whose scores are known."""
     real, synthetic, grid = bench.real, bench.synthetic, bench.grid
     margins = [_margin(real, synthetic, grid, part) for part in scores["tvd1"].parts]
     # phi_k knows all columns; Spearman's is there without an extra.
     matrix: Correlations = scores["phik"].behind or scores["spearman"].behind
-    some = bench.sample((real, synthetic), ROWS, rng := bench.stream("error_curves"))
+    some = bench.sample((real, synthetic), ROWS, rng := bench.stream("query_profiles"))
     return Overview(
         margins=tuple(sorted(margins, key=lambda margin: -margin.distance)),
         matrix=matrix if len(matrix.columns) > 1 or matrix.measure == "phi_k" else None,
         pairs=tuple(_pair(real, synthetic, grid, pair) for pair in _strongest(matrix)),
-        errors=error_curves(*some, grid, rng),
+        queries=query_profiles((some[0], some[1]), grid, query_budget, rng),
     )
 
 

@@ -58,7 +58,8 @@ def render(template: str, **values: Any) -> str:
         colours=colours, grades=GRADES, line_colour=line_colour, number=number, interval=interval, figure=figure,
         words=words, learning_span=learning_span, matrix_image=matrix_image, pair_image=pair_image,
         margin_chart=_inline(charts.margin_chart), curve_chart=_inline(charts.curve_chart),
-        learning_chart=_inline(charts.learning_chart), interval_chart=_inline(charts.interval_chart),
+        cdf_chart=_inline(charts.cdf_chart), learning_chart=_inline(charts.learning_chart),
+        interval_chart=_inline(charts.interval_chart),
         epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(charts.tradeoff_chart),
         box_chart=_inline(charts.box_chart),
     )  # fmt: skip

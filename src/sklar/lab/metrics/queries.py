@@ -2,23 +2,28 @@
 
 The score is the mean over random ranges of |share_synthetic - share_real| / max(share_real, s) with the sanity bound
 s = 0.1% of the rows: 0 is exact, lower is better. Each range is over two or three ordered columns, on the coarse
-public grid. The curves show, for conjunctions of one, two and three values, the largest absolute error (as a share of
-the rows) among the best answered queries. Reference: Li et al. (2014) for ranges, Asghar et al. (2020) for the
-conjunctions.
+public grid. The profiles tell, for the conjunctions of one (Q1), two (Q2) and three values (Q3), the average and the
+largest absolute error, in rows, among the best answered 95, 99 and 100% of the queries, beside references: products of
+shares (no-cor), and noise on each answer (Lap, Gauss). Reference: Li et al. (2014) for ranges, Asghar et al. (2020) for
+the conjunctions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sklar.accounting.budget import checked_delta, checked_epsilon
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes, ordered_names
+from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 
 ROWS = 50_000
 """Rows of each table that are used."""
@@ -26,14 +31,20 @@ RANGES = 600
 """Ranges in all: more make the mean steadier, and each reads all rows once."""
 SETS = 30
 """Sets of columns; each gets RANGES / SETS ranges."""
-TRIPLES = 2_000
+TRIPLES = 20_000
 """Conjunctions of three values that are asked, of all there are."""
 CELLS = 1_500
 """Columns are drawn at random until their cells reach this number."""
 SANITY = 0.001
 """The bound s, as a share of the rows: it keeps nearly empty ranges from ruling the mean."""
-LEVELS = tuple(np.linspace(0.5, 0.99, 50).tolist())
-"""The worst one percent is left out of the curves: a single query would set their scale."""
+QUERY_BUDGET = (0.99, 2.0**-30)
+"""Epsilon and delta of the references Lap and Gauss in the paper."""
+STRONG = 0.5
+"""Pairs of values with a correlation of at least this, in absolute value, are profiled apart."""
+MANY = 100
+"""Conjunctions of three values that at least so many rows have are profiled apart."""
+LEAST_ERROR = 0.1
+"""Where the axes of error begin, in rows: they are logarithmic."""
 ABOUT = About(
     name="range_queries",
     title="Range queries: relative error",
@@ -45,17 +56,11 @@ BLOCK_ROWS = 1 << 18
 """Float32 holds counts up to 2^24 exactly, so products are summed over blocks of fewer rows."""
 BLOCK_BYTES = 1 << 26
 """Bits of conjunctions that are held at once."""
-SHARES = (0.9, 0.95, 0.99, 1.0)
+SHARES = (0.95, 0.99, 1.0)
 """Of the queries, those answered best, whose errors are told by default (Asghar et al. 2020)."""
+NOISES = {"laplace": "Lap", "gaussian": "Gauss"}
+"""Noise on the answers themselves, and what the paper calls it."""
 _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint16)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorCurves:
-    """Errors of conjunctions by name: the largest one among the share of queries that are answered best."""
-
-    levels: tuple[float, ...]
-    curves: tuple[tuple[str, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,23 +108,156 @@ def relative_errors(real: Floats, synthetic: Floats, sanity: float = 1.0) -> Flo
     return np.abs(synthetic - real) / np.maximum(real, sanity)
 
 
-def error_curves(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> ErrorCurves:
-    """Ask both tables the same conjunctions of one, two and three values."""
-    some = _columns(real, grid, rng)
-    sizes = [grid.sizes[name] for name in some]
-    tables = [binary_table(coarse_codes(table, grid, some).T, sizes) for table in (real, synthetic)]
-    places = three_way_places(tables[0].owner, TRIPLES, rng)
-    answers = {
-        "one value": [one_way(table) / len(table.bits) for table in tables],
-        "two values": [two_way(table) / len(table.bits) for table in tables],
-        "three values": [three_way(table, places) / len(table.bits) for table in tables],
-    }
-    curves = tuple(
-        (name, tuple(line.largest for line in error_lines(one, two, LEVELS)))
-        for name, (one, two) in answers.items()
-        if len(one)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorLine:
+    """Average and largest absolute error of the given share of queries, those with the smallest errors."""
+
+    share: float
+    average: float
+    largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """How one source (the synthetic table, or a reference) answers a set of queries.
+
+    Attributes:
+        lines: Average and largest error among the best answered 95, 99 and 100% of the queries.
+        cdf: Share of the queries with at most each of the errors of the set.
+    """
+
+    source: str
+    lines: tuple[ErrorLine, ...]
+    cdf: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuerySet:
+    """A set of queries, how many they are, the errors (in rows) at which curves are told, and all answers."""
+
+    name: str
+    queries: int
+    errors: tuple[float, ...]
+    answered: tuple[Answered, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryProfiles:
+    """Errors of the conjunctions of one, two and three values; Lap and Gauss are those of this epsilon and delta."""
+
+    epsilon: float
+    delta: float
+    sets: tuple[QuerySet, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return asdict(self)
+
+
+def query_profiles(
+    tables: tuple[ExactTable, ExactTable], grid: CoarseGrid, budget: tuple[float, float], rng: np.random.Generator
+) -> QueryProfiles:
+    """Ask the real and the synthetic table the same conjunctions; errors are told in rows of the whole real table."""
+    real = tables[0]
+    one, two = _binary_tables(tables, grid, _columns(real, grid, rng))
+    places: list[tuple[Ints, ...]] = [two_way_places(one.owner), tuple(three_way_places(one.owner, TRIPLES, rng).T)]
+    rows, pairs = real.total, [pair_matrix(table) / max(len(table.bits), 1) for table in (one, two)]
+    exact_q1, q1 = (rows * one_way(table) / len(table.bits) for table in (one, two))
+    exact_q2, q2 = (rows * share[places[0]] for share in pairs)
+    exact_q3, q3 = (rows * three_way(table, np.column_stack(places[1])) / len(table.bits) for table in (one, two))
+    asked = [("Q1", exact_q1, {"synthetic": q1})]
+    for name, exact, found, at in (("Q2", exact_q2, q2, places[0]), ("Q3", exact_q3, q3, places[1])):
+        asked.append((name, exact, {"synthetic": found, "no-cor": independent_answers(pairs[0].diagonal(), rows, at)}))
+    for (_, exact, answers), scales in zip(asked, _reference_scales(len(real.names), *budget), strict=True):
+        for kind, scale in scales.items():
+            answers[NOISES[kind]] = np.maximum(noisy_answers(exact, kind, scale, rng), 0.0)
+    strong, many = correlated(pairs[0], 1, places[0], STRONG), exact_q3 >= MANY
+    whole = [(name, exact, answers, np.ones(len(exact), bool)) for name, exact, answers in asked]
+    parts = [
+        (f"Q2, |corr| >= {STRONG}", *asked[1][1:], strong),
+        (f"Q2, |corr| < {STRONG}", *asked[1][1:], ~strong),
+        (f"Q3, {MANY} rows or more", *asked[2][1:], many),
+    ]
+    sets = tuple(
+        _query_set(name, exact, answers, kept) for name, exact, answers, kept in [*whole, *parts] if kept.any()
     )
-    return ErrorCurves(levels=LEVELS, curves=curves)
+    return QueryProfiles(epsilon=budget[0], delta=budget[1], sets=sets)
+
+
+def _binary_tables(
+    tables: tuple[ExactTable, ExactTable], grid: CoarseGrid, names: list[str]
+) -> tuple[BinaryTable, BinaryTable]:
+    """The binary tables of some columns, without `other` and null where neither table has them."""
+    sizes = [grid.sizes[name] for name in names]
+    one, two = (binary_table(coarse_codes(table, grid, names).T, sizes) for table in tables)
+    listed = np.concatenate([np.arange(grid.sizes[name]) < grid.value_cells[name] for name in names])
+    kept = listed | (one.bits.any(axis=0) | two.bits.any(axis=0))
+    first, second = (BinaryTable(bits=table.bits[:, kept], owner=table.owner[kept]) for table in (one, two))
+    return first, second
+
+
+def _query_set(name: str, exact: Floats, answers: Mapping[str, Floats], kept: npt.NDArray[np.bool_]) -> QuerySet:
+    errors = {source: np.sort(np.abs(found - exact)[kept]) for source, found in answers.items()}
+    most = max(LEAST_ERROR * 10, *(float(found[-1]) for found in errors.values()))
+    axis = np.geomspace(LEAST_ERROR, most, 60)
+    return QuerySet(
+        name=name,
+        queries=int(kept.sum()),
+        errors=tuple(axis.tolist()),
+        answered=tuple(
+            Answered(
+                source=source,
+                lines=error_lines(exact[kept], answers[source][kept]),
+                cdf=tuple((np.searchsorted(found, axis, side="right") / len(found)).tolist()),
+            )
+            for source, found in errors.items()
+        ),
+    )
+
+
+def checked_query_budget(budget: Sequence[float]) -> tuple[float, float]:
+    """Epsilon and delta of the references Lap and Gauss."""
+    if len(budget) != 2:
+        raise UsageError(f"the budget of the queries is (epsilon, delta); {budget!r} was given")
+    return checked_epsilon(budget[0]), checked_delta(budget[1])
+
+
+def _reference_scales(columns: int, epsilon: float, delta: float) -> list[dict[str, float]]:
+    """Scales of the noise on the answers to Q1, Q2 (one budget for both) and Q3 (its own), as in section 4.4.
+
+    Lap: 2 / epsilon' with epsilon' by advanced composition over the tables, epsilon / tables at delta 0. Gauss:
+    equation 2.1 with L2 sensitivity sqrt(2 tables), which has a proof for a delta above 0 and epsilon below 1 only.
+    """
+    both, triples = columns + math.comb(columns, 2), max(math.comb(columns, 3), 1)
+    found: list[dict[str, float]] = []
+    for tables in (both, both, triples):
+        share = advanced_composition_share(epsilon, tables, delta) if delta else epsilon / tables
+        found.append({"laplace": 2 / share})
+        if delta and epsilon < 1:
+            found[-1]["gaussian"] = classic_gaussian_sigma(epsilon, delta, math.sqrt(2 * tables))
+    return found
+
+
+def correlated(pairs: Floats, rows: int, places: tuple[Ints, ...], least: float = STRONG) -> npt.NDArray[np.bool_]:
+    """Which pairs of binary columns have a correlation of at least `least` in absolute value."""
+    share = pairs / max(rows, 1)
+    p = share.diagonal()
+    spread = np.sqrt(p * (1 - p))
+    product = spread[places[0]] * spread[places[1]]
+    covariance = share[places] - p[places[0]] * p[places[1]]
+    return np.abs(np.divide(covariance, product, out=np.zeros_like(covariance), where=product > 0)) >= least
+
+
+def independent_answers(shares: Floats, rows: int, places: Sequence[Ints]) -> Floats:
+    """The answers of no-cor: products of one-way shares."""
+    return rows * np.prod([shares[place] for place in places], axis=0)
+
+
+def noisy_answers(exact: Floats, kind: str, scale: float, rng: np.random.Generator) -> Floats:
+    """The references Lap and Gauss: noise on every answer, for comparison only (it protects nobody)."""
+    if kind not in NOISES:
+        raise UsageError(f"noise must be one of {', '.join(NOISES)}; {kind!r} was given")
+    return exact + (rng.laplace if kind == "laplace" else rng.normal)(0.0, scale, exact.shape)
 
 
 def _columns(table: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> list[str]:
@@ -203,15 +341,6 @@ def three_way(table: BinaryTable, places: Ints) -> Floats:
         a, b, c = places[start : start + step].T
         counts[start : start + step] = _ONES[packed[a] & packed[b] & packed[c]].sum(axis=1, dtype=np.int64)
     return counts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorLine:
-    """Average and largest absolute error of the given share of queries, those with the smallest errors."""
-
-    share: float
-    average: float
-    largest: float
 
 
 def error_lines(real: Floats, synthetic: Floats, shares: Sequence[float] = SHARES) -> tuple[ErrorLine, ...]:

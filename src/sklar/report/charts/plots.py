@@ -123,6 +123,26 @@ def curve_chart(
     return Canvas(width=320, height=220, title=title, shapes=tuple(shapes))
 
 
+class Cumulative(Protocol):
+    """A distribution function: the share of cases up to each place of a common axis."""
+
+    @property
+    def cdf(self) -> Sequence[float]: ...
+
+
+def cdf_chart(title: str, errors: Sequence[float], lines: Sequence[Cumulative]) -> Canvas:
+    """Distribution functions of errors, on a logarithmic axis."""
+    logs = [math.log10(error) for error in errors]
+    frame = Frame(left=44, right=312, top=8, bottom=184, across=(logs[0], logs[-1]))
+    tens = range(math.ceil(logs[0] - 1e-9), math.floor(logs[-1]) + 1)
+    ticks = [(frame.x(ten), f"{10.0**ten:g}") for ten in tens]
+    shapes = frame.axes("absolute error in rows (log scale)", ticks, [(10, "1"), (184, "0")])
+    for at, line in enumerate(lines):
+        points = tuple(frame.at(x, y) for x, y in zip(logs, line.cdf, strict=True))
+        shapes.append(Path(pieces=(points,), colour=line_colour(at), width=2.2, dash=DASHES[at % len(DASHES)]))
+    return Canvas(width=320, height=220, title=f"{title}: share of queries with at most an error", shapes=tuple(shapes))
+
+
 def learning_chart(real: float, synthetic: float, noise: float, span: tuple[float, float]) -> Canvas:
     """Two bars on one scale, the noise of the real one as a whisker."""
     frame = Frame(left=0, right=260, top=0, bottom=26, across=span)
