@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import sklar
 from sklar.errors import UsageError
@@ -102,10 +102,11 @@ def read_plain(facts: Mapping[str, Any]) -> CompareSettings:
     from sklar.lab.metrics.ranges import RangeWorkload
 
     def tuples(found: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}  # type: ignore[arg-type]
+        return {key: tuple(cast(list[Any], x)) if isinstance(x, list) else x for key, x in found.items()}
 
-    wanted = {**tuples(facts["wanted"]), "ranges": RangeWorkload(**facts["wanted"]["ranges"])}
-    return CompareSettings(**{**tuples(facts), "wanted": Settings(**wanted)})
+    wanted: dict[str, Any] = {**tuples(facts["wanted"]), "ranges": RangeWorkload(**facts["wanted"]["ranges"])}
+    plain: dict[str, Any] = {**tuples(facts), "wanted": Settings(**wanted)}
+    return CompareSettings(**plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
