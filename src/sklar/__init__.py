@@ -124,15 +124,18 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
+class _Room(ModuleType):
+    """The room `sklar.methods`, once it is imported: it can be called like the public verb whose name it has taken."""
+
+    def __call__(self) -> Any:
+        return __getattr__("methods")()
+
+
 class _Public(ModuleType):
-    """The package: `sklar.methods` stays the public verb, also once the room of that name has been imported."""
-
-    @property
-    def methods(self) -> Any:
-        return __getattr__("methods")
-
-    @methods.setter
-    def methods(self, room: ModuleType) -> None: ...
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "methods" and isinstance(value, ModuleType):
+            value.__class__ = _Room
+        super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Public
