@@ -42,8 +42,9 @@ Order = Literal["schema", "random"]
 Ties = Literal["adjusted", "ignored"]
 RANKS = 512
 """Columns are ranked in at most this many groups of about equal noisy mass."""
-PUBLISHED_RANKS = 4096
-"""As published every value has a rank of its own, as far as two-way tables of ranks can be counted."""
+PUBLISHED_RANKS = 1024
+"""As published every value has a rank of its own, up to this many: the paper's columns have at most 1,020 values, and
+two-way tables of ranks grow with the square."""
 TAUS = "Kendall's tau of all pairs"
 
 
