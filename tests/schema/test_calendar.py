@@ -73,7 +73,7 @@ def test_moments_put_together_agree_with_all_their_parts(lower: str, upper: str,
 @pytest.mark.parametrize(("lower", "upper", "resolution"), [span[:3] for span in SPANS])
 def test_parts_that_no_moment_has_stay_inside_the_bounds(lower: str, upper: str, resolution: str) -> None:
     calendar, rng = _calendar(lower, upper, resolution), np.random.default_rng(4)
-    cells = {"line": calendar.steps, "month": 12, "weekday": 7, "hour": 24}
+    cells: dict[str, int] = {"line": calendar.steps, "month": 12, "weekday": 7, "hour": 24}
     parts = {name: rng.integers(0, cells[name], 20_000) for name in ("line", *calendar.parts)}
     moments = calendar.put_together(parts, (rng.random(20_000), rng.random(20_000)))
     assert calendar.lower <= moments.min() <= moments.max() <= calendar.upper

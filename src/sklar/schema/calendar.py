@@ -152,8 +152,8 @@ def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...
     line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
     told: dict[Line, tuple[str, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
     told_by_ticks = ("hour",) if ticks_per_day == 1 else ()
-    parts = tuple(p for p in (PARTS if wanted is None else wanted) if p not in (*told[line], *told_by_ticks))
-    parts = tuple(p for p in PARTS if p in parts)
+    asked = PARTS if wanted is None else wanted
+    parts = tuple(part for part in PARTS if part in asked and part not in (*told[line], *told_by_ticks))
     if not parts:
         return None
     return Calendar(lower=lower, upper=upper, ticks_per_day=ticks_per_day, line=line, parts=parts)
