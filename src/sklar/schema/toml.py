@@ -8,7 +8,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -170,12 +170,25 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     if not isinstance(entry, Mapping) or not isinstance(kind, str) or kind not in RULES:
         faults.append(f"rule {index}: kind must be one of {', '.join(RULES)}")
         return None
-    needed = {f.name: (Mapping if f.name in ("values", "table") else str) for f in fields(RULES[kind])}
+    parts = fields(RULES[kind])
+    needed, known = {f.name for f in parts if f.default is MISSING}, {f.name for f in parts}
     arguments = {key: value for key, value in entry.items() if key != "kind"}
-    if set(arguments) != set(needed) or not all(isinstance(arguments[key], t) for key, t in needed.items()):
-        faults.append(f"rule {index}: a rule '{kind}' needs exactly {', '.join(needed)}")
+    if not needed <= set(arguments) <= known or not all(_fits(key, value) for key, value in arguments.items()):
+        also = [f.name for f in parts if f.name not in needed]
+        faults.append(
+            f"rule {index}: a rule '{kind}' needs exactly {', '.join(f.name for f in parts if f.name in needed)}"
+            + (f", and may have {', '.join(also)}" if also else "")
+        )
         return None
     return RULES[kind](**arguments)
+
+
+_RULE_TYPES: dict[str, type | tuple[type, ...]] = dict.fromkeys(("values", "table"), Mapping)
+"""What an entry of a rule is, unless it is text."""
+
+
+def _fits(key: str, value: object) -> bool:
+    return isinstance(value, _RULE_TYPES.get(key, str))
 
 
 R = TypeVar("R", Price, Confirmation)
@@ -215,8 +228,17 @@ def _rule_entry(rule: Rule) -> dict[str, Any]:
     entry: dict[str, Any] = {"kind": rule.kind}
     for field in fields(rule):
         value = getattr(rule, field.name)
-        entry[field.name] = dict(value) if isinstance(value, tuple) else value
+        if value != field.default:
+            entry[field.name] = _plain_entry(value)
     return entry
+
+
+def _plain_entry(value: Any) -> Any:
+    """Pairs as a table, other tuples as a list."""
+    if not isinstance(value, tuple):
+        return value
+    items = cast("tuple[Any, ...]", value)
+    return dict(items) if all(isinstance(item, tuple) for item in items) else list(items)
 
 
 WIDTH = 110

@@ -14,7 +14,6 @@ from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
 from sklar.schema.prices import Price
 from sklar.schema.reading import ReadOptions
-from sklar.schema.rules import AtMost, Function, Rule
 from sklar.schema.table import Schema
 
 
@@ -53,7 +52,7 @@ def make_claim(
         public=_facts(schema, "public"),
         assumed=("rows_per_person", *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
-        rules=tuple(describe_rule(rule) for rule in schema.rules),
+        rules=tuple(rule.describe() for rule in schema.rules),
         caveats=method.caveats,
         version=sklar.__version__,
         own=(epsilon, delta),
@@ -63,15 +62,6 @@ def make_claim(
         confirmed=_confirmed(schema),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
-
-
-def describe_rule(rule: Rule) -> str:
-    """A public rule in words."""
-    if isinstance(rule, AtMost):
-        return f"{rule.low} is at most {rule.high}"
-    if isinstance(rule, Function):
-        return f"{rule.column} is a function of {rule.of}"
-    return "never " + " with ".join(f"{name} = {value}" for name, value in rule.pairs)
 
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:
