@@ -147,13 +147,12 @@ def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...
     ticks_per_day = DAY_MICROS // RESOLUTIONS[resolution]
     ends = np.array([lower, upper]) // ticks_per_day
     days, months = int(ends[1] - ends[0]) + 1, int(np.diff(_months(ends))[0]) + 1
-    if wanted is None and months > 12 * YEARS_FOR_BIRTHS:
+    if wanted == () or (wanted is None and months > 12 * YEARS_FOR_BIRTHS):
         return None
     line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
-    told: dict[Line, tuple[str, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
-    told_by_ticks = ("hour",) if ticks_per_day == 1 else ()
-    asked = PARTS if wanted is None else wanted
-    parts = tuple(part for part in PARTS if part in asked and part not in (*told[line], *told_by_ticks))
+    told: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
+    without: tuple[Part, ...] = (*told[line], *(("hour",) if ticks_per_day == 1 else ()))
+    parts = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
     if not parts:
         return None
     return Calendar(lower=lower, upper=upper, ticks_per_day=ticks_per_day, line=line, parts=parts)
