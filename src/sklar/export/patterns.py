@@ -25,7 +25,7 @@ ROUNDS = 50
 """Tries at other texts where distinct ones are wanted and two came out the same."""
 
 
-class Piece(Protocol):
+class TextForm(Protocol):
     """A piece of a pattern."""
 
     def draw(self, rng: np.random.Generator, rows: int) -> Texts:
@@ -37,7 +37,7 @@ class Piece(Protocol):
 class Choice:
     """One of several pieces, each as likely as any other."""
 
-    options: tuple[Piece, ...]
+    options: tuple[TextForm, ...]
 
     def draw(self, rng: np.random.Generator, rows: int) -> Texts:
         pick, out = rng.integers(len(self.options), size=rows), np.full(rows, "", dtype=object)
@@ -61,7 +61,7 @@ class Letter:
 class Sequence:
     """Pieces one after the other."""
 
-    parts: tuple[Piece, ...]
+    parts: tuple[TextForm, ...]
 
     def draw(self, rng: np.random.Generator, rows: int) -> Texts:
         out = np.full(rows, "", dtype=object)
@@ -74,7 +74,7 @@ class Sequence:
 class Repeat:
     """A piece several times, each number of times as likely as any other."""
 
-    part: Piece
+    part: TextForm
     least: int
     most: int
 
@@ -103,7 +103,7 @@ def draw_texts(pattern: str, rows: int, rng: np.random.Generator, *, distinct: b
     return texts.tolist()
 
 
-def read_pattern(pattern: str) -> Piece:
+def read_pattern(pattern: str) -> TextForm:
     """The pieces of a pattern."""
     reader = _Reader(pattern)
     part = reader.choice()
@@ -128,20 +128,20 @@ class _Reader:
             "groups as (GP|ER), and counts as {6}, {2,8} or ?"
         )
 
-    def choice(self) -> Piece:
+    def choice(self) -> TextForm:
         options = [self._sequence()]
         while not self.done and self._text[self._at] == "|":
             self._at += 1
             options.append(self._sequence())
         return options[0] if len(options) == 1 else Choice(options=tuple(options))
 
-    def _sequence(self) -> Piece:
-        parts: list[Piece] = []
+    def _sequence(self) -> TextForm:
+        parts: list[TextForm] = []
         while not self.done and self._text[self._at] not in "|)":
             parts.append(self._counted(self._piece()))
         return Sequence(parts=tuple(parts))
 
-    def _piece(self) -> Piece:
+    def _piece(self) -> TextForm:
         letter = self._next()
         if letter == "(":
             inside = self.choice()
@@ -157,7 +157,7 @@ class _Reader:
             raise self.refusal(f"'{letter}' stands for itself only behind a backslash")
         return Letter(letters=letter)
 
-    def _counted(self, part: Piece) -> Piece:
+    def _counted(self, part: TextForm) -> TextForm:
         found = re.compile(r"\?|\{(\d{1,4})(?:,(\d{1,4}))?\}").match(self._text, self._at)
         if found is None:
             return part
@@ -168,7 +168,7 @@ class _Reader:
             raise self.refusal(f"a count goes up, and to {MOST_REPEATS} at most")
         return Repeat(part=part, least=least, most=most)
 
-    def _class(self) -> Piece:
+    def _class(self) -> TextForm:
         letters = ""
         while not self.done and self._text[self._at] != "]":
             letter = self._next()
