@@ -52,7 +52,10 @@ def draw_block(
     rounded: bool = False,
     first_key: int = 1,
 ) -> tuple[SampledTable, float]:
-    """Rows that obey all conditions and rules, with keys from `first_key` on, and what they are worth."""
+    """Rows that obey all conditions and rules, with keys from `first_key` on, and what they are worth.
+
+    Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
+    """
     drawn = worth = 0.0
 
     def draw(count: int, first: bool = False) -> SampledTable:
@@ -63,6 +66,8 @@ def draw_block(
 
     as_asked = partial(conditions_hold, schema, conditions) if conditions else None
     table = enforce(schema, draw(rows, first=True), draw, rng, as_asked)
+    if rounded or conditions:
+        table = take(table, rng.permutation(rows))
     return with_keys(schema, table, rows, first_key), rows * worth / drawn
 
 
