@@ -1,6 +1,6 @@
 """Competitors of the papers as external commands beside ours: PrivBayes anywhere, CTGAN and TVAE where torch is.
 
-PrivBayes (`benchmarks/peers/privbayes`) runs in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
+PrivBayes and PSD (`benchmarks/peers`) run in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
 where that was not done, a script says so and goes on without them. PrivPGD is not on the package index.
 """
 
@@ -54,6 +54,12 @@ def privbayes(epsilon: float, degree: int = 3, cells: int = 32) -> Competitor:
     """PrivBayes with so many parents a column, and cells of a column of numbers."""
     command = f"{sys.executable} {PEERS / 'privbayes' / 'run.py'} {degree} {cells}"
     return Competitor(name="privbayes", label=f"PrivBayes {epsilon:g}", command=command, epsilon=epsilon)
+
+
+def psd(epsilon: float) -> Competitor:
+    """Private spatial decomposition (KD-hybrid), DPCopula's strongest competitor."""
+    command = f"{sys.executable} {PEERS / 'psd' / 'run.py'}"
+    return Competitor(name="psd", label="PSD", command=command, epsilon=epsilon)
 
 
 def networks(table: str, quick: bool) -> list[Competitor]:
