@@ -59,6 +59,7 @@ def make_claim(
         prices=_prices(earlier, ledger),
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
         reading=_reading(read),
+        confirmed=_confirmed(schema),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
 
@@ -74,6 +75,13 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
     if fact == "missing_value":
         return value is not None and not getattr(column, "nullable", False)
     return value is not None and value != () and (value is not False or fact == "nullable")
+
+
+def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Who vouches for which of the facts that are taken as known."""
+    known = {*_facts(schema, "assumed"), *_facts(schema, "public")}
+    said = [(one.by, tuple(fact for fact in one.facts if fact in known)) for one in schema.confirmed]
+    return tuple((by, facts) for by, facts in said if facts)
 
 
 def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:

@@ -61,7 +61,9 @@ def frame_origin(frame: Any, by: Coordinates, options: SourceOptions) -> Origin:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
     require_columns(by.declared, tuple(frame.columns), "the Spark frame")
     task, names = tasks.encoding_task(by, tuple(options.null_values)), by.sources_of(by.parts)
-    return Origin(session=frame.sparkSession, codes=lambda: _chosen(frame, names).mapInArrow(task, tasks.CODES_TYPE))
+    return Origin(
+        session=frame.sparkSession, codes=lambda: _chosen(frame, by.declared, names).mapInArrow(task, tasks.CODES_TYPE)
+    )
 
 
 def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions) -> Origin:
@@ -79,15 +81,24 @@ def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions
     return Origin(session=session, codes=codes, source=source)
 
 
-def _chosen(frame: Any, names: Sequence[str]) -> Any:
+def _chosen(frame: Any, schema: Schema, names: Sequence[str]) -> Any:
     """The columns of these names, by their places: Spark's own names may be ambiguous where only the case differs.
 
-    Moments with a zone become what the clock of the session shows.
+    Moments with a zone become what the clock of the column's zone shows, or else that of the session.
     """
+    from pyspark.sql import functions
+
     kinds, there = [kind for _, kind in frame.dtypes], list(frame.columns)
     plain = frame.toDF(*(f"c{at}" for at in range(len(kinds))))
-    columns = [(plain[f"c{at}"], kinds[at] == "timestamp") for at in map(there.index, names)]
-    return plain.select([column.cast("timestamp_ntz") if zoned else column for column, zoned in columns])
+
+    def shown(name: str) -> Any:
+        column, zone = plain[f"c{there.index(name)}"], getattr(schema[name], "zone", None)
+        if kinds[there.index(name)] != "timestamp":
+            return column
+        clock = column.cast("timestamp_ntz")
+        return clock if zone is None else functions.convert_timezone(None, functions.lit(zone), clock)
+
+    return plain.select([shown(name) for name in names])
 
 
 def _local_path(path: str) -> str | None:
