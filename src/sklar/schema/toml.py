@@ -154,6 +154,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _plausible(key: str, value: object) -> bool:
+    if key == "spelling":
+        return isinstance(value, list) and all(type(x) in (int, str) for x in value)
     if key in ("edges", "atoms"):
         return isinstance(value, list) and all(type(x) in (int, float) for x in value)
     if key == "calendar":
