@@ -149,13 +149,17 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "source": (str, dict),
     "other": (str, int),
     **dict.fromkeys(("bins", "decimals"), int),
-    **dict.fromkeys(("resolution", "format", "prefix"), str),
+    **dict.fromkeys(("resolution", "format", "zone", "prefix"), str),
 }
 
 
 def _plausible(key: str, value: object) -> bool:
+    if key == "spelling":
+        return isinstance(value, list) and all(type(x) in (int, str) for x in value)
     if key in ("edges", "atoms"):
         return isinstance(value, list) and all(type(x) in (int, float) for x in value)
+    if key == "calendar":
+        return isinstance(value, list) and all(isinstance(x, str) for x in value)
     if key == "values":
         return isinstance(value, list) and all(type(x) in (int, float, str) for x in value)
     if key == "source" and isinstance(value, Mapping):
@@ -183,7 +187,10 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     return RULES[kind](**arguments)
 
 
-_RULE_TYPES: dict[str, type | tuple[type, ...]] = dict.fromkeys(("values", "table"), Mapping)
+_RULE_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("values", "table"), Mapping),
+    **dict.fromkeys(("at_least", "at_most"), (int, float)),
+}
 """What an entry of a rule is, unless it is text."""
 
 
