@@ -15,6 +15,7 @@ from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
 from sklar.report.charts.canvas import Canvas, write_picture
 from sklar.schema.confirming import describe_column
+from sklar.schema.coordinates import Coordinates
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ class Model:
     def schema(self) -> Schema:
         """Public facts about the columns."""
         return self._stored.schema
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """What the model is over: the columns of the schema, or what public rules leave of them to be measured."""
+        return self._stored.coordinates
 
     @property
     def claim(self) -> Claim:
@@ -166,12 +172,13 @@ class Model:
         from sklar.model.vine.model import VineModel
         from sklar.sample.conditions import allowed_codes, read_conditions
         from sklar.sample.rng import generator
+        from sklar.sample.translate import exactly_on_coordinates
 
         model = self._stored.model
         if not isinstance(model, VineModel):
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
-        conditions = read_conditions(self.schema, given)
-        return count_interval(model, allowed_codes(self.schema, conditions), generator(seed), coverage)
+        conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
+        return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 
     def sample_spark(
         self,

@@ -82,7 +82,7 @@ def open_session(
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
             doing = getattr(read.progress, "doing", None)
-            door = PrivateDoor(rows, schema, account.record.allowance, account.record.unit, recorder, noise, doing)
+            door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise, doing)
             yield Session(door, account, recorder, resumed=old)
             account.close()
             if path is not None:

@@ -75,7 +75,7 @@ def restrictions(conditions: Conditions) -> dict[str, Restriction]:
 
 def conditions_hold(schema: Schema, conditions: Conditions, table: SampledTable) -> Mask:
     """The rows that are as asked for."""
-    held = (_holds(schema[name], condition, table[name]) for name, condition in conditions.items())
+    held = (holds(schema[name], condition, table[name]) for name, condition in conditions.items())
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
@@ -134,7 +134,8 @@ def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
     return Condition(allowed=allowed, restriction=limit, share=share)
 
 
-def _holds(column: Column, condition: Condition, values: Values) -> Mask:
+def holds(column: Column, condition: Condition, values: Values) -> Mask:
+    """The values of a column that are as asked for."""
     null_wanted = column.null_code is not None and bool(condition.allowed[column.null_code])
     return np.where(values.null, null_wanted, _values_hold(column, condition, values))
 
@@ -180,7 +181,7 @@ def as_label(name: str, column: Labels, value: Any, *, listed_only: bool = False
 
 def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
     """The part of a closed range that lies inside the bounds of the column; an end None is open."""
-    lower, upper = bounds(column)
+    lower, upper = column.span
     low = lower if ends[0] is None else _end(name, column, ends[0], round_up=True)
     high = upper if ends[1] is None else _end(name, column, ends[1], round_up=False)
     if low > high:
@@ -191,13 +192,6 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
     window = Window(low=max(low, lower), high=min(high, upper))
     _require_decimals(name, column, window)
     return window
-
-
-def bounds(column: Number) -> tuple[int | float, int | float]:
-    """Smallest and largest value of the column (ticks, for datetimes)."""
-    if isinstance(column, Datetime):
-        return column.tick(column.lower), column.tick(column.upper)
-    return column.lower, column.upper
 
 
 def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | float:

@@ -28,6 +28,11 @@ class Ranged(Column):
         raise NotImplementedError
 
     @property
+    def span(self) -> tuple[int | float, int | float]:
+        """Smallest and largest value; of points in time, in ticks."""
+        raise NotImplementedError
+
+    @property
     def value_cells(self) -> int:
         return self.grid.cells
 
@@ -62,6 +67,10 @@ class Integer(Ranged):
     def __post_init__(self) -> None:
         _plain_fields(self, lists=("edges", "atoms"))
         Column.__post_init__(self)
+
+    @property
+    def span(self) -> tuple[int | float, int | float]:
+        return self.lower, self.upper
 
     @property
     def grid(self) -> Grid:
@@ -114,6 +123,10 @@ class Real(Ranged):
         for name in ("edges", "atoms"):
             object.__setattr__(self, name, tuple(_as_float(x) for x in getattr(self, name)))
         Column.__post_init__(self)
+
+    @property
+    def span(self) -> tuple[int | float, int | float]:
+        return self.lower, self.upper
 
     @property
     def grid(self) -> Grid:
@@ -182,8 +195,12 @@ class Datetime(Ranged):
         return to_ticks(moment, self.resolution)
 
     @property
+    def span(self) -> tuple[int, int]:
+        return self.tick(self.lower), self.tick(self.upper)
+
+    @property
     def grid(self) -> Grid:
-        return integer_grid(self.tick(self.lower), self.tick(self.upper), self.bins, (), ())
+        return integer_grid(*self.span, self.bins, (), ())
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
