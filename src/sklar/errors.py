@@ -32,8 +32,9 @@ class UnconfirmedFactError(SchemaError):
     def __init__(self, faults: Sequence[str]):
         super().__init__(faults)
         self.args = (
-            f'facts marked from-rows must be confirmed (source = "assumed") if they are known without these rows, or '
-            f'paid for (source = "pay"; bounds and values only): {"; ".join(self.faults)}',
+            'facts marked from-rows must be confirmed (source = "assumed") if they are known without these rows, or '
+            'paid for (source = "pay"; bounds and values only); `sklar schema confirm` and schema.confirm(...) ask '
+            f"column by column: {'; '.join(self.faults)}",
         )
 
 

@@ -17,7 +17,8 @@ TWINS = {
     "inspect": "Model.inspect", "evaluate": "evaluate", "attack": "attack", "attack-method": "attack_method",
     "levels": "levels",
     "compare": "compare", "audit": "audit", "methods": "methods", "schema draft": "draft_schema",
-    "schema check": "check_schema", "schema pay": "pay", "ledger create": "Ledger.create", "ledger show": "read_ledger",
+    "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",
+    "ledger create": "Ledger.create", "ledger show": "read_ledger",
     "ledger verify": "verify_ledger",
 }  # fmt: skip
 SCHEMA = {"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])}

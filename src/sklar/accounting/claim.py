@@ -84,6 +84,7 @@ class Claim:
         unpriced: Measured facts whose cost nobody states, and which is not in `epsilon` and `delta`.
         reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "null_value".
         repeated: Whether a step was measured again because its release was lost in a crash.
+        confirmed: Who vouches for which of the assumed and public facts, as pairs of a name and "column.fact"s.
     """
 
     method: str
@@ -108,6 +109,7 @@ class Claim:
     unpriced: tuple[str, ...] = ()
     reading: tuple[tuple[str, str], ...] = ()
     repeated: bool = False
+    confirmed: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -223,8 +225,14 @@ class Claim:
             f"Marked public by the custodian: {self._facts_by_column(self.public)}." if self.public else "",
             f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
+            *(self._confirmed(by, facts) for by, facts in self.confirmed),
         ]
         return " ".join(part for part in parts if part)
+
+    def _confirmed(self, by: str, facts: tuple[str, ...]) -> str:
+        """Who vouches for facts of columns: for all of them, or for those that are listed."""
+        every = {fact for fact in (*self.assumed, *self.public) if "." in fact} <= set(facts)
+        return f"Facts {'of all columns' if every else f'of {_columns_listed(facts)}'} confirmed by {by}."
 
     def _of_the_table(self) -> list[str]:
         """Facts about the table as a whole."""
@@ -262,6 +270,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
         fields["ledger"] = LedgerTotal(**total)
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
     fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
+    fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))
     fields["reading"] = tuple((name, value) for name, value in fields.get("reading", ()))
     for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered", "unpriced"):
         fields[name] = tuple(fields[name])
@@ -290,6 +299,10 @@ def _where(price: FactPrice) -> str:
 
 def _columns_of(facts: tuple[str, ...], name: str) -> set[str]:
     return {fact.rpartition(".")[0] for fact in facts if fact.rpartition(".")[2] == name}
+
+
+def _columns_listed(facts: tuple[str, ...]) -> str:
+    return ", ".join(dict.fromkeys(fact.rpartition(".")[0] for fact in facts))
 
 
 def _listed(facts: tuple[str, ...]) -> str:

@@ -7,9 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from sklar.errors import SchemaError, UnconfirmedFactError
+from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import toml
-from sklar.schema.columns import Column, is_unicode
+from sklar.schema.columns import PROVENANCES, Column, is_unicode
+from sklar.schema.confirming import (
+    Confirmation,
+    Question,
+    confirmed_column,
+    left_out,
+    paid_column,
+    question_of,
+    require_column,
+    with_confirmation,
+)
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 
@@ -20,14 +30,30 @@ MAX_COLUMNS = 20_000
 class Schema(Mapping[str, Column]):
     """Public facts about the columns of a table, in their order; rules that every synthetic row must obey; and what
     measured facts cost. Immutable; all faults are reported at once.
+
+    Attributes:
+        rules: Public rules between columns.
+        prices: What measured facts cost.
+        confirmed: Who vouches for which facts, where somebody said so.
+        notes: What a draft has to say about a column that is not confirmed yet, or under "" about all; no facts.
     """
 
-    __slots__ = ("_columns", "prices", "rules")
+    __slots__ = ("_columns", "confirmed", "notes", "prices", "rules")
 
-    def __init__(self, columns: Mapping[str, Column], rules: Iterable[Rule] = (), prices: Iterable[Price] = ()):
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        rules: Iterable[Rule] = (),
+        prices: Iterable[Price] = (),
+        *,
+        confirmed: Iterable[Confirmation] = (),
+        notes: Mapping[str, Sequence[str]] | None = None,
+    ):
         self._columns = dict(columns)
         self.rules = tuple(rules)
         self.prices = tuple(prices)
+        self.confirmed = tuple(confirmed)
+        self.notes = {name: tuple(lines) for name, lines in (notes or {}).items()}
         faults = self._faults()
         if faults:
             raise SchemaError(faults)
@@ -45,7 +71,8 @@ class Schema(Mapping[str, Column]):
         if not isinstance(other, Schema):
             return NotImplemented
         same = list(self._columns.items()) == list(other._columns.items())
-        return same and self.rules == other.rules and self.prices == other.prices
+        said = (self.rules, self.prices, self.confirmed) == (other.rules, other.prices, other.confirmed)
+        return same and said
 
     def __hash__(self) -> int:
         return hash((tuple(self._columns.items()), self.rules, self.prices))
@@ -78,7 +105,62 @@ class Schema(Mapping[str, Column]):
 
     def with_prices(self, prices: Iterable[Price]) -> Schema:
         """The same facts with these prices."""
-        return Schema(self._columns, self.rules, prices)
+        return Schema(self._columns, self.rules, prices, confirmed=self.confirmed, notes=self.notes)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Schema:
+        """The same schema with these columns in the place of those of the same name; others are added at the end."""
+        merged = {**self._columns, **columns}
+        return Schema(merged, self.rules, self.prices, confirmed=self.confirmed, notes=self.notes)
+
+    def questions(self) -> tuple[Question, ...]:
+        """What is to be asked before a private fit: a question for each column with facts that nobody confirmed."""
+        asked = (question_of(name, column, self.notes.get(name, ())) for name, column in self._columns.items())
+        return tuple(question for question in asked if question is not None)
+
+    def confirm(self, *columns: str, by: str = "", pay: bool = False, source: str = "assumed", **facts: Any) -> Schema:
+        """The schema after an answer: somebody knows these columns without looking at the rows, and corrects them.
+
+        Args:
+            columns: Names of columns. All that was read off the rows about them counts as confirmed.
+            by: Who says so; the claim names them.
+            pay: Only the kind is known: bounds or values are to be measured, and paid from the privacy budget.
+            source: "assumed", or "public" for what anyone knows.
+            facts: What is right instead of what the draft says, as lower=0, upper=120; kind="ignore" leaves out.
+        """
+        if not columns:
+            raise UsageError('name the column to confirm, as schema.confirm("age", lower=0, upper=120)')
+        if source not in PROVENANCES[:2]:
+            raise UsageError(f"source is one of {', '.join(PROVENANCES[:2])}; pay=True has facts measured")
+        if pay and facts:
+            raise UsageError("what is to be paid for is not stated: give facts, or pay=True")
+        answered = {name: self._answered(name, pay, source, facts) for name in columns}
+        said = [f"{n}.{fact}" for n, column in answered.items() for fact in self._vouched(n, column, source)]
+        notes = {name: lines for name, lines in self.notes.items() if name not in columns}
+        merged = {**self._columns, **answered}
+        open_ones = any(question_of(name, column) for name, column in merged.items())
+        return Schema(
+            merged, self.rules, self.prices, confirmed=with_confirmation(self.confirmed, by, said),
+            notes=notes if open_ones else {name: lines for name, lines in notes.items() if name},
+        )  # fmt: skip
+
+    def _answered(self, name: str, pay: bool, source: str, facts: Mapping[str, Any]) -> Column:
+        require_column(name, self.names)
+        if pay:
+            return paid_column(self[name])
+        if facts.get("kind") == "ignore":
+            return left_out(source)
+        return confirmed_column(self[name], toml.KINDS, source, facts)
+
+    def _vouched(self, name: str, column: Column, source: str) -> list[str]:
+        """The facts that an answer spoke for; unset bins and the like say nothing."""
+        before = self[name]
+        return [
+            fact
+            for fact in column.facts
+            if column.provenance(fact) == source
+            and getattr(column, fact) not in (None, ())
+            and (before.provenance(fact) == "from-rows" or getattr(before, fact, None) != getattr(column, fact))
+        ]
 
     @property
     def unpriced(self) -> tuple[tuple[str, str], ...]:
@@ -102,11 +184,20 @@ class Schema(Mapping[str, Column]):
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Schema:
         """Read a schema from a TOML file; every fault is reported at once."""
-        return schema_from_toml(toml.read_text(path))
+        text = toml.read_text(path)
+        return schema_from_dict(toml.parse_toml(text), toml.notes_in(text))
+
+    def toml(self) -> str:
+        """The schema as TOML text, with the notes on columns as comments."""
+        return schema_to_toml(self, self.notes)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a TOML file; reading it back gives an equal schema."""
-        write_schema(self, path)
+        """Write the schema to a TOML file; reading it back gives an equal schema.
+
+        Only its owner may read one that states what may have been read off rows: unconfirmed, or yet to be paid for.
+        """
+        words = {word for column in self.values() for _, word in column.sources}
+        toml.write_text(self.toml(), path, private=bool(words & {"from-rows", "pay"}))
 
     def _faults(self) -> list[str]:
         if not self._columns:
@@ -123,7 +214,11 @@ class Schema(Mapping[str, Column]):
                 faults += [f"column '{name}': {fault}" for fault in column.faults()]
         if not faults and not self.modelled:
             faults.append("it has no column to model: all are id or ignore")
-        return faults or [*rule_faults(self._columns, self.rules), *price_faults(self.prices)]
+        return faults or [
+            *rule_faults(self._columns, self.rules),
+            *price_faults(self.prices),
+            *(f"confirmed {i}: {fault}" for i, one in enumerate(self.confirmed, 1) for fault in one.faults()),
+        ]
 
 
 def schema_from_toml(text: str) -> Schema:
@@ -131,12 +226,13 @@ def schema_from_toml(text: str) -> Schema:
     return schema_from_dict(toml.parse_toml(text))
 
 
-def schema_from_dict(document: Mapping[str, Any]) -> Schema:
+def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]] | None = None) -> Schema:
     """Build a schema from the parsed document."""
     faults: list[str] = []
-    columns, rules, prices = toml.parts_from_dict(document, faults)
+    columns, rules, prices, confirmed = toml.parts_from_dict(document, faults)
+    known = {name: column for name, column in columns.items() if column}
     try:
-        schema = Schema({name: column for name, column in columns.items() if column}, rules, prices)
+        schema = Schema(known, rules, prices, confirmed=confirmed, notes=notes)
     except SchemaError as error:
         raise SchemaError([*faults, *toml.first_hand(error.faults, broken=None in columns.values())]) from None
     if faults:
@@ -146,20 +242,9 @@ def schema_from_dict(document: Mapping[str, Any]) -> Schema:
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """The schema as plain dicts, lists, numbers and strings; defaults are left out."""
-    return toml.dict_from_parts(schema, schema.rules, schema.prices)
+    return toml.dict_from_parts(schema, schema.rules, schema.prices, schema.confirmed)
 
 
 def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = None) -> str:
     """The schema as TOML text; notes on columns become comments above them."""
     return toml.HEADER + toml.document_text(schema_to_dict(schema), notes or {})
-
-
-def write_schema(
-    schema: Schema,
-    path: str | PathLike[str],
-    notes: Mapping[str, Sequence[str]] | None = None,
-    *,
-    private: bool = False,
-) -> None:
-    """Write the schema by atomic rename; a private one for its owner only."""
-    toml.write_text(schema_to_toml(schema, notes), path, private=private)

@@ -8,13 +8,14 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
+from sklar.schema.confirming import Confirmation
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
 from sklar.schema.rules import RULES, Rule
@@ -24,7 +25,7 @@ LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
 }
-ENTRIES = ("version", "columns", "rules", "prices")
+ENTRIES = ("version", "columns", "rules", "prices", "confirmed")
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
@@ -32,6 +33,7 @@ HEADER = """\
 #         One word for all facts of a column, or one a fact: { kind = "assumed", lower = "pay", upper = "pay" }. Bounds
 #         and values can be paid for; kind, format, resolution, other, missing_value, integer_labels only confirmed.
 # prices: what measured facts cost. A fit adds them to what it claims, and says so where a price is missing.
+# confirmed: who vouches for which facts.
 
 """
 
@@ -65,8 +67,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise SchemaError([f"it is not valid TOML: {error}"]) from None
 
 
-Parts = tuple[dict[str, Column | None], list[Rule], list[Price]]
-"""Columns (None where one could not be built), rules and prices."""
+Parts = tuple[dict[str, Column | None], list[Rule], list[Price], list[Confirmation]]
+"""Columns (None where one could not be built), rules, prices and confirmations."""
 
 
 def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
@@ -82,7 +84,9 @@ def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
     if not isinstance(rules, list):
         raise SchemaError([*faults, "rules must be a list of tables [[rules]]"])
     made = [_rule(i, entry, faults) for i, entry in enumerate(rules, 1)]
-    return columns, [rule for rule in made if rule], _prices(document.get("prices", []), faults)
+    prices = _records(Price, "price", document.get("prices", []), faults)
+    confirmed = _records(Confirmation, "confirmed", document.get("confirmed", []), faults)
+    return columns, [rule for rule in made if rule], prices, confirmed
 
 
 def first_hand(faults: Sequence[str], broken: bool) -> list[str]:
@@ -91,13 +95,16 @@ def first_hand(faults: Sequence[str], broken: bool) -> list[str]:
     return [f for f in faults if not (broken and any(text in f for text in second_hand))]
 
 
-def dict_from_parts(columns: Mapping[str, Column], rules: Sequence[Rule], prices: Sequence[Price]) -> dict[str, Any]:
+def dict_from_parts(
+    columns: Mapping[str, Column], rules: Sequence[Rule], prices: Sequence[Price], confirmed: Sequence[Confirmation]
+) -> dict[str, Any]:
     """A schema as plain dicts, lists, numbers and strings; defaults are left out."""
     document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in columns.items()}}
     if rules:
         document["rules"] = [_rule_entry(rule) for rule in rules]
-    if prices:
-        document["prices"] = [asdict(price) | {"facts": list(price.facts)} for price in prices]
+    for name, records in (("prices", prices), ("confirmed", confirmed)):
+        if records:
+            document[name] = [asdict(record) | {"facts": list(record.facts)} for record in records]
     return document
 
 
@@ -163,26 +170,44 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     if not isinstance(entry, Mapping) or not isinstance(kind, str) or kind not in RULES:
         faults.append(f"rule {index}: kind must be one of {', '.join(RULES)}")
         return None
-    needed = {f.name: (Mapping if f.name in ("values", "table") else str) for f in fields(RULES[kind])}
+    parts = fields(RULES[kind])
+    needed, known = {f.name for f in parts if f.default is MISSING}, {f.name for f in parts}
     arguments = {key: value for key, value in entry.items() if key != "kind"}
-    if set(arguments) != set(needed) or not all(isinstance(arguments[key], t) for key, t in needed.items()):
-        faults.append(f"rule {index}: a rule '{kind}' needs exactly {', '.join(needed)}")
+    if not needed <= set(arguments) <= known or not all(_fits(key, value) for key, value in arguments.items()):
+        also = [f.name for f in parts if f.name not in needed]
+        faults.append(
+            f"rule {index}: a rule '{kind}' needs exactly {', '.join(f.name for f in parts if f.name in needed)}"
+            + (f", and may have {', '.join(also)}" if also else "")
+        )
         return None
     return RULES[kind](**arguments)
 
 
-def _prices(entries: object, faults: list[str]) -> list[Price]:
-    needed = {field.name for field in fields(Price)}
+_RULE_TYPES: dict[str, type | tuple[type, ...]] = dict.fromkeys(("values", "table"), Mapping)
+"""What an entry of a rule is, unless it is text."""
+
+
+def _fits(key: str, value: object) -> bool:
+    return isinstance(value, _RULE_TYPES.get(key, str))
+
+
+R = TypeVar("R", Price, Confirmation)
+
+
+def _records(kind: type[R], word: str, entries: object, faults: list[str]) -> list[R]:
+    """Prices or confirmations: tables that need all their keys, among them a list of facts."""
+    needed = {field.name for field in fields(kind)}
+    plural = "prices" if word == "price" else word
     if not isinstance(entries, list):
-        faults.append("prices must be a list of tables [[prices]]")
+        faults.append(f"{plural} must be a list of tables [[{plural}]]")
         return []
-    listed = cast("list[Any]", entries)
+    listed, wrong = cast("list[Any]", entries), len(faults)
     for i, entry in enumerate(listed, 1):
         if not isinstance(entry, dict) or set(cast("dict[str, Any]", entry)) != needed:
-            faults.append(f"price {i}: it needs exactly {', '.join(sorted(needed))}")
+            faults.append(f"{word} {i}: it needs exactly {', '.join(sorted(needed))}")
         elif not isinstance(entry["facts"], list):
-            faults.append(f"price {i}: facts must be a list")
-    return [] if any(fault.startswith("price") for fault in faults) else [Price(**entry) for entry in listed]
+            faults.append(f"{word} {i}: facts must be a list")
+    return [] if len(faults) > wrong else [kind(**entry) for entry in listed]
 
 
 def _column_entry(column: Column) -> dict[str, Any]:
@@ -203,8 +228,17 @@ def _rule_entry(rule: Rule) -> dict[str, Any]:
     entry: dict[str, Any] = {"kind": rule.kind}
     for field in fields(rule):
         value = getattr(rule, field.name)
-        entry[field.name] = dict(value) if isinstance(value, tuple) else value
+        if value != field.default:
+            entry[field.name] = _plain_entry(value)
     return entry
+
+
+def _plain_entry(value: Any) -> Any:
+    """Pairs as a table, other tuples as a list."""
+    if not isinstance(value, tuple):
+        return value
+    items = cast("tuple[Any, ...]", value)
+    return dict(items) if all(isinstance(item, tuple) for item in items) else list(items)
 
 
 WIDTH = 110
@@ -219,7 +253,7 @@ def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
-    for key in ("rules", "prices"):
+    for key in ("rules", "prices", "confirmed"):
         parts += [f"[[{key}]]\n" + _entries(entry) for entry in document.get(key, ())]
     return "\n".join(parts)
 
@@ -231,6 +265,44 @@ def comments(notes: Sequence[str]) -> str:
         plain = _UNSAFE.sub("?", note)
         lines += textwrap.wrap(plain, WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False)
     return "".join(f"{line}\n" for line in lines)
+
+
+def notes_in(text: str) -> dict[str, tuple[str, ...]]:
+    """The comments right above each column of a schema file, and under "" those above its version.
+
+    "# - " begins a note, lines that are set in go on with it. A comment of any other form is a note of its own.
+    """
+    notes: dict[str, tuple[str, ...]] = {}
+    block: list[str] = []
+    headed = text.partition("\n\n")[2] if text.startswith(HEADER.splitlines()[0]) else text
+    for line in headed.splitlines():
+        if line.startswith("#"):
+            _add_comment(block, line[1:])
+        elif line.strip():
+            name = _headed(line)
+            if name is not None and block:
+                notes[name] = tuple(block)
+            block = []
+    return notes
+
+
+def _add_comment(block: list[str], comment: str) -> None:
+    if block and comment.startswith("   "):
+        block[-1] += " " + comment.strip()
+    elif comment.strip():
+        block.append(comment.strip().removeprefix("- "))
+
+
+def _headed(line: str) -> str | None:
+    """The column that a line begins, "" for the version of the file, None for any other line."""
+    if line.startswith("version"):
+        return ""
+    if not line.startswith("[columns."):
+        return None
+    try:
+        return next(iter(tomllib.loads(line)["columns"]), None)
+    except ValueError:  # not one line: TOML allows more than we write
+        return None
 
 
 def value_text(value: Any) -> str:

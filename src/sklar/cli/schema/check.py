@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sklar.cli.schema import confirm as schema_confirm
 from sklar.cli.schema import draft as schema_draft
 from sklar.cli.schema import pay as schema_pay
 from sklar.cli.terminal import show
@@ -15,15 +16,18 @@ from sklar.cli.terminal.options import Json, reading, shared_options
 if TYPE_CHECKING:
     from sklar.lab.tables.checks import SchemaCheck
 
-app = typer.Typer(help="Draft, check and pay for the facts about a table.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Draft, confirm, check and pay for the facts about a table.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.callback()
 def group() -> None:
-    """Draft, check and pay for the facts about a table."""
+    """Draft, confirm, check and pay for the facts about a table."""
 
 
 app.command(schema_draft.NAME)(schema_draft.command)
+app.command(schema_confirm.NAME)(schema_confirm.command)
 app.command(schema_pay.NAME)(schema_pay.command)
 
 
@@ -73,7 +77,8 @@ def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
     if found.unconfirmed:
         facts = ", ".join(found.unconfirmed)
         show.line(
-            f'A private fit refuses these facts until they are confirmed (source = "assumed") or paid for: {facts}.'
+            f"A private fit refuses these facts until they are confirmed or paid for (sklar schema confirm {schema}): "
+            f"{facts}."
         )
 
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 DataFile = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
 ]
-SchemaFile = Annotated[str, typer.Option("--schema", "-s", metavar="TOML", help="Public facts about the columns.")]
+SchemaFile = Annotated[
+    str,
+    typer.Option("--schema", "-s", metavar="TOML", help="Public facts about the columns; see `sklar schema draft`."),
+]
 Epsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
 ]

@@ -12,7 +12,6 @@ from sklar.errors import UsageError
 from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.baselines.registry import BASELINES
 from sklar.lab.tables.reading import read_table
-from sklar.pipeline.fit.claim import describe_rule
 from sklar.pipeline.fit.request import FitRequest
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
@@ -73,7 +72,7 @@ def _claim(schema: Schema, method: BaselineMethod, settings: Any) -> Claim:
         public=(),
         assumed=(),
         measured=(),
-        rules=tuple(describe_rule(rule) for rule in schema.rules),
+        rules=tuple(rule.describe() for rule in schema.rules),
         caveats=(method.learned(settings), *method.caveats),
         not_covered=("everything: no differential privacy is promised",),
         numerics="",

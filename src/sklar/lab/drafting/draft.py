@@ -23,7 +23,7 @@ from sklar.rows.sources import open_source
 from sklar.schema.columns import Ordinal
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
-from sklar.schema.table import Schema, schema_to_toml, write_schema
+from sklar.schema.table import Schema
 
 DRAFT_ROWS = 100_000
 """Rows looked at: more show rarer values and wider extremes, and take longer."""
@@ -91,19 +91,19 @@ def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:
 
 
 class Draft(Schema):
-    """A schema guessed from rows. Writing it puts the notes next to the columns they speak of.
+    """A schema guessed from rows. Writing it puts the notes next to the columns they speak of."""
 
-    Attributes:
-        notes: For each column what was guessed and what to check.
-        remarks: What to know about the draft as a whole.
-    """
-
-    __slots__ = ("notes", "remarks")
+    __slots__ = ()
 
     def __init__(self, guesses: Mapping[str, Guess], remarks: tuple[str, ...] = ()):
-        super().__init__({name: guess.column for name, guess in guesses.items()})
-        self.remarks = (*INTRODUCTION, *remarks)
-        self.notes: dict[str, tuple[str, ...]] = {name: guess.notes for name, guess in guesses.items()}
+        notes = {name: guess.notes for name, guess in guesses.items()}
+        columns = {name: guess.column for name, guess in guesses.items()}
+        super().__init__(columns, notes={"": (*INTRODUCTION, *remarks), **notes})
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know about the draft as a whole."""
+        return self.notes[""]
 
     @property
     def todo(self) -> str:
@@ -113,17 +113,6 @@ class Draft(Schema):
         for name, column in self.items():
             lines.append(f"* {name} ({column.kind}): {' '.join(_sentence(note) for note in self.notes[name])}")
         return "\n".join(lines)
-
-    def toml(self) -> str:
-        """The draft as TOML text, with its notes as comments."""
-        return schema_to_toml(self, self._all_notes())
-
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the draft to a TOML file, with its notes as comments; only its owner may read it."""
-        write_schema(self, path, self._all_notes(), private=True)
-
-    def _all_notes(self) -> dict[str, tuple[str, ...]]:
-        return {"": self.remarks, **self.notes}
 
 
 def _sentence(note: str) -> str:

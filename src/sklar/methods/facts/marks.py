@@ -13,12 +13,12 @@ from dataclasses import replace
 from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
 from sklar.schema.columns import Column, Labels
+from sklar.schema.confirming import MEASURABLE
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.rules import AtMost
 from sklar.schema.table import Schema
 
 PAY = "pay"
-MEASURABLE = ("lower", "upper", "values", "nullable")
 
 
 def must_pay(schema: Schema) -> bool:
@@ -80,4 +80,4 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
         if margin.decimals is not None and isinstance(column, Real) and column.decimals is None:
             source = {**dict(column.sources), "decimals": "measured"}
             found[margin.column] = replace(column, decimals=margin.decimals, source=source)
-    return Schema({**dict(schema), **found}, schema.rules, schema.prices) if found else schema
+    return schema.with_columns(found) if found else schema

@@ -14,7 +14,6 @@ from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
 from sklar.schema.prices import Price
 from sklar.schema.reading import ReadOptions
-from sklar.schema.rules import AtMost, Function, Rule
 from sklar.schema.table import Schema
 
 
@@ -53,24 +52,16 @@ def make_claim(
         public=_facts(schema, "public"),
         assumed=("rows_per_person", *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
-        rules=tuple(describe_rule(rule) for rule in schema.rules),
+        rules=tuple(rule.describe() for rule in schema.rules),
         caveats=method.caveats,
         version=sklar.__version__,
         own=(epsilon, delta),
         prices=_prices(earlier, ledger),
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
         reading=_reading(read),
+        confirmed=_confirmed(schema),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
-
-
-def describe_rule(rule: Rule) -> str:
-    """A public rule in words."""
-    if isinstance(rule, AtMost):
-        return f"{rule.low} is at most {rule.high}"
-    if isinstance(rule, Function):
-        return f"{rule.column} is a function of {rule.of}"
-    return "never " + " with ".join(f"{name} = {value}" for name, value in rule.pairs)
 
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:
@@ -84,6 +75,13 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
     if fact == "missing_value":
         return value is not None and not getattr(column, "nullable", False)
     return value is not None and value != () and (value is not False or fact == "nullable")
+
+
+def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Who vouches for which of the facts that are taken as known."""
+    known = {*_facts(schema, "assumed"), *_facts(schema, "public")}
+    said = [(one.by, tuple(fact for fact in one.facts if fact in known)) for one in schema.confirmed]
+    return tuple((by, facts) for by, facts in said if facts)
 
 
 def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:

@@ -16,6 +16,12 @@ from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
 DEFAULT_DELTA = 1e-9
+NO_SCHEMA = (
+    "a fit needs a schema: what is public about the columns, never read off the rows. Draft one with "
+    "schema = sklar.draft_schema(data), see what it asks with schema.questions(), answer each with "
+    'schema = schema.confirm("age", lower=0, upper=120), and fit with sklar.fit(data, schema, epsilon=1.0). At a '
+    "terminal: sklar schema draft FILE -o s.toml, then sklar schema confirm s.toml"
+)
 DEFAULT_PAY_SHARE = 0.1
 """Share of the budget that pays for facts, where the schema marks any to be measured first."""
 
@@ -46,6 +52,8 @@ class FitRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
+        if self.schema is None:
+            raise UsageError(NO_SCHEMA)
         if not isinstance(self.schema, Schema):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "read", read_options(self.read))
@@ -88,7 +96,7 @@ class FitRequest:
         return method, settings
 
 
-def fit_request(data: Any, schema: Schema | str | PathLike[str], **settings: Any) -> FitRequest:
+def fit_request(data: Any, schema: Schema | str | PathLike[str] | None, **settings: Any) -> FitRequest:
     """A request from keywords as `sklar.fit` takes them: what is no setting of a fit is an option of its method."""
     known = {item.name for item in fields(FitRequest)} - {"options"}
     own = {name: value for name, value in settings.items() if name in known}

@@ -42,7 +42,7 @@ BASELINE_FIT = "sklar.lab.baselines.fit"
 
 def fit(
     data: Any,
-    schema: Schema | str | PathLike[str],
+    schema: Schema | str | PathLike[str] | None = None,
     method: str | None = None,
     epsilon: float | None = None,
     delta: float = DEFAULT_DELTA,
@@ -65,7 +65,8 @@ def fit(
     Args:
         data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, a data frame (also of Spark), or anything that
             speaks Arrow.
-        schema: Public facts about the columns, or the path of a schema file.
+        schema: Public facts about the columns, or the path of a schema file. It cannot do without; `draft_schema` makes
+            a first one, to be confirmed.
         method: A name from `sklar methods`; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
         delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.

@@ -1,0 +1,82 @@
+"""Rows that break a rule are drawn again, then mended, then replaced by others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sklar.arrays import Ints, Mask
+from sklar.errors import UnsupportedConditionError
+from sklar.sample.decode import SampledTable, replace_rows, row_count, take
+from sklar.sample.rules.every import rules_hold
+from sklar.sample.rules.function import apply_functions
+from sklar.sample.rules.order import move_at_most
+from sklar.schema.table import Schema
+
+Draw = Callable[[int], SampledTable]
+"""Draws this many fresh rows from the model."""
+
+Check = Callable[[SampledTable], Mask]
+"""Tells which rows are as they should be."""
+
+ROUNDS = 25
+"""Rounds of drawing again: the more, the rarer rows may be before they are mended, which bends their law."""
+SMALLEST_REDRAW = 10_000
+"""A round may draw as many rows as the sample has, and at least this many."""
+
+
+def enforce(
+    schema: Schema, table: SampledTable, draw: Draw, rng: np.random.Generator, also: Check | None
+) -> SampledTable:
+    """The table with every row that breaks a rule replaced by one that obeys all of them.
+
+    Drawing again until a row is accepted gives the model's law given the rules. Only what is left after a bounded
+    number of rounds (rules of tiny probability) is mended by moving `at most` columns, or copied from accepted rows.
+
+    With `also` come further conditions on rows, as those of a conditional sample.
+
+    Raises:
+        UnsupportedConditionError: No row was found that obeys all rules.
+    """
+    if not schema.rules and also is None:
+        return table
+
+    def holds(rows: SampledTable) -> Mask:
+        kept = rules_hold(schema, rows)
+        return kept if also is None else kept & also(rows)
+
+    table = apply_functions(schema, table)
+    table, bad = _draw_again(schema, table, draw, holds)
+    return _mend(schema, table, bad, holds, rng) if len(bad) else table
+
+
+def _draw_again(schema: Schema, table: SampledTable, draw: Draw, holds: Check) -> tuple[SampledTable, Ints]:
+    """Rejection sampling in rounds; the table and the rows that still break a rule."""
+    bad = np.flatnonzero(~holds(table))
+    drawn, accepted, most = row_count(table), row_count(table) - len(bad), max(row_count(table), SMALLEST_REDRAW)
+    for _ in range(ROUNDS):
+        if not len(bad):
+            break
+        wanted = min(most, 16 + math.ceil(1.1 * len(bad) * (drawn + 1) / (accepted + 1)))
+        fresh = apply_functions(schema, draw(wanted))
+        good = np.flatnonzero(holds(fresh))
+        drawn, accepted = drawn + wanted, accepted + len(good)
+        good = good[: len(bad)]
+        table, bad = replace_rows(table, bad[: len(good)], fresh, good), bad[len(good) :]
+    return table, bad
+
+
+def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.random.Generator) -> SampledTable:
+    """Bad rows moved to obey, or copied from good ones."""
+    mended = apply_functions(schema, move_at_most(schema, take(table, bad)))
+    table = replace_rows(table, bad, mended, np.arange(len(bad)))
+    kept = holds(table)
+    good, bad = np.flatnonzero(kept), np.flatnonzero(~kept)
+    if not len(good):
+        raise UnsupportedConditionError(
+            "no row drawn from the model obeys all rules of the schema and the values asked for; "
+            "check that the rules can hold together, or ask for less."
+        )
+    return replace_rows(table, bad, table, rng.choice(good, len(bad))) if len(bad) else table

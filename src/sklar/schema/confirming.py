@@ -1,0 +1,229 @@
+"""Facts that were read off rows, as questions; and the answers: what somebody confirmed, and who it was."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from typing import Any, cast
+
+from sklar.errors import UsageError
+from sklar.schema.columns import UNMEASURABLE, Column, Ignore, Labels
+
+MEASURABLE = ("lower", "upper", "values", "nullable")
+"""Facts that can be paid for; a column that may be null or not is taken as nullable, which costs nothing."""
+KEPT_WITH_KIND = ("lower", "upper", "values", "other", "nullable")
+"""Facts that outlast a change of the kind, where the new kind has them; grids and formats do not."""
+SHOWN_LABELS = 8
+"""Labels that a description of a column lists; more would hide the question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """Who vouches for which facts, as "column.fact"."""
+
+    by: str
+    facts: Sequence[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", tuple(self.facts))
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with it."""
+        named = isinstance(self.by, str) and self.by.strip() and self.by.isprintable() and len(self.by) <= 200
+        faults = [] if named else ["by must name a person, in one line"]
+        if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
+            faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
+        return faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a custodian is asked about one column.
+
+    Attributes:
+        column: Its name.
+        kind: Its kind, as drafted.
+        says: What the schema says of it, in a few words.
+        notes: What was guessed and what to check, as the draft has it.
+        facts: The facts that nobody has confirmed.
+        payable: Those that can be measured and paid for instead.
+    """
+
+    column: str
+    kind: str
+    says: str
+    notes: tuple[str, ...]
+    facts: tuple[str, ...]
+    payable: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join([f"{self.column}: {self.says}.", *(note[:1].upper() + note[1:] for note in self.notes)])
+
+
+def question_of(name: str, column: Column, notes: Sequence[str] = ()) -> Question | None:
+    """The question about a column; None if all its facts are confirmed."""
+    facts = tuple(fact for fact in column.facts if column.provenance(fact) == "from-rows")
+    if not facts:
+        return None
+    return Question(
+        column=name, kind=column.kind, says=describe_column(column), notes=tuple(notes), facts=facts,
+        payable=payable_facts(column),
+    )  # fmt: skip
+
+
+def payable_facts(column: Column) -> tuple[str, ...]:
+    """The facts of a column that a measurement can give; the order of words is none."""
+    if isinstance(column, Labels) and column.ordered and not column.integer_labels:
+        return ()
+    found = tuple(fact for fact in MEASURABLE if fact in column.facts)
+    return () if found == ("nullable",) else found
+
+
+def describe_column(column: Column) -> str:
+    """The facts of a column in a few words, as "integer from 0 to 120, may be missing"."""
+    words = column.kind if column.modelled else {"id": "id, never read", "ignore": "left out"}[column.kind]
+    if isinstance(column, Labels):
+        shown = ", ".join(str(value) for value in column.values[:SHOWN_LABELS])
+        more = len(column.values) - SHOWN_LABELS
+        words += f" of {shown}{f' and {more} more' if more > 0 else ''}"
+    elif hasattr(column, "lower"):
+        words += f" from {_short(getattr(column, 'lower'))} to {_short(getattr(column, 'upper'))}"  # noqa: B009
+    return words + (", may be missing" if getattr(column, "nullable", False) else "")
+
+
+def _short(bound: object) -> str:
+    return f"{bound:.12g}" if isinstance(bound, float) else str(bound)
+
+
+def confirmed_column(column: Column, kinds: Mapping[str, type[Column]], word: str, facts: Mapping[str, Any]) -> Column:
+    """The column with these facts, and with the given mark on all that was read off rows."""
+    kind = facts.get("kind", column.kind)
+    if kind not in kinds:
+        raise UsageError(f"kind must be one of {', '.join(kinds)}")
+    given = {fact: value for fact, value in facts.items() if fact != "kind"}
+    changed = kinds[kind] is not type(column)
+    _require_known(kinds[kind], given)
+    kept = _kept(column, kinds[kind], given, only=KEPT_WITH_KIND if changed else None)
+    arguments = {**kept, **given}
+    absent = [f.name for f in fields(kinds[kind]) if _is_required(f) and f.name not in arguments]
+    if absent:
+        raise UsageError(f"a column of kind {kind} needs {' and '.join(absent)}")
+    answered = dict.fromkeys(_unconfirmed(column) | set(facts), word)
+    source = {fact: mark for fact, mark in {**dict(column.sources), **answered}.items() if fact in kinds[kind].facts}
+    return kinds[kind](**arguments, source=source)  # type: ignore[call-arg]
+
+
+def paid_column(column: Column) -> Column:
+    """The column whose measurable facts are to be paid for; grids and digits that were read off rows are dropped."""
+    payable = payable_facts(column)
+    if not payable:
+        raise UsageError(f"nothing of a column of kind {column.kind} can be measured: confirm it, or leave it out")
+    source = {fact: word for fact, word in column.sources if word != "from-rows"} | dict.fromkeys(payable, "pay")
+    drawn = _unconfirmed(column) - {*payable, *UNMEASURABLE}
+    reset = {f.name: f.default for f in fields(column) if f.name in drawn and not _is_required(f)}
+    return replace(column, **reset, source=source)  # type: ignore[call-arg]
+
+
+def left_out(word: str) -> Column:
+    """A column that is not modelled, because somebody said so."""
+    return Ignore(source={"kind": word})
+
+
+def with_confirmation(known: Iterable[Confirmation], by: str, facts: Iterable[str]) -> tuple[Confirmation, ...]:
+    """The confirmations with further facts of one person; a fact is vouched for by whoever spoke last."""
+    new = tuple(facts)
+    rest = [replace(one, facts=tuple(fact for fact in one.facts if fact not in new)) for one in known]
+    if by:
+        own = next((one.facts for one in rest if one.by == by), ())
+        rest = [one for one in rest if one.by != by] + [Confirmation(by=by, facts=(*own, *new))]
+    return tuple(one for one in rest if one.facts)
+
+
+def require_column(name: str, names: Sequence[str]) -> None:
+    """Refuse a name that is none, and tell the one that may have been meant."""
+    if name not in names:
+        close = difflib.get_close_matches(str(name), names, 1)
+        raise UsageError(f"there is no column '{name}'{f'; did you mean {close[0]!r}?' if close else ''}")
+
+
+def _unconfirmed(column: Column) -> set[str]:
+    return {fact for fact, word in column.sources if word == "from-rows"}
+
+
+def _require_known(kind: type[Column], facts: Iterable[str]) -> None:
+    known = [f.name for f in fields(kind) if f.name not in ("_", "source")]
+    unknown = [fact for fact in facts if fact not in known]
+    if unknown:
+        raise UsageError(f"a column of kind {kind.kind} has no '{unknown[0]}'; it has {', '.join(['kind', *known])}")
+
+
+def _kept(column: Column, kind: type[Column], given: Mapping[str, Any], only: Sequence[str] | None) -> dict[str, Any]:
+    """What stays of a column beside the given facts: nothing that new bounds or labels make wrong."""
+    names = {f.name for f in fields(kind)} - {"source"} - set(given)
+    kept = {f.name: getattr(column, f.name) for f in fields(column) if f.name in names and (not only or f.name in only)}
+    low, high = given.get("lower", getattr(column, "lower", None)), given.get("upper", getattr(column, "upper", None))
+    if "lower" in given or "upper" in given:
+        kept.pop("edges", None)
+        kept["atoms"] = tuple(atom for atom in kept.get("atoms", ()) if low <= atom <= high)
+        if not _between(low, kept.get("missing_value"), high):
+            kept.pop("missing_value")
+    if "values" in given and kept.get("other") in given["values"]:
+        kept.pop("other")
+    return {name: value for name, value in kept.items() if name in names}
+
+
+def _between(low: Any, value: Any, high: Any) -> bool:
+    try:
+        return value is None or low <= value <= high
+    except TypeError:
+        return False
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def fact_from_text(kind: type[Column], fact: str, text: str, column: Column | None = None) -> Any:
+    """A fact as somebody writes it at a terminal; None takes back what was said. Commas part the items of a list."""
+    text = text.strip()
+    if fact in ("kind", "format", "prefix", "resolution", "other") and text.lower() != "none":
+        whole = fact == "other" and isinstance(column, Labels) and column.integer_labels
+        return _number(fact, text) if whole else text
+    if text.lower() == "none":
+        return _default(kind, fact)
+    if fact == "nullable" or kind.kind == "boolean":
+        return _truth(fact, text)
+    if fact == "values":
+        return _labels(text, whole=isinstance(column, Labels) and column.integer_labels)
+    if fact in ("edges", "atoms"):
+        return tuple(_number(fact, part) for part in text.split(",") if part.strip())
+    return text if kind.kind == "datetime" and fact != "bins" else _number(fact, text)
+
+
+def _default(kind: type[Column], fact: str) -> Any:
+    default = next((f.default for f in fields(kind) if f.name == fact), MISSING)
+    if default is MISSING:
+        raise UsageError(f"{fact} must be said")
+    return default
+
+
+def _truth(fact: str, text: str) -> bool:
+    words = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False}
+    if text.lower() not in words:
+        raise UsageError(f"{fact} is yes or no; found {text!r}")
+    return words[text.lower()]
+
+
+def _labels(text: str, whole: bool) -> tuple[str, ...] | tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(cast("int", _number("values", part)) for part in parts) if whole else tuple(parts)
+
+
+def _number(fact: str, text: str) -> int | float:
+    for read in (int, float):
+        try:
+            return read(text.strip().replace("_", ""))
+        except ValueError:
+            continue
+    raise UsageError(f"{fact} is a number; found {text.strip()!r}")

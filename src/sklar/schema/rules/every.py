@@ -1,0 +1,26 @@
+"""The kinds of rules, and what is wrong with the rules of a schema, each alone and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sklar.schema.columns import Column
+from sklar.schema.rules.function import Function, chain_faults
+from sklar.schema.rules.never import Never
+from sklar.schema.rules.order import AtMost
+
+Rule = AtMost | Never | Function
+RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Function)}
+
+
+def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[str]:
+    """Everything that is wrong with the rules of a schema."""
+    faults: list[str] = []
+    for i, rule in enumerate(rules, 1):
+        faults += [f"rule {i} ({rule.kind}): {fault}" for fault in _faults_of(columns, rule)]
+    return faults or chain_faults([rule for rule in rules if isinstance(rule, Function)])
+
+
+def _faults_of(columns: Mapping[str, Column], rule: Rule) -> list[str]:
+    unknown = [name for name in rule.columns if name not in columns or not columns[name].modelled]
+    return [f"'{name}' is not a modelled column" for name in unknown] or rule.faults(columns)

@@ -1,0 +1,63 @@
+"""A column that is a public function of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sklar.schema.columns import Column
+from sklar.schema.rules.values import Label, Pairs, is_key, is_value, key_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """The value of `column` is a public function of the value of `of`, as a region of its town.
+
+    Values of `of` that the table does not list leave `column` as it was drawn.
+    """
+
+    column: str
+    of: str
+    table: Mapping[str, Label] | Pairs
+
+    kind: ClassVar[str] = "function"
+
+    def __post_init__(self) -> None:
+        pairs = self.table.items() if isinstance(self.table, Mapping) else self.table
+        object.__setattr__(self, "table", tuple({key_text(key): value for key, value in pairs}.items()))
+
+    @property
+    def pairs(self) -> Pairs:
+        """The function as pairs of a value of `of` (as text) and the value of `column`."""
+        return tuple(self.table)  # type: ignore[arg-type]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column, self.of)
+
+    def describe(self) -> str:
+        """The rule in words."""
+        return f"{self.column} is a function of {self.of}"
+
+    def faults(self, columns: Mapping[str, Column]) -> list[str]:
+        """Everything that is wrong with it, given that its columns are modelled."""
+        faults = [] if self.pairs else ["its table is empty"]
+        faults += [f"'{k}' is not a value of '{self.of}'" for k, _ in self.pairs if not is_key(columns[self.of], k)]
+        column = columns[self.column]
+        return faults + [f"'{v}' is not a value of '{self.column}'" for _, v in self.pairs if not is_value(column, v)]
+
+
+def chain_faults(functions: Sequence[Function]) -> list[str]:
+    """A column may be given by one function only, and functions may not go round in a circle."""
+    given = [f.column for f in functions]
+    faults = [f"column '{name}' is given by two functions" for name in sorted(set(given)) if given.count(name) > 1]
+    parent = {f.column: f.of for f in functions}
+    for name in parent:
+        seen, at = {name}, parent[name]
+        while at in parent and at not in seen:
+            seen.add(at)
+            at = parent[at]
+        if at == name:
+            faults.append(f"the functions that give '{name}' go round in a circle")
+    return faults

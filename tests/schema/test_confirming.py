@@ -1,0 +1,195 @@
+"""Questions about what was read off rows, and the answers: what they change, and who gave them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sklar
+from sklar.errors import SchemaError, UsageError
+from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
+from sklar.schema.confirming import Confirmation, fact_from_text
+from sklar.schema.table import schema_from_toml, schema_to_toml
+
+ROWS = "from-rows"
+NOTES = {"": ("read me",), "age": ("whole numbers from 1 to 90. Is that its range?", 'a "quoted" note # two')}
+
+
+def draft() -> Schema:
+    return Schema(
+        {
+            "key": Id(source=ROWS),
+            "age": Integer(1, 90, edges=(1, 10, 91), missing_value=5, source=ROWS),
+            "fee": Real(0, 9.5, decimals=1, atoms=(0, 5), source=ROWS),
+            "sex": Category(["F", "M"], source=ROWS),
+            "mood": Ordinal(["low", "high"], source=ROWS),
+            "day": Datetime("2020-01-01", "2020-12-31", source=ROWS),
+            "smoker": Boolean(source=ROWS),
+            "a.b c": Integer(0, 3, source={"upper": ROWS, "lower": "public"}),
+            "known": Integer(0, 3),
+        },
+        notes=NOTES,
+    )
+
+
+def test_there_is_a_question_for_each_column_that_nobody_confirmed() -> None:
+    asked = {question.column: question for question in draft().questions()}
+    assert list(asked) == [name for name in draft() if name != "known"]
+    assert asked["age"].notes == NOTES["age"] and "Is that its range?" in str(asked["age"])
+    assert asked["a.b c"].facts == ("upper",)
+    payable = {name: question.payable for name, question in asked.items()}
+    assert payable["key"] == payable["mood"] == payable["smoker"] == ()
+    assert payable["age"] == payable["day"] == ("lower", "upper", "nullable")
+    assert payable["sex"] == ("values", "nullable")
+
+
+def test_every_question_can_be_answered_and_then_a_fit_is_not_refused() -> None:
+    schema = draft()
+    for question in draft().questions():
+        schema = schema.confirm(question.column, by="Ada")
+    schema.require_confirmed()
+    assert not schema.questions() and not schema.notes.get("") and not schema.notes.get("age")
+    assert {fact for one in schema.confirmed for fact in one.facts} >= {"age.lower", "a.b c.upper", "key.kind"}
+    assert "a.b c.lower" not in schema.confirmed[0].facts  # it was public before
+    assert schema["age"] == Integer(1, 90, edges=(1, 10, 91), missing_value=5)
+
+
+def test_new_bounds_drop_what_they_make_wrong() -> None:
+    schema = draft().confirm("age", lower=10, upper=120, by="Ada").confirm("fee", upper=4.0)
+    assert schema["age"] == Integer(10, 120)
+    assert schema["fee"] == Real(0, 4.0, decimals=1, atoms=(0,))
+    assert schema.confirmed == (Confirmation(by="Ada", facts=("age.kind", "age.lower", "age.upper", "age.nullable")),)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "expected"),
+    [
+        ("sex", {"values": ["F", "M", "other"]}, Category(["F", "M", "other"])),
+        ("sex", {"kind": "ordinal"}, Ordinal(["F", "M"])),
+        ("age", {"kind": "real"}, Real(1, 90)),
+        ("age", {"kind": "ignore"}, Ignore()),
+        ("smoker", {"kind": "category", "values": ["n", "y"], "nullable": True}, Category(["n", "y"], nullable=True)),
+        ("age", {"missing_value": None, "nullable": True}, Integer(1, 90, edges=(1, 10, 91), nullable=True)),
+    ],
+)  # fmt: skip
+def test_answers_that_correct(name: str, facts: dict[str, Any], expected: Any) -> None:
+    assert draft().confirm(name, **facts)[name] == expected
+
+
+def test_what_is_to_be_paid_for_keeps_nothing_that_only_the_rows_told() -> None:
+    paid = draft().confirm("age", "fee", "sex", "day", pay=True, by="Ada")
+    assert paid["fee"] == Real(0, 9.5, source=dict.fromkeys(("lower", "upper", "nullable"), "pay"))
+    assert paid["age"].edges == ()  # type: ignore[attr-defined]
+    assert paid["sex"].provenance("values") == "pay" and paid["sex"].provenance("kind") == "assumed"
+    assert "age.kind" in paid.confirmed[0].facts and "age.lower" not in paid.confirmed[0].facts
+
+
+@pytest.mark.parametrize(
+    ("names", "answer", "words"),
+    [
+        ((), {}, "name the column"),
+        (("aeg",), {}, "did you mean 'age'"),
+        (("mood",), {"pay": True}, "can be measured"),
+        (("age",), {"pay": True, "lower": 3}, "not stated"),
+        (("age",), {"values": [1]}, "has no 'values'"),
+        (("smoker",), {"kind": "integer"}, "needs lower and upper"),
+        (("smoker",), {"kind": "float"}, "kind must be one of"),
+        (("age",), {"source": "measured"}, "source is one of"),
+    ],
+)
+def test_answers_that_are_refused(names: tuple[str, ...], answer: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        draft().confirm(*names, **answer)
+
+
+def test_an_answer_is_checked_like_any_schema() -> None:
+    with pytest.raises(SchemaError, match="lower <= upper"):
+        draft().confirm("age", lower=99, upper=3)
+    with pytest.raises(SchemaError, match="by must name"):
+        draft().confirm("age", by="two\nlines")
+
+
+def test_a_fact_is_vouched_for_by_whoever_spoke_last() -> None:
+    schema = draft().confirm("sex", by="Ada").confirm("age", by="Bob").confirm("sex", values=["F", "M", "X"], by="Bob")
+    by = {one.by: one.facts for one in schema.confirmed}
+    assert "sex.values" in by["Bob"] and "sex.values" not in by["Ada"] and "sex.kind" in by["Ada"]
+
+
+def test_notes_and_names_go_through_the_file_and_count_for_nothing_else(tmp_path: Path) -> None:
+    schema = draft().confirm("sex", by="Ada Lovelace")
+    schema.write(tmp_path / "s.toml")
+    again = Schema.read(tmp_path / "s.toml")
+    assert again == schema and again.notes == schema.notes == NOTES
+    assert again.fingerprint == Schema(dict(schema), confirmed=schema.confirmed).fingerprint
+    assert schema_from_toml(schema_to_toml(schema)) == schema and not schema_from_toml(schema_to_toml(schema)).notes
+
+
+def test_comments_of_other_forms_are_kept_as_notes(tmp_path: Path) -> None:
+    text = '# ours\n\n# by hand\n# - listed\n#   goes on\n[columns."a b"]\nkind = "boolean" # gone\n'
+    (tmp_path / "s.toml").write_text(text)
+    assert Schema.read(tmp_path / "s.toml").notes == {"a b": ("ours", "by hand", "listed goes on")}
+
+
+def test_only_the_owner_reads_what_may_come_from_rows(tmp_path: Path) -> None:
+    def mode(schema: Schema) -> int:
+        schema.write(tmp_path / "s.toml")
+        return stat.S_IMODE((tmp_path / "s.toml").stat().st_mode)
+
+    known = draft()
+    for question in draft().questions():
+        assert mode(known) == 0o600
+        known = known.confirm(question.column)
+    assert mode(known) & 0o077
+    assert mode(draft().confirm("age", pay=True)) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("confirmed = 3", r"confirmed must be a list of tables \[\[confirmed\]\]"),
+        ('[[confirmed]]\nby = "x"', "confirmed 1: it needs exactly by, facts"),
+        ('[[confirmed]]\nby = ""\nfacts = ["a.kind"]', "by must name a person"),
+        ('[[confirmed]]\nby = "x"\nfacts = ["a"]', "facts must be a list of texts"),
+    ],
+)
+def test_faults_of_confirmations(entry: str, words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        schema_from_toml(f'{entry if entry.startswith("confirmed") else ""}\n[columns.a]\nkind = "boolean"\n'
+                         f'{"" if entry.startswith("confirmed") else entry}')  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "text", "expected"),
+    [
+        (Integer, "lower", "1_000", 1000), (Real, "upper", "2.5", 2.5), (Integer, "bins", "none", None),
+        (Integer, "edges", "0, 5,10", (0, 5, 10)), (Category, "values", "New York, Rome", ("New York", "Rome")),
+        (Datetime, "lower", "2020-01-01", "2020-01-01"), (Boolean, "missing_value", "yes", True),
+        (Integer, "nullable", "No", False), (Category, "kind", "ordinal", "ordinal"),
+    ],
+)  # fmt: skip
+def test_facts_as_somebody_writes_them(kind: Any, fact: str, text: str, expected: Any) -> None:
+    assert fact_from_text(kind, fact, text) == expected
+
+
+def test_integer_labels_stay_integers() -> None:
+    assert fact_from_text(Category, "values", "1,2", Category([1])) == (1, 2)
+    assert fact_from_text(Category, "other", "-9", Category([1])) == -9
+    with pytest.raises(UsageError, match="is a number; found 'x'"):
+        fact_from_text(Category, "values", "1,x", Category([1]))
+
+
+def test_who_confirmed_is_in_the_claim() -> None:
+    rows = {"age": [20, 30, 40] * 20, "sex": ["F", "M", "M"] * 20}
+    schema = sklar.draft_schema(rows).confirm("age", lower=0, upper=99, by="Ada")
+    half = sklar.fit(rows, schema.confirm("sex"), method="independent", epsilon=1.0).claim
+    assert "Facts of age confirmed by Ada." in str(half) and half.confirmed[0][0] == "Ada"
+    whole = sklar.fit(rows, schema.confirm("sex", by="Ada"), method="independent", epsilon=1.0).claim
+    assert "Facts of all columns confirmed by Ada." in str(whole)
+
+
+def test_a_fit_without_a_schema_says_what_to_do() -> None:
+    with pytest.raises(UsageError, match=r"draft_schema\(data\).*schema\.questions\(\).*schema\.confirm"):
+        sklar.fit({"age": [1, 2]}, epsilon=1.0)
