@@ -1,20 +1,32 @@
 """All reproductions in turn: `python -m benchmarks.papers --all --quick [--out FOLDER]`, or some: `... NAME NAME`.
 
-What each printed is kept beside its pictures, as NAME.txt. One that fails, as for a table that cannot be fetched, is
-named at the end and does not stop the others.
+What each printed is kept with its pictures as a page, NAME.md, and the folder's README.md lists them with their
+seconds. One that fails, as for a table that cannot be fetched, or that takes longer than `--limit` seconds, is named
+and does not stop the others. Pages of scripts that are not run again stay.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
+import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.papers.figures import PICTURES
-
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs" / "papers"
+TIMES = "times.json"
+"""What the list is made of, so that a run of some scripts keeps the lines of the others."""
+QUICK_LIMIT = 300.0
+"""Seconds of a script in a quick run: all 24 together stay within an hour on two cores if few of them come near."""
+GRACE = 10
+"""Seconds that a stopped script has to end its own processes."""
 DRAWS = "--quick --out {out}"
 FOLDS = "--tables compas --runs 1"
 QUICK = {
@@ -31,18 +43,75 @@ QUICK = {
 """Every script and the words of a quick run; those that need no file come first."""
 
 
-def run_one(name: str, words: list[str], out: Path) -> bool:
-    """Run a script, show and keep what it prints; whether it ended well."""
-    began, lines = time.monotonic(), list[str]()
-    command = [sys.executable, "-m", f"benchmarks.papers.{name}", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How a script ended."""
+
+    about: str
+    command: str
+    seconds: int
+    ended: str
+
+
+def run_one(name: str, words: str, out: Path, limit: float | None) -> Run:
+    """Run a script, show what it prints, and write its page."""
+    began, lines, late = time.monotonic(), list[str](), list[int]()
+    command = [sys.executable, "-m", f"benchmarks.papers.{name}", *words.format(out=out).split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
         assert process.stdout is not None
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            lines.append(line)
-    (out / f"{name}.txt").write_text("".join(lines))
-    print(f"({time.monotonic() - began:.0f} s)")
-    return process.returncode == 0
+        if limit is not None:
+            signal.signal(signal.SIGALRM, lambda *_: _stop(process.pid, late))
+            signal.alarm(int(limit))
+        try:
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                lines.append(line)
+        finally:
+            signal.alarm(0)
+    seconds = round(time.monotonic() - began)
+    ended = f"stopped after {limit:.0f} s" if late else "ended well" if process.returncode == 0 else "failed"
+    print(f"({seconds} s, {ended})", flush=True)
+    shown = f"python -m benchmarks.papers.{name} {words.replace(' --out {out}', '')}".strip()
+    found = Run(about=about(name), command=shown, seconds=seconds, ended=ended)
+    write_page(name, found, "".join(lines), out)
+    return found
+
+
+def _stop(group: int, late: list[int]) -> None:
+    """Interrupt a script, so that it ends what it started; what does not heed that is killed."""
+    os.killpg(group, signal.SIGKILL if late else signal.SIGINT)
+    late.append(group)
+    signal.alarm(GRACE)
+
+
+def about(name: str) -> str:
+    """The first sentence of a script."""
+    spec = importlib.util.find_spec(f"benchmarks.papers.{name}")
+    text = Path(spec.origin if spec and spec.origin else "").read_text()
+    return text.split('"""')[1].split("\n\n")[0].split("`python")[0].strip().rstrip(".")
+
+
+def write_page(name: str, run: Run, printed: str, out: Path) -> None:
+    """Pictures that a script drew are those it named."""
+    drawn = [Path(line.removeprefix("drawn: ").strip()) for line in printed.splitlines() if line.startswith("drawn: ")]
+    plain = "\n".join(line for line in printed.splitlines() if not line.startswith("drawn: "))
+    pictures = "".join(f"![{path.stem}]({path.name})\n\n" for path in drawn if path.exists())
+    head = f"# {run.about}\n\n`{run.command}`: {run.ended}, {run.seconds} s.\n\n"
+    (out / f"{name}.md").write_text(f"{head}```text\n{plain}\n```\n\n{pictures}".rstrip() + "\n")
+
+
+def write_list(runs: Mapping[str, Run], out: Path) -> None:
+    """The list of pages."""
+    (out / TIMES).write_text(json.dumps({name: asdict(run) for name, run in runs.items()}, indent=1) + "\n")
+    rows = [f"| [{name}]({name}.md) | {run.about} | {run.seconds} s, {run.ended} |" for name, run in runs.items()]
+    total = sum(run.seconds for run in runs.values()) / 60
+    text = (
+        "# Figures and tables of the papers, run quickly\n\n"
+        "Written by `python -m benchmarks.papers --all --quick`: few rows, levels, games and runs, so that numbers "
+        f"show that a script works and which way things go. {total:.0f} minutes in all. Without `--quick` the sizes "
+        "are the papers'.\n\n| script | what | time |\n|---|---|---|\n"
+    )
+    (out / "README.md").write_text(text + "\n".join(rows) + "\n")
 
 
 def main() -> None:
@@ -51,21 +120,25 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(QUICK))
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--quick", action="store_true", help="fewer rows, levels and runs; without it, days")
-    parser.add_argument("--out", type=Path, default=PICTURES)
+    parser.add_argument("--out", type=Path, default=PAGES, help="folder of pages and pictures")
+    parser.add_argument("--limit", type=float, help=f"seconds a script may take; {QUICK_LIMIT:.0f} of a quick run")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(QUICK))
     if unknown or not (given.all or given.names):
         parser.error(f"name scripts, or --all; there are: {', '.join(QUICK)}")
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    failed: list[str] = []
-    for name in QUICK if given.all else given.names:
+    before = json.loads((out / TIMES).read_text()) if (out / TIMES).exists() else {}
+    runs = {name: Run(**before[name]) for name in QUICK if name in before}
+    asked = list(QUICK) if given.all else given.names
+    for name in asked:
         words = QUICK[name] if given.quick else "--out {out}" if "{out}" in QUICK[name] else ""
         print(f"\n=== python -m benchmarks.papers.{name} {words.format(out=out)}", flush=True)
-        if not run_one(name, words.format(out=out).split(), out):
-            failed.append(name)
-    if failed:
-        sys.exit(f"these did not finish: {', '.join(failed)}")
+        runs[name] = run_one(name, words, out, given.limit or (QUICK_LIMIT if given.quick else None))
+        write_list({known: runs[known] for known in QUICK if known in runs}, out)
+    bad = [name for name in asked if runs[name].ended != "ended well"]
+    if bad:
+        sys.exit(f"these did not finish: {', '.join(bad)}")
 
 
 if __name__ == "__main__":

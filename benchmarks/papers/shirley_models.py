@@ -2,8 +2,8 @@
 
 python -m benchmarks.papers.shirley_models [--epsilon 1] [--quick]
 
-DP-Copula is `dpcopula-kendall` with half of epsilon for margins (k = 1), DP-Histograms is `independent`; PrivBayes is
-an external tool, `benchmarks/peers/run datasynthesizer`. Our `vine` stands beside them.
+DP-Copula is `dpcopula-kendall` with half of epsilon for margins (k = 1), DP-Histograms is `independent`, PrivBayes of
+degree 3 is `benchmarks/peers/privbayes`. Our `vine` stands beside them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import sklar
-from benchmarks.curated import PAIRS, PAPER_REAL, PAPER_SHIRLEY, curated, schema, seven
+from benchmarks.curated import PAIRS, PAPER_OTHERS, PAPER_REAL, PAPER_SHIRLEY, curated, schema, seven
+from benchmarks.papers.competitors import privbayes
 from benchmarks.papers.figures import add_picture_options
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -36,7 +37,12 @@ def main() -> None:
     print(f"{'':22s}" + " ".join(f"{pair:>7s}" for pair in PAIRS))
     told("paper, real", PAPER_REAL)
     told("paper, COPULA-SHIRLEY", PAPER_SHIRLEY)
+    for label, values in PAPER_OTHERS.items():
+        told(f"paper, {label}", values)
     told("ours, real", seven(real))
+    drawn = privbayes(asked.epsilon).made(real, schema(), len(real))
+    told("PrivBayes", seven(drawn))
+    sklar.scatter(drawn, schema(), asked.out / "shirley_scatter_privbayes.png")
     for label, (method, options) in MODELS.items():
         model = sklar.fit(real, schema(), method=method, epsilon=asked.epsilon, **options)
         made = model.sample(len(real), seed=0)

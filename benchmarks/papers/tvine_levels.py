@@ -14,6 +14,7 @@ import sklar
 from benchmarks.data import prepare
 from benchmarks.data.simulated import parameters
 from benchmarks.data.simulated import simulated as simulated_rows
+from benchmarks.papers.competitors import Competitor
 from benchmarks.papers.figures import add_picture_options
 from benchmarks.tables import APPENDIX_N, WIDER
 
@@ -128,6 +129,38 @@ def forest_auc(train: pd.DataFrame, test: pd.DataFrame, seed: int = 0) -> tuple[
     forest.fit(train[names], train[RESPONSE].astype(int))
     truth, shares = test[RESPONSE].astype(int), forest.predict_proba(test[names])[:, 1]
     return float(roc_auc_score(truth, shares > 0.5)), float(roc_auc_score(truth, shares))
+
+
+def competing_auc(tables: Tables, asked: argparse.Namespace, competitor: Competitor) -> Any:
+    """The same of a competitor, which has no levels: it is fitted again for each table."""
+    sets = 1 if asked.quick else asked.sets
+    drawn = (competitor.made(tables.train, tables.schema, len(tables.train)) for _ in range(sets))
+    return np.median([forest_auc(table, tables.test, seed) for seed, table in enumerate(drawn)], axis=0)
+
+
+def competing_attributes(tables: Tables, asked: argparse.Namespace, competitor: Competitor) -> Mapping[str, float]:
+    """MAB and WCAB of every sensitive column, of a competitor."""
+    found = sklar.attack_method(
+        "attribute", competitor.name, tables.train, tables.schema, profile=asked.profile,
+        sensitive=list(tables.sensitive), workers=asked.workers, **competitor.told,
+    )  # fmt: skip
+    keys = [f"{name}.{measure}" for measure in ("mab", "wcab") for name in tables.sensitive]
+    return {key: found[key].attack.value for key in keys}
+
+
+def competing_gains(tables: Tables, asked: argparse.Namespace, column: str, competitor: Competitor) -> list[float]:
+    """Privacy gains of a competitor; in a quick run of one target alone."""
+    fewer: dict[str, Any] = {"changes": QUICK_GAMES, "targets": [_outlying(tables, column)]} if asked.quick else {}
+    found = sklar.attack_method(
+        "shadow", competitor.name, tables.train, tables.schema, profile=asked.profile, sensitive=[column],
+        workers=asked.workers, **competitor.told, **fewer,
+    )  # fmt: skip
+    return _gains(found.details["levels"]["only"])
+
+
+def _outlying(tables: Tables, column: str) -> int:
+    """The row at the quantile .99 of a column."""
+    return int(np.argsort(tables.train[column].to_numpy())[round(0.99 * (len(tables.train) - 1))])
 
 
 def attributes(

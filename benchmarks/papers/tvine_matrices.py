@@ -1,16 +1,18 @@
-"""Griesbauer et al. 2025, figures 7, 9, 10, 24 and 29: correlations level by level beside the real ones, and margins.
+"""Griesbauer et al. 2025, figures 7, 9, 10, 24 and 29 to 31: correlations by level, and margins of all models.
 
 python -m benchmarks.papers.tvine_matrices [--table simulated|support2] [--levels 1,5,10,15,20]
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import sklar
+from benchmarks.papers.competitors import of_tvine
 from benchmarks.papers.figures import panels, save
 from benchmarks.papers.tvine_levels import RESPONSE, TABLES, Tables, arguments, heading, line
 from benchmarks.papers.tvine_order import by_importance
@@ -48,22 +50,32 @@ def main() -> None:
         for one, two in BLOCKS[asked.table]:
             print(line(f"{one}-{two}", [table[one].corr(table[two], "kendall") for table in shown.values()]), end or "")
         if not end:
-            histograms(tables, made, MARGINS[asked.table], asked)
+            ends = {label: made[label] for label in (next(iter(made)), list(made)[-1])}
+            histograms(tables, ends, MARGINS[asked.table], asked.out, f"tvine_margins_{asked.table}")
+    rivals = {
+        rival.label: rival.made(tables.train, tables.schema, 4_000) for rival in of_tvine(asked.table, asked.quick)
+    }
+    for label, table in rivals.items():
+        taus = [table[one].corr(table[two], "kendall") for one, two in BLOCKS[asked.table]]
+        print(f"{label:14s} " + " ".join(f"{tau:6.3f}" for tau in taus), "(the pairs above, in turn)")
+    histograms(tables, rivals, MARGINS[asked.table], asked.out, f"tvine_margins_{asked.table}_competitors")
     print("paper (charts): pairs of the first block appear from level 17 to 19 on, of the second from 12, of the third")
     print("from 1 or 2; SUPPORT2: those of totcst and crea from 15. By importance they appear early. Margins overlap.")
     print("Why they differ: SUPPORT2's matrices are of Kendall's tau there as here; the simulated ones of Pearson's.")
 
 
-def histograms(tables: Tables, made: dict[str, pd.DataFrame], columns: tuple[str, ...], asked: Any) -> None:
-    """Margins of the lowest and highest level over the real ones (figure 29)."""
+def histograms(
+    tables: Tables, made: dict[str, pd.DataFrame], columns: tuple[str, ...], folder: Path, name: str
+) -> None:
+    """Margins of some synthetic tables over the real ones (figures 29 to 31)."""
     figure, axes = panels(columns, "", "share")
     for axis, column in zip(axes, columns, strict=True):
         edges = np.histogram_bin_edges(tables.train[column], 30)
         axis.hist(tables.train[column], edges, density=True, alpha=0.5, label="real")
-        for label in (next(iter(made)), list(made)[-1]):
-            axis.hist(made[label][column], edges, density=True, histtype="step", label=label)
+        for label, table in made.items():
+            axis.hist(table[column], edges, density=True, histtype="step", label=label)
         axis.legend(fontsize="x-small")
-    save(figure, asked.out, f"tvine_margins_{asked.table}")
+    save(figure, folder, name)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,30 @@
-"""Griesbauer et al. 2025, figure 2: MAB, utility and their trade-off on SUPPORT2 over truncation levels.
+"""Griesbauer et al. 2025, figures 2 and 26: MAB, WCAB, PG, utility and trade-off on SUPPORT2, and competitors.
 
     python -m benchmarks.papers.tvine_overview [--levels 1,5,10,15,20,25] [--profile quick] [--sets 20]
 
-Its membership part (privacy gain) takes longest and is `python -m benchmarks.attacks support2`.
+The privacy gain takes longest; a quick run has it of the first column and few games.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 import sklar
-from benchmarks.papers.tvine_levels import arguments, attributes, forest_auc, heading, line, support2, utility
+from benchmarks.papers.competitors import of_tvine
+from benchmarks.papers.figures import draw_lines
+from benchmarks.papers.tvine_levels import (
+    arguments,
+    attributes,
+    competing_attributes,
+    competing_auc,
+    competing_gains,
+    forest_auc,
+    heading,
+    line,
+    privacy_gains,
+    support2,
+    utility,
+)
 
 
 def main() -> None:
@@ -21,8 +37,26 @@ def main() -> None:
     print(line("AUC, 0/1", [useful[level][0] for level in asked.levels]))
     print(line("AUC, prob", [useful[level][1] for level in asked.levels]), flush=True)
     found = attributes(tables, asked.levels, asked)
+    drawn: dict[str, dict[str, list[float]]] = {
+        "AUC, 0/1": {"C-vine": [float(useful[level][0]) for level in asked.levels]}
+    }
     for name, values in found.items():
         print(line(name, values))
+        drawn[name] = {"C-vine": list(values)}
+    column = tables.sensitive[0]
+    gains = privacy_gains(tables, asked.levels, asked, column)
+    drawn[f"{column}.pg"] = {"C-vine": [float(np.median(gains[level])) for level in asked.levels]}
+    print(line(f"{column}.pg", drawn[f"{column}.pg"]["C-vine"]), flush=True)
+    print(f"{'':14s} " + " ".join(f"{name:>12s}" for name in drawn))
+    for rival in of_tvine("support2", asked.quick, (1.0,) if asked.quick else (0.1, 1.0, 5.0)):
+        scores = [
+            float(competing_auc(tables, asked, rival)[0]), *competing_attributes(tables, asked, rival).values(),
+            float(np.median(competing_gains(tables, asked, column, rival))),
+        ]  # fmt: skip
+        print(f"{rival.label:14s} " + " ".join(f"{score:12.3f}" for score in scores), flush=True)
+        for name, score in zip(drawn, scores, strict=True):
+            drawn[name][rival.label] = [score] * len(asked.levels)
+    draw_lines(asked.out, "tvine_overview", drawn, "truncation level", "", asked.levels)
     for name in tables.sensitive:
         privacy = {level: -mab for level, mab in zip(asked.levels, found[f"{name}.mab"], strict=True)}
         picked = [

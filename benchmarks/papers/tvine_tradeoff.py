@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 
 import sklar
+from benchmarks.papers.competitors import of_tvine
 from benchmarks.papers.tvine_levels import (
     QUICK_GAMES,
     TABLES,
     Tables,
     arguments,
     attributes,
+    competing_attributes,
+    competing_auc,
+    competing_gains,
     forest_auc,
     heading,
     line,
@@ -63,6 +67,9 @@ def main() -> None:
     found = attributes(tables, asked.levels, asked) if kind == "attribute" else {}
     name, better = ("MAB", "lower") if kind == "attribute" else ("PG", "higher")
     asked.out.mkdir(parents=True, exist_ok=True)
+    rivals = of_tvine(asked.table, asked.quick, (1.0,) if asked.quick else (0.1, 1.0, 5.0))
+    rival_auc = {rival: float(competing_auc(tables, asked, rival)[0]) for rival in rivals}
+    rival_mab = {rival: competing_attributes(tables, asked, rival) for rival in rivals if kind == "attribute"}
     for column in tables.sensitive[: 1 if asked.quick and kind == "shadow" else None]:
         if kind == "attribute":
             risk = dict(zip(asked.levels, found[f"{column}.mab"], strict=True))
@@ -76,13 +83,21 @@ def main() -> None:
         print(f"  PU_t with a = 1/2 picks level {best}; our `vine` at epsilon 1: AUC {auc:.3f}, {name} {private:.3f}")
         points = [sklar.tradeoff_point(f"C-vine {t}", useful[t], risk[t], group="C-vine") for t in asked.levels]
         points.append(sklar.tradeoff_point("vine, epsilon 1", auc, private))
+        for rival in rivals:
+            given_away = (
+                rival_mab[rival][f"{column}.mab"]
+                if kind == "attribute"
+                else float(np.median(competing_gains(tables, asked, column, rival)))
+            )
+            print(f"  {rival.label}: AUC {rival_auc[rival]:.3f}, {name} {given_away:.3f}", flush=True)
+            points.append(sklar.tradeoff_point(rival.label, rival_auc[rival], given_away))
         path = asked.out / f"tvine_tradeoff_{asked.table}_{kind}_{column}.svg"
         sklar.tradeoff(
             points, utility="AUC (0/1 predictions)", risk=f"{name} of {column}", better_risk=better, path=path
         )
         print(f"drawn: {path}", flush=True)
     print(f"paper: {PAPER[asked.table, kind]}.")
-    print("Why they differ: forest, families and reference samples are drawn anew; its competitors are not run here.")
+    print("Why they differ: forest, families and reference samples are drawn anew; PrivPGD cannot be had.")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 CELLS = 32
+"""Most cells of a column of numbers, unless a peer asks for others."""
 TICKS = {"day": "D", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us"}
 
 
@@ -31,13 +32,14 @@ class Column:
     lower: float = 0.0
     upper: float = 0.0
     unit: str = ""
+    most: int = CELLS
 
     @property
     def cells(self) -> int:
         """Codes of values, other labels included."""
         if self.labels:
             return len(self.labels)
-        return CELLS if self.kind == "real" else int(min(CELLS, self.upper - self.lower + 1))
+        return self.most if self.kind == "real" else int(min(self.most, self.upper - self.lower + 1))
 
     @property
     def size(self) -> int:
@@ -79,10 +81,10 @@ class Task:
         (self.output.parent / "promise.txt").write_text(promise)
 
 
-def read_task(words: list[str] | None = None) -> Task:
+def read_task(words: list[str] | None = None, cells: int = CELLS) -> Task:
     """The task in the words train, schema, epsilon, delta, rows, output; an epsilon of "" is none."""
     train, schema, epsilon, delta, rows, output = sys.argv[-6:] if words is None else words
-    columns = read_columns(Path(schema))
+    columns = read_columns(Path(schema), cells)
     values = pd.read_parquet(train)
     codes = pd.DataFrame({column.name: encode(column, values[column.name]) for column in columns})
     return Task(
@@ -91,13 +93,13 @@ def read_task(words: list[str] | None = None) -> Task:
     )  # fmt: skip
 
 
-def read_columns(path: Path) -> tuple[Column, ...]:
+def read_columns(path: Path, cells: int = CELLS) -> tuple[Column, ...]:
     """The modelled columns of a schema file."""
     facts = tomllib.loads(path.read_text())["columns"]
-    return tuple(_column(name, fact) for name, fact in facts.items() if fact["kind"] not in ("id", "ignore"))
+    return tuple(_column(name, fact, cells) for name, fact in facts.items() if fact["kind"] not in ("id", "ignore"))
 
 
-def _column(name: str, fact: dict[str, Any]) -> Column:
+def _column(name: str, fact: dict[str, Any], cells: int) -> Column:
     kind, nullable = fact["kind"], bool(fact.get("nullable", False))
     if kind in ("category", "ordinal"):
         return Column(name=name, kind=kind, nullable=nullable, labels=(*fact["values"], fact["other"]))
@@ -107,7 +109,7 @@ def _column(name: str, fact: dict[str, Any]) -> Column:
     bounds = [
         float(np.datetime64(fact[end], unit).astype(np.int64)) if unit else fact[end] for end in ("lower", "upper")
     ]
-    return Column(name=name, kind=kind, nullable=nullable, lower=bounds[0], upper=bounds[1], unit=unit)
+    return Column(name=name, kind=kind, nullable=nullable, lower=bounds[0], upper=bounds[1], unit=unit, most=cells)
 
 
 def encode(column: Column, values: pd.Series) -> np.ndarray:
@@ -117,13 +119,14 @@ def encode(column: Column, values: pd.Series) -> np.ndarray:
         places = {label: at for at, label in enumerate(column.labels)}
         codes = values.map(places).fillna(len(column.labels) - 1).to_numpy().astype(np.int64)
     else:
-        numbers = _numbers(column, values)
+        numbers = numbers_of(column, values)
         codes = np.clip(((numbers - column.lower) / column.width).astype(np.int64), 0, column.cells - 1)
     codes[null] = column.cells if column.nullable else 0
     return codes
 
 
-def _numbers(column: Column, values: pd.Series) -> np.ndarray:
+def numbers_of(column: Column, values: pd.Series) -> np.ndarray:
+    """Numbers or ticks of a column; the lower bound for null."""
     if not column.unit:
         return pd.to_numeric(values, errors="coerce").fillna(column.lower).to_numpy(float)
     moments = pd.to_datetime(values).to_numpy().astype(f"datetime64[{column.unit}]")

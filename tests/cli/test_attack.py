@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,14 @@ def test_a_method_is_attacked_by_fitting_it(folder: Path) -> None:
     assert not (folder / "real.csv.attack").exists()
 
 
+def test_a_peer_is_attacked_by_its_command(folder: Path) -> None:
+    script = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
+    found = run(folder, "attack-method", "attribute", "copier", "real.csv", "-s", "s.toml", "--profile", "quick",
+                "--iterations", "2", "--sensitive", "weight", "--workers", "1", "--json", "--peer",
+                f"copier={sys.executable} -c '{script}' {{train}} {{output}}")  # fmt: skip
+    assert found.exit_code == 1 and "rows where" in found.output  # it copies its rows once, and more are asked for
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -87,6 +96,7 @@ def test_bad_input_is_told(folder: Path, words: list[str], message: str) -> None
             "'moon' is not",
         ),
         (["shadow", "magic"], "there is no method 'magic'"),
+        (["shadow", "magic", "--peer", "other=run"], "one peer is attacked at a time"),
         (["copies", "vine"], "is on a table, not on a method"),
         (["shadow", "vine", "--targets", "9999"], "9999 is not in the table"),
         (["shadow", "vine"], "real rows: samples of 500"),

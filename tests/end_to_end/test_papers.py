@@ -148,8 +148,19 @@ def test_a_script_runs_draws_and_is_kept_without_any_file(tmp_path):
     environment = {**os.environ, "SKLAR_DATA": str(tmp_path)}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert "Why they differ" in (tmp_path / "out" / "galloni_figure1.txt").read_text()
+    page = (tmp_path / "out" / "galloni_figure1.md").read_text()
+    assert "Why they differ" in page and "(galloni_figure1.svg)" in page and "ended well" in page
     assert (tmp_path / "out" / "galloni_figure1.svg").read_text().startswith("<?xml")
+    assert "[galloni_figure1](galloni_figure1.md)" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_script_that_takes_too_long_is_stopped_and_named(tmp_path):
+    words = ["galloni_table1", "galloni_figure1", "--quick", "--limit", "1", "--out", str(tmp_path)]
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks.papers", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1 and "did not finish: galloni_table1, galloni_figure1" in ended.stderr
+    assert "stopped after 1 s" in (tmp_path / "README.md").read_text()
 
 
 @pytest.mark.parametrize("name", sorted(QUICK))

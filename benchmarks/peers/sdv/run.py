@@ -1,12 +1,11 @@
-"""SDV's Gaussian copula, CTGAN or TVAE on the values themselves: run.py gaussian|ctgan|tvae TRAIN SCHEMA ROWS OUTPUT.
+"""SDV's Gaussian copula on the values themselves: run.py TRAIN SCHEMA ROWS OUTPUT.
 
-No differential privacy: give it no epsilon, as --peer sdv='benchmarks/peers/run sdv gaussian {train} {schema} {rows}
-{output}', and it is run once. CTGAN and TVAE need torch (requirements-torch.txt).
+No differential privacy: give it no epsilon, as --peer sdv='benchmarks/peers/run sdv {train} {schema} {rows} {output}',
+and it is run once.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def main() -> None:
     import sdv.single_table as models
     from sdv.metadata import Metadata
 
-    kind, train, schema, rows, output = sys.argv[1:]
+    train, schema, rows, output = sys.argv[1:]
     task = read_task([train, schema, "", "0", rows, output])
     facts = {c.name: {"sdtype": KINDS.get(c.kind, "numerical")} for c in task.columns}
     for column in task.columns:
@@ -32,9 +31,7 @@ def main() -> None:
             facts[column.name]["datetime_format"] = "%Y-%m-%d %H:%M:%S"
             task.values[column.name] = task.values[column.name].astype("datetime64[us]")
     metadata = Metadata.load_from_dict({"tables": {"table": {"columns": facts}}})
-    options = {} if kind == "gaussian" else {"epochs": int(os.environ.get("SDV_EPOCHS", "300"))}
-    made = {"gaussian": "GaussianCopulaSynthesizer", "ctgan": "CTGANSynthesizer", "tvae": "TVAESynthesizer"}[kind]
-    model = getattr(models, made)(metadata, **options)
+    model = models.GaussianCopulaSynthesizer(metadata)
     # Since version 2 it takes and gives tables by name.
     by_name = int(sdv.__version__.split(".")[0]) >= 2
     model.fit({"table": task.values} if by_name else task.values)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.attack import tell
+from sklar.cli.compare import read_peers
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading
 from sklar.cli.terminal.progress import step_bar
@@ -19,11 +20,15 @@ NAME = "attack-method"
 @shared_options(read=text_reading)
 def command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="shadow (membership) or attribute.")],
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="See `sklar methods`.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="See `sklar methods`; or a peer's name.")],
     real: Annotated[str, typer.Argument(metavar="REAL", help="The real table whose rows are sampled.")],
     schema: SchemaFile,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Epsilon of the method's fits.")] = None,
     method_option: MethodOptions = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option("--peer", metavar="NAME=COMMAND", help="External command to attack; METHOD is its name."),
+    ] = None,
     levels: Annotated[
         str | None, typer.Option("--levels", metavar="1,5,10", help="Truncation levels of the method to attack.")
     ] = None,
@@ -69,6 +74,7 @@ def command(
       sklar attack-method shadow vine people.csv -s people.toml -e 1 --sensitive income --profile quick
       sklar attack-method shadow tvine people.csv -s people.toml -O target=ill -O sensitive=income --published
       sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,5
+      sklar attack-method shadow mst people.csv -s people.toml -e 1 --peer mst='benchmarks/peers/run dpmm mst'
     """
     from sklar.lab.attacks.method import attack_method, default_state
     from sklar.lab.attacks.release import write_attack_report
@@ -77,7 +83,7 @@ def command(
     fixed = {**({} if epsilon is None else {"epsilon": epsilon}), **read_options(method_option, also=("target",))}
     given: dict[str, Any] = {
         "sensitive": sensitive, "workers": workers, "levels": numbers(levels, "--levels"),
-        "targets": numbers(targets, "--targets"),
+        "targets": numbers(targets, "--targets"), "peers": read_peers(peer) or None,
         "features": None if features is None else features.split(","), "classifier": classifier,
         "published": published or None,
         "changes": None if iterations is None else {"iterations": iterations},

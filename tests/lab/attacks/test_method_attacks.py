@@ -121,6 +121,66 @@ def test_a_feature_that_does_not_vary_is_left_out() -> None:
     assert seen == [1.0, 0.0] and judge("logistic", train[:, :1], np.repeat([0, 1], 10), [train], 0) == [0.5]
 
 
+PEER = """
+import sys
+import pyarrow.parquet as pq
+train, schema, epsilon, delta, rows, output = sys.argv[-6:]
+assert "weight" in open(schema).read() and epsilon in ("", "0.5") and float(delta) == 1e-9
+table = pq.read_table(train)
+if sys.argv[1] == "short":
+    rows = table.num_rows // 2
+if sys.argv[1] == "fails":
+    raise ValueError("secret cell")
+pq.write_table(table.take([i % table.num_rows for i in range(int(rows))]), output)
+"""
+
+
+def peer(folder: Path, word: str = "copies") -> str:
+    (folder / "peer.py").write_text(PEER)
+    return f"{sys.executable} {folder / 'peer.py'} {word}"
+
+
+def over_and_over(table: pa.Table, rows: int, seed: int) -> pa.Table:
+    return table.take([i % table.num_rows for i in range(rows)])
+
+
+def test_a_peer_that_copies_is_caught(tmp_path: Path) -> None:
+    few = {**FAST, "targets": [3], "changes": {**TINY, "synthetic": 120}}
+    peers = {"copier": peer(tmp_path)}
+    found = sklar.attack_method(
+        "shadow", "copier", REAL, SCHEMA, peers=peers, settings={"epsilon": 0.5}, **{**few, "workers": None}
+    )
+    assert found.name == "copier" and found["pg_chosen"].attack.value < 0.2
+    once = {"copier": peer(tmp_path) + " {train} {schema} '' 1e-9 {rows} {output}"}
+    games: dict[str, Any] = {
+        "sensitive": ["weight"], "profile": "quick", "workers": 1,
+        "changes": {"iterations": 2, "reference": 120, "size": 120, "tables": 2},
+    }  # fmt: skip
+    told = sklar.attack_method("attribute", "copier", REAL, SCHEMA, peers=once, **games)
+    copied = sklar.attack_method("attribute", over_and_over, REAL, SCHEMA, **games)
+    assert told["weight.mab"].attack.value == pytest.approx(copied["weight.mab"].attack.value, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "words"),
+    [
+        ("copies", {}, "is told an epsilon"),
+        ("copies", {"settings": {"epsilon": 0.5, "k": 8}}, "write 'k' into its command"),
+        ("copies", {"settings": {"epsilon": 0.5}, "levels": [1]}, "write 'levels' into its command"),
+        ("short", {"settings": {"epsilon": 0.5}}, "30 rows where"),
+        ("fails", {"settings": {"epsilon": 0.5}}, "failed with exit code 1; its messages are in logs/it.log"),
+    ],
+)
+def test_peers_that_cannot_be_attacked_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, options: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(sklar.SklarError, match=words) as caught:
+        sklar.attack_method("shadow", "it", REAL, SCHEMA, peers={"it": peer(tmp_path, word)}, **FAST, **options)
+    assert "secret" not in str(caught.value)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
 def test_outlying_targets_are_at_the_quantiles() -> None:
     found = shadow(deaf, sensitive="weight", features=["naive"], classifier="logistic")
     rows = [t["target"] for t in found.details["levels"]["only"]["naive"] if t["group"] == "outlying"]

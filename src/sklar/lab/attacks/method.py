@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sklar.errors import SklarWarning, UsageError
 from sklar.lab.attacks.attribute_fits import attribute_attack
 from sklar.lab.attacks.games import FunctionGenerator, Generator, Subject
+from sklar.lab.attacks.peer import PeerGenerator, find_peer
 from sklar.lab.attacks.release import Attack, found_by, refuse_unknown_options, require_option
 from sklar.lab.attacks.result import AttackResult, Progress
 from sklar.lab.attacks.shadow import shadow_attack
@@ -73,6 +74,7 @@ def attack_method(
     *,
     settings: Mapping[str, Any] | None = None,
     levels: Sequence[int | str] | None = None,
+    peers: Mapping[str, str] | None = None,
     name: str | None = None,
     seed: int = 0,
     read: ReadOptions | None = None,
@@ -85,11 +87,12 @@ def attack_method(
 
     Args:
         kind: "shadow" (membership by shadow models) or "attribute" (from fits on reference samples).
-        method: The name of a method, a `Generator`, or a function (table, rows, seed) -> table.
+        method: The name of a method or of a peer, a `Generator`, or a function (table, rows, seed) -> table.
         real: The table whose rows are sampled.
         schema: Public facts about the columns, or the path of a schema file.
-        settings: Of the fits of a method by name, as {"epsilon": 1.0}.
+        settings: Of the fits of a method by name, as {"epsilon": 1.0}; a peer is told epsilon and delta.
         levels: Truncation levels of a method by name.
+        peers: External commands by name, as in `compare`; `method` is one of these names.
         name: What to call the method in reports.
         seed: Fixes targets and samples (never privacy noise).
         read: How to read the real table: delimiter, encoding, null_values.
@@ -105,7 +108,7 @@ def attack_method(
             require_option(kind, option, value)
     refuse_unknown_options(kind, METHOD_ATTACKS[kind], options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    generator = make_generator(facts, method, settings or {}, levels)
+    generator = make_generator(facts, method, settings or {}, levels, peers or {})
     reading = read or ReadOptions()
     raw = read_raw(real, facts, reading)
     plain = ReadOptions(null_values=reading.null_values)
@@ -113,7 +116,7 @@ def attack_method(
     if kind == "shadow" and "epsilon" in (settings or {}):  # the claim of a method is known from its settings
         options = {"epsilon": (settings or {})["epsilon"], **options}
     if options.get("workers") is None:  # a function of a session cannot be sent to another process
-        options["workers"] = WORKERS if isinstance(generator, MethodGenerator) else 1
+        options["workers"] = WORKERS if isinstance(generator, MethodGenerator | PeerGenerator) else 1
     tell = progress or (lambda what, fraction: None)
     result = METHOD_ATTACKS[kind](Subject(real=exact, raw=raw, generator=generator, seed=seed), tell, **options)
     tell("done", 1.0)
@@ -122,9 +125,15 @@ def attack_method(
 
 
 def make_generator(
-    schema: Schema, method: Any, settings: Mapping[str, Any], levels: Sequence[int | str] | None = None
+    schema: Schema,
+    method: Any,
+    settings: Mapping[str, Any],
+    levels: Sequence[int | str] | None = None,
+    peers: Mapping[str, str] | None = None,
 ) -> Generator:
-    """A generator from the name of a method, a generator, or a function (table, rows, seed) -> table."""
+    """A generator from the name of a method or peer, a generator, or a function (table, rows, seed) -> table."""
+    if peers:
+        return find_peer(schema, method, peers, settings, levels)
     if isinstance(method, str):
         extra = {"no_guarantee": True} if method in BASELINE_NAMES else {}
         if not extra:

@@ -1,0 +1,74 @@
+"""Competitors of the papers as external commands beside ours: PrivBayes anywhere, CTGAN and TVAE where torch is.
+
+PrivBayes (`benchmarks/peers/privbayes`) runs in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
+where that was not done, a script says so and goes on without them. PrivPGD is not on the package index.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import sklar
+from sklar.lab.attacks.peer import find_peer
+
+PEERS = Path(__file__).resolve().parents[1] / "peers"
+TUNED = {
+    "simulated": {"ctgan": (1000, 150, 128), "tvae": (1500, 400, 2)},
+    "support2": {"ctgan": (400, 100, 128), "tvae": (800, 100, 4)},
+}
+"""Epochs, rows of a batch and latent dimensions that Griesbauer et al. (2025, appendix K) found by random search."""
+QUICK_EPOCHS = 60
+"""Of a quick run: enough to learn margins, too few for a number to lean on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Competitor:
+    """A command by name, and the epsilon it is told, if any."""
+
+    name: str
+    label: str
+    command: str
+    epsilon: float | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What `sklar.attack_method` is given."""
+        settings = {} if self.epsilon is None else {"epsilon": self.epsilon, "delta": 0.0}
+        return {"peers": {self.name: self.command}, "settings": settings}
+
+    def made(self, train: pd.DataFrame, schema: sklar.Schema, rows: int) -> pd.DataFrame:
+        """Synthetic rows."""
+        told = self.told
+        peer = find_peer(schema, self.name, told["peers"], told["settings"])
+        return peer.fit(train, 0).generate("", rows, 0).to_pandas()
+
+
+def privbayes(epsilon: float, degree: int = 3, cells: int = 32) -> Competitor:
+    """PrivBayes with so many parents a column, and cells of a column of numbers."""
+    command = f"{sys.executable} {PEERS / 'privbayes' / 'run.py'} {degree} {cells}"
+    return Competitor(name="privbayes", label=f"PrivBayes {epsilon:g}", command=command, epsilon=epsilon)
+
+
+def networks(table: str, quick: bool) -> list[Competitor]:
+    """CTGAN and TVAE as tuned for a table of TVineSynth's; none, with a word, where torch is not."""
+    if not (Path(os.environ.get("SKLAR_PEERS", PEERS / ".venvs")) / "ctgan" / "bin" / "python").exists():
+        print("CTGAN, TVAE: left out, since they need torch (once: benchmarks/peers/setup ctgan)")
+        return []
+    found: list[Competitor] = []
+    for kind, (epochs, batch, latent) in TUNED[table].items():
+        words = f"{kind} {min(epochs, QUICK_EPOCHS) if quick else epochs} {batch} {latent}"
+        command = f"{PEERS / 'run'} ctgan {words} {{train}} {{schema}} {{rows}} {{output}}"
+        found.append(Competitor(name=kind, label=kind.upper(), command=command))
+    return found
+
+
+def of_tvine(table: str, quick: bool, epsilons: Iterable[float] = (0.1, 1.0, 5.0)) -> list[Competitor]:
+    """Those of TVineSynth: PrivBayes with 25 bins and degree 1, CTGAN and TVAE."""
+    return [*(privbayes(epsilon, degree=1, cells=25) for epsilon in epsilons), *networks(table, quick)]

@@ -1,0 +1,135 @@
+"""Recipes of peers that run in this Python: PrivBayes, its bound, its noise and what it learns; CTGAN's tables."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from benchmarks.papers.competitors import networks, privbayes
+
+PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
+
+
+@pytest.fixture
+def recipe(monkeypatch):
+    """The module of a recipe; each is called run.py and finds the public grid beside its folder."""
+
+    def load(name):
+        monkeypatch.setattr(sys, "path", [str(PEERS / name), str(PEERS), *sys.path])
+        monkeypatch.delitem(sys.modules, "run", raising=False)
+        import run
+
+        return run
+
+    yield load
+    sys.modules.pop("run", None)
+
+
+@pytest.mark.parametrize(("sizes", "binary"), [((2, 3), True), ((3, 3), False)])
+def test_no_replaced_row_moves_the_mutual_information_further(recipe, sizes, binary):
+    """All tables of four rows and their neighbours; the worst of them reaches the bound or stays below."""
+    run, cells = recipe("privbayes"), list(itertools.product(*map(range, sizes)))
+    worst = 0.0
+    scores = {
+        rows: run.Information(codes=np.array(rows), sizes=sizes).mutual(0, (1,))
+        for rows in itertools.combinations_with_replacement(cells, 4)
+    }
+    for rows, score in scores.items():
+        for at, cell in itertools.product(range(4), cells):
+            other = tuple(sorted((*rows[:at], *rows[at + 1 :], cell)))
+            worst = max(worst, abs(score - scores[other]))
+    assert 0.5 * run.sensitivity(4, binary) < worst <= run.sensitivity(4, binary) + 1e-12
+
+
+def test_mutual_information_is_that_of_the_joint_table(recipe):
+    run, rng = recipe("privbayes"), np.random.default_rng(0)
+    codes = np.column_stack([rng.integers(0, 3, 500), rng.integers(0, 2, 500), rng.integers(0, 4, 500)])
+    joint = np.zeros((3, 8))
+    np.add.at(joint, (codes[:, 0], codes[:, 1] * 4 + codes[:, 2]), 1 / 500)
+    outer = joint.sum(1, keepdims=True) * joint.sum(0)
+    expected = (joint * np.log2(np.where(joint > 0, joint / outer, 1))).sum()
+    assert run.Information(codes=codes, sizes=(3, 2, 4)).mutual(0, (1, 2)) == pytest.approx(expected)
+
+
+def test_noise_has_the_scale_of_its_share(recipe):
+    run = recipe("privbayes")
+    codes = np.zeros((1_000, 1), dtype=np.int64)
+    codes[:, 0] = np.arange(1_000) % 2
+    drawn = [run.noisy_table(codes, (2,), (0,), 8.0, np.random.default_rng(s)) - 500 for s in range(4_000)]
+    assert np.abs(drawn).mean() == pytest.approx(8.0, rel=0.06)  # 5.4 standard errors of 8,000 draws
+
+
+def test_without_noise_a_chain_is_learned(recipe):
+    run, rng = recipe("privbayes"), np.random.default_rng(1)
+    a = rng.integers(0, 4, 20_000)
+    b = np.where(rng.random(20_000) < 0.8, a, rng.integers(0, 4, 20_000))
+    c = np.where(rng.random(20_000) < 0.8, b, rng.integers(0, 4, 20_000))
+    codes = np.column_stack([a, c, b])
+    network = run.find_network(codes, (4, 4, 4), 1, 1e9, np.random.default_rng(2))
+    assert {frozenset((column, *parents)) for column, parents in network if parents} == {
+        frozenset((0, 2)),
+        frozenset((1, 2)),
+    }
+    for degree in (1, 2, 5):
+        made = run.synthesize(codes, (4, 4, 4), degree, 1e9, 20_000, np.random.default_rng(3))
+        for one, two in ((0, 2), (1, 2), (0, 1)):
+            real, drawn = (np.bincount(x[:, one] * 4 + x[:, two], minlength=16) / 20_000 for x in (codes, made))
+            assert np.abs(real - drawn).sum() < 0.06
+
+
+def test_at_a_small_epsilon_nothing_is_learned(recipe):
+    run = recipe("privbayes")
+    a = np.random.default_rng(0).integers(0, 3, 300)
+    made = run.synthesize(np.column_stack([a, a, a]), (3, 3, 3), 1, 1e-3, 3_000, np.random.default_rng(1))
+    assert (made[:, 0] == made[:, 1]).mean() < 0.9
+
+
+def test_the_command_writes_a_table_of_the_schema():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3_000)
+    frame = pd.DataFrame({"x": x, "y": np.where(x > 0, "up", "down"), "z": rng.integers(0, 50, 3_000)})
+    schema = sklar.Schema(
+        {"x": sklar.Real(-5, 5), "y": sklar.Category(["up", "down"]), "z": sklar.Integer(0, 49)},
+    )
+    made = privbayes(100.0, degree=1, cells=10).made(frame, schema, 2_000)
+    assert list(made) == ["x", "y", "z"] and len(made) == 2_000
+    assert (made.loc[made["y"] == "up", "x"] > 0).mean() > 0.95
+    assert made["z"].between(0, 49).all() and made["z"].nunique() == 50
+
+
+def test_networks_are_left_out_where_torch_is_not(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("SKLAR_PEERS", str(tmp_path))
+    assert networks("simulated", quick=True) == []
+    assert "setup ctgan" in capsys.readouterr().out
+
+
+def test_values_go_to_the_networks_and_back(recipe, tmp_path):
+    run = recipe("ctgan")
+    schema = sklar.Schema(
+        {
+            "x": sklar.Real(0, 1, nullable=True), "y": sklar.Category(["up", "down"]), "b": sklar.Boolean(),
+            "t": sklar.Datetime("2020-01-01", "2020-12-31"), "z": sklar.Integer(0, 9),
+        }
+    )  # fmt: skip
+    schema.write(tmp_path / "s.toml")
+    import public_grid
+
+    columns = public_grid.read_columns(tmp_path / "s.toml")
+    frame = pd.DataFrame(
+        {
+            "x": [0.5, None, 0.25], "y": ["up", "down", "up"], "b": [True, False, True],
+            "t": pd.to_datetime(["2020-02-01", "2020-03-01", "2020-04-01"]), "z": [1, 2, 9],
+        }
+    )  # fmt: skip
+    plain, labels = run.to_plain(columns, frame)
+    assert labels == ["y", "b", "x is null"] and plain.notna().all(axis=None)
+    back = run.from_plain(columns, plain)
+    assert [None if pd.isna(x) else x for x in back["x"]] == [0.5, None, 0.25]
+    assert back["y"].tolist() == ["up", "down", "up"] and back["b"].tolist() == [True, False, True]
+    assert (pd.to_datetime(back["t"]) == frame["t"]).all() and back["z"].tolist() == [1, 2, 9]
