@@ -13,6 +13,7 @@ from sklar.sample.decode import SampledTable, Values, row_count
 from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
+from sklar.schema.zones import zone_clock
 
 pc: Any = pyarrow.compute
 """Its functions are made at run time, so type checkers do not know them."""
@@ -21,6 +22,7 @@ CHUNK_ROWS = 262_144
 """Rows of one chunk: text of one chunk must stay below the 2 GB that Arrow strings can address."""
 TIME_UNITS = {"hour": ("s", 3600), "minute": ("s", 60), "second": ("s", 1), "millisecond": ("ms", 1)}
 """Arrow unit and number of units in a tick; microseconds are the rest."""
+TICK_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
@@ -38,7 +40,7 @@ def arrow_type(column: Column) -> pa.DataType:
     if isinstance(column, Id):
         return pa.string() if column.prefix else pa.int64()
     if isinstance(column, Datetime):
-        return pa.date32() if column.resolution == "day" else pa.timestamp(_unit(column)[0])
+        return pa.date32() if column.resolution == "day" else pa.timestamp(_unit(column)[0], column.zone)
     return pa.float64() if isinstance(column, Real) else pa.int64()
 
 
@@ -76,7 +78,11 @@ def _times(column: Datetime, ticks: np.ndarray, mask: np.ndarray | None) -> pa.A
     if column.resolution == "day":
         return pa.array(ticks.astype(np.int32), mask=mask).cast(pa.date32())
     unit, units_in_tick = _unit(column)
-    return pa.array(ticks * units_in_tick, mask=mask).cast(pa.timestamp(unit))
+    units = ticks * units_in_tick
+    if column.zone is not None:
+        micros = TICK_MICROS[unit]
+        units = zone_clock(column.zone, column.lower, column.upper).to_utc(units * micros) // micros
+    return pa.array(units, mask=mask).cast(pa.timestamp(unit, column.zone))
 
 
 def _unit(column: Datetime) -> tuple[str, int]:

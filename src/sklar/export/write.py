@@ -161,7 +161,9 @@ def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, sa
         return _by_distinct(array, lambda texts: _text(texts, delimiter, safe))
     if pa.types.is_temporal(array.type):
         pattern = column.format if isinstance(column, Datetime) else None
-        if pattern is None:  # ISO 8601
+        if pattern is None and getattr(array.type, "tz", None) is not None:
+            texts = _by_distinct(array, _with_offset)
+        elif pattern is None:  # ISO 8601
             texts = pc.replace_substring(array.cast(pa.string()), " ", "T")
         else:
             texts = _by_distinct(array, lambda moments: _formatted(moments, pattern))
@@ -188,6 +190,11 @@ def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
     needed = pc.match_substring_regex(texts, rf'["\r\n{delimiter}]|^$|^\s|\s$')
     inside = pc.replace_substring(texts, '"', '""')
     return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), texts)
+
+
+def _with_offset(moments: pa.Array) -> pa.Array:
+    """ISO 8601 with the offset from UTC, by the zones that Python knows: Arrow's may be missing."""
+    return pa.array([None if moment is None else moment.isoformat() for moment in moments.to_pylist()], pa.string())
 
 
 def _formatted(moments: pa.Array, pattern: str) -> pa.Array:

@@ -20,7 +20,7 @@ a private fit refuses it."""
 PROVENANCES: tuple[str, ...] = get_args(Provenance)
 DEFAULT: Provenance = "assumed"
 BOUGHT = ("pay", "measured")
-UNMEASURABLE = ("kind", "integer_labels", "other", "missing_value", "format", "resolution")
+UNMEASURABLE = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone")
 """Facts that no measurement can give: somebody knows them and says so."""
 
 Sources = tuple[tuple[str, Provenance], ...]

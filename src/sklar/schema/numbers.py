@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from sklar.schema.calendar import PARTS
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
 from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, integer_grid, parse_time, real_grid, to_ticks
+from sklar.schema.zones import is_zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +134,17 @@ class Real(Ranged):
 
 @dataclass(frozen=True, slots=True)
 class Datetime(Ranged):
-    """Dates or times (no zone; zoned input is taken as UTC) from `lower` to `upper`, both included.
+    """Dates or times from `lower` to `upper`, both included, as the clock of `zone` shows them.
 
     Attributes:
         resolution: One of day, hour, minute, second, millisecond, microsecond; by default day if both bounds are
             plain dates, else second.
         format: How text input is read and text output written (as in strptime); ISO 8601 by default.
+        zone: The time zone of the column, as Europe/Vienna: moments that come with a zone of their own are converted
+            to it, those without are taken as they are, and the output carries it. By default input with a zone is
+            converted to UTC, and the output has none.
+        calendar: The parts of the calendar (month, weekday, hour) that are measured and kept besides the years; by
+            default those that the bounds and the resolution suggest (`sklar.schema.calendar`).
         bins: Number of equal cells of the finest grid; by default as for an integer number of ticks.
     """
 
@@ -146,6 +153,8 @@ class Datetime(Ranged):
     _: KW_ONLY
     resolution: str = ""
     format: str | None = None
+    zone: str | None = None
+    calendar: Sequence[str] | None = None
     bins: int | None = None
     nullable: bool = False
     missing_value: str | None = None
@@ -153,7 +162,7 @@ class Datetime(Ranged):
 
     kind: ClassVar[str] = "datetime"
     facts: ClassVar[tuple[str, ...]] = (
-        "kind", "lower", "upper", "resolution", "format", "bins", "nullable", "missing_value",
+        "kind", "lower", "upper", "resolution", "format", "zone", "bins", "nullable", "missing_value",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -161,6 +170,8 @@ class Datetime(Ranged):
         for name in ("lower", "upper", "missing_value"):
             if hasattr(moment := getattr(self, name), "isoformat"):
                 object.__setattr__(self, name, moment.isoformat())
+        if self.calendar is not None and not isinstance(self.calendar, str):
+            object.__setattr__(self, "calendar", tuple(self.calendar))
         if not self.resolution:
             dates = all(isinstance(t, str) and len(t) <= 10 for t in (self.lower, self.upper))
             object.__setattr__(self, "resolution", "day" if dates else "second")
@@ -185,7 +196,15 @@ class Datetime(Ranged):
             faults.append("lower must not be after upper, and missing_value must lie between them")
         if self.format is not None and not _is_format(self.format):
             faults.append("format must name at least year, month and day in the letters of strptime, as %d.%m.%Y")
+        if self.zone is not None and not is_zone(self.zone):
+            faults.append("zone must be the name of a time zone, as Europe/Vienna or UTC")
+        if not _is_calendar(self.calendar):
+            faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list asks for none")
         return faults + _bins_faults(self.bins)
+
+
+def _is_calendar(parts: Sequence[str] | None) -> bool:
+    return parts is None or (type(parts) is tuple and len(set(parts)) == len(parts) and set(parts) <= set(PARTS))
 
 
 def _plain_fields(column: Column, lists: tuple[str, ...] = ()) -> None:

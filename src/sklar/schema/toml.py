@@ -149,13 +149,15 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "source": (str, dict),
     "other": (str, int),
     **dict.fromkeys(("bins", "decimals"), int),
-    **dict.fromkeys(("resolution", "format", "prefix"), str),
+    **dict.fromkeys(("resolution", "format", "zone", "prefix"), str),
 }
 
 
 def _plausible(key: str, value: object) -> bool:
     if key in ("edges", "atoms"):
         return isinstance(value, list) and all(type(x) in (int, float) for x in value)
+    if key == "calendar":
+        return isinstance(value, list) and all(isinstance(x, str) for x in value)
     if key == "values":
         return isinstance(value, list) and all(type(x) in (int, float, str) for x in value)
     if key == "source" and isinstance(value, Mapping):

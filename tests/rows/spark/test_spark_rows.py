@@ -218,6 +218,9 @@ def test_moments_are_those_of_the_session_clock(spark: Any) -> None:
         assert shown == ["2020-01-01", "2020-01-02", "2020-01-03"]
         rows = open_rows(moments, Schema({"seen": Datetime("2020-01-01", "2020-01-03")}))
         assert counts(rows, [(("seen",), None)]) == [[1, 1, 1]]
+        # A declared zone is over that of the session: here the last two are of the same day.
+        rows = open_rows(moments, Schema({"seen": Datetime("2020-01-01", "2020-01-03", zone="Europe/Vienna")}))
+        assert counts(rows, [(("seen",), None)]) == [[1, 2, 0]]
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
 

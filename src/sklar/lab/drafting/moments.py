@@ -43,7 +43,8 @@ def guess_moment(profile: Profile) -> Guess | None:
 
 def moment(profile: Profile, form: str | None) -> Guess | None:
     """The drafted column of times in the given format (ISO if None)."""
-    read = [(_read(v, form), int(c)) for v, c in zip(profile.values, profile.counts, strict=True)]
+    zone = _zone(profile)
+    read = [(_read(v, form, zone), int(c)) for v, c in zip(profile.values, profile.counts, strict=True)]
     moments = [m for m, _ in read if m is not None]
     if not moments:
         return None
@@ -51,8 +52,8 @@ def moment(profile: Profile, form: str | None) -> Guess | None:
     lower, upper = _round_bounds(min(moments), max(moments), resolution)
     unread = sum(c for (m, c), v in zip(read, profile.values, strict=True) if m is None and not is_missing_word(v))
     seen = sum(c for m, c in read if m is not None)
-    column = Datetime(lower, upper, resolution=resolution, format=form, nullable=seen < profile.rows)
-    written = f", written as {form}" if form else ""
+    column = Datetime(lower, upper, resolution=resolution, format=form, zone=zone, nullable=seen < profile.rows)
+    written = f", written as {form}" if form else f", by the clock of {zone}" if zone else ""
     notes = [
         f"times to the {resolution}{written}, from {lower} to {upper}, rounded outward from the rows. "
         "What range can it have?"
@@ -60,6 +61,12 @@ def moment(profile: Profile, form: str | None) -> Guess | None:
     if unread:
         notes.append(f"{rough_share(unread, profile.present).capitalize()} of the texts do not fit and become null.")
     return Guess(column=column, notes=tuple(notes))
+
+
+def _zone(profile: Profile) -> str | None:
+    """The zone of a column of times that names one."""
+    zones = {getattr(v.tzinfo, "key", None) for v in profile.values if isinstance(v, datetime)}
+    return zones.pop() if len(zones) == 1 else None
 
 
 def _candidates(name: str) -> list[str | None]:
@@ -75,9 +82,10 @@ def _fits(texts: list[str], form: str | None) -> bool:
     return True
 
 
-def _read(value: Any, form: str | None) -> datetime | None:
+def _read(value: Any, form: str | None, zone: str | None = None) -> datetime | None:
     if isinstance(value, datetime):
-        return value
+        clock = UTC if zone is None else value.tzinfo
+        return value.astimezone(clock).replace(tzinfo=None) if value.tzinfo else value
     text = str(value).strip()
     if form is None and not ISO.fullmatch(text):
         return None

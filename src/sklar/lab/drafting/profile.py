@@ -134,7 +134,7 @@ def _plain(column: Any) -> tuple[str, Any]:
     if types.is_date(kind):
         return "moment", column.cast(pa.timestamp("us"))
     if types.is_timestamp(kind):
-        return "moment", column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.timestamp("us"))
+        return "moment", column.cast(pa.timestamp("us", kind.tz), safe=False)
     return "other", (pa.nulls(0) if types.is_null(kind) else None)
 
 

@@ -135,8 +135,11 @@ class _ProbeColumn(Column):
 
     kind: str  # type: ignore[misc]
     grid: Grid
+    lower: str = ""
+    upper: str = ""
     resolution: str | None = None
     format: str | None = None
+    zone: str | None = None
     nullable: bool = True
 
     @property
@@ -169,8 +172,13 @@ def _probe_of(column: Column) -> tuple[Column, list[int]]:
     if isinstance(column, Boolean):
         return replace(column, nullable=True), [INSIDE, INSIDE, UNREADABLE]
     grid, meaning = _three_cells(cast("Integer | Real | Datetime", column))
-    resolution, form = (column.resolution, column.format) if isinstance(column, Datetime) else (None, None)
-    return _ProbeColumn(kind=column.kind, grid=grid, resolution=resolution, format=form), [*meaning, UNREADABLE]
+    probe = _ProbeColumn(kind=column.kind, grid=grid)
+    if isinstance(column, Datetime):
+        probe = replace(
+            probe, lower=column.lower, upper=column.upper, resolution=column.resolution, format=column.format,
+            zone=column.zone,
+        )  # fmt: skip
+    return probe, [*meaning, UNREADABLE]
 
 
 def _three_cells(column: Integer | Real | Datetime) -> tuple[Grid, list[int]]:

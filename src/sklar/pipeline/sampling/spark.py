@@ -85,7 +85,7 @@ def _sent_schema(types: Any) -> Any:
     """Spark knows moments in microseconds only."""
     import pyarrow as pa
 
-    kinds = [pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type for field in types]
+    kinds = [pa.timestamp("us", field.type.tz) if pa.types.is_timestamp(field.type) else field.type for field in types]
     return pa.schema([field.with_type(kind).with_nullable(True) for field, kind in zip(types, kinds, strict=True)])
 
 

@@ -1,11 +1,15 @@
-"""Datetime columns: dates, timestamps and text to ticks of the column's resolution; zones are converted to UTC."""
+"""Datetime columns: dates, timestamps and text to ticks of the resolution, by the clock of a zone, or of UTC.
+
+What comes with a zone is converted; what comes without is taken for what that clock shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +21,7 @@ from sklar.rows.encode.spelling import valid_of
 from sklar.rows.encode.text import Text, strings_of, text_of
 from sklar.schema import Datetime
 from sklar.schema.grid import EPOCH, RESOLUTIONS
+from sklar.schema.zones import ZoneClock, zone_clock
 
 UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY_NANOS = 86_400_000_000_000
@@ -27,13 +32,14 @@ Moments = tuple[Ints, Mask]
 def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     """Moments outside the bounds are clipped; text that is not in the stated format counts as missing."""
     cells, tick_micros = integer_cells(column), RESOLUTIONS[column.resolution]
-    read = None if column.format is None else _reader(column.format, null_values)
+    clock = None if column.zone is None else zone_clock(column.zone, column.lower, column.upper)
+    read = None if column.format is None else _reader(column.format, null_values, column.zone)
     nulls = _null_micros(column.format, null_values)
 
     def encode(array: Any) -> Codes:
-        moments = _typed_ticks(array, tick_micros, nulls)
+        moments = _typed_ticks(array, tick_micros, nulls, clock)
         if moments is None:
-            micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values)
+            micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values, clock)
             moments = micros // tick_micros, valid
         return cells(*moments)
 
@@ -50,7 +56,7 @@ def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, .
     return tuple(micros[fine].tolist())
 
 
-def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> Moments | None:
+def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...], clock: ZoneClock | None) -> Moments | None:
     """Ticks of an Arrow array of dates or timestamps; None for any other."""
     if isinstance(array, Text):
         return None
@@ -68,6 +74,8 @@ def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...]) -> 
         listed = [micros * 1000 // nanos for micros in null_micros if micros * 1000 % nanos == 0]
         listed = [number for number in listed if abs(number) < 2**63]
         valid = valid & ~np.isin(values, np.array(listed, dtype=np.int64))
+    if clock is not None and getattr(array.type, "tz", None) is not None:
+        return clock.to_local(_to_ticks(values, nanos, 1000)) // tick_micros, valid
     return _to_ticks(values, nanos, tick_micros * 1000), valid
 
 
@@ -84,13 +92,14 @@ def _to_ticks(values: Ints, unit: int, tick: int) -> Ints:
     return np.clip(values, -top, top) * factor
 
 
-def _iso_micros(array: Any, null_values: tuple[str, ...]) -> Moments:
+def _iso_micros(array: Any, null_values: tuple[str, ...], clock: ZoneClock | None = None) -> Moments:
     from sklar.rows.kernels.moments import iso_micros
 
     text = text_of(array, null_values)
-    micros, fine = np.empty(len(text), dtype=np.int64), np.empty(len(text), dtype=bool)
-    iso_micros(text.data, text.begins, text.ends, text.valid, micros, fine)
-    return micros, fine
+    micros = np.empty(len(text), dtype=np.int64)
+    fine, zoned = np.empty(len(text), dtype=bool), np.empty(len(text), dtype=bool)
+    iso_micros(text.data, text.begins, text.ends, text.valid, micros, fine, zoned)
+    return (micros if clock is None else np.where(zoned, clock.to_local(micros), micros)), fine
 
 
 def _formatted_micros(array: Any, read: Reader) -> Moments:
@@ -103,23 +112,24 @@ def _formatted_micros(array: Any, read: Reader) -> Moments:
     return micros[indices], fine[indices]
 
 
-def _reader(form: str, null_values: tuple[str, ...]) -> Reader:
+def _reader(form: str, null_values: tuple[str, ...], zone: str | None) -> Reader:
     """Reads one text in the given format, and remembers the last ones it has read."""
     nulls = {text.encode("utf-8", "surrogatepass") for text in null_values}
+    clock = UTC if zone is None else ZoneInfo(zone)
 
     @lru_cache(maxsize=1 << 16)
     def read(text: bytes) -> int | None:
-        return None if text in nulls else _read_moment(text, form)
+        return None if text in nulls else _read_moment(text, form, clock)
 
     return read
 
 
-def _read_moment(text: bytes, form: str) -> int | None:
-    """Microseconds since 1970-01-01 UTC of a text in the given format; None if it is not."""
+def _read_moment(text: bytes, form: str, clock: tzinfo = UTC) -> int | None:
+    """Microseconds since 1970-01-01 of a text in the given format, by a clock; None if it is not."""
     try:
         moment = datetime.strptime(text.decode().strip(), form)
         if moment.tzinfo is not None:
-            moment = moment.astimezone(UTC).replace(tzinfo=None)
+            moment = moment.astimezone(clock).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return None
     return (moment - EPOCH) // timedelta(microseconds=1)

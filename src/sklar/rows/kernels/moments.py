@@ -1,7 +1,7 @@
 """Reading ISO 8601 dates and times written as text, straight to microseconds, without an error for any text.
 
 Accepted, after stripping ASCII spaces: YYYY-MM-DD or YYYYMMDD, then optionally T or a space, HH:MM, :SS and a fraction
-after a point or comma, and Z or +HH:MM, +HHMM or +HH. A zone is converted to UTC.
+after a point or comma, and Z or +HH:MM, +HHMM or +HH. A text with a zone is converted to UTC.
 """
 
 # pyright: reportMissingParameterType=false
@@ -105,10 +105,12 @@ def _clock_micros(data, at, end):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def iso_micros(data, begins, ends, valid, micros, fine):
-    """Microseconds since 1970-01-01 UTC of each text, with `fine` False where it is not a date or time."""
+def iso_micros(data, begins, ends, valid, micros, fine, zoned):
+    """Microseconds since 1970-01-01 of each text, with `fine` False where it is not a date or time, and `zoned` True
+    where it names a zone: then they are those of UTC, else those of its own clock.
+    """
     for i in range(len(begins)):
-        fine[i] = False
+        fine[i] = zoned[i] = False
         micros[i] = 0
         if not valid[i]:
             continue
@@ -127,5 +129,6 @@ def iso_micros(data, begins, ends, valid, micros, fine):
             if good and at < end:
                 minutes, good = _zone_minutes(data, at, end)
                 moment -= minutes * 60_000_000
+                zoned[i] = good
         fine[i] = good
         micros[i] = moment

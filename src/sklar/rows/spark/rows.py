@@ -60,9 +60,7 @@ def frame_origin(frame: Any, schema: Schema, options: SourceOptions) -> Origin:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
     require_columns(schema, tuple(frame.columns), "the Spark frame")
     task = tasks.encoding_task(schema, tuple(options.null_values))
-    return Origin(
-        session=frame.sparkSession, codes=lambda: _chosen(frame, schema.modelled).mapInArrow(task, tasks.CODES_TYPE)
-    )
+    return Origin(session=frame.sparkSession, codes=lambda: _chosen(frame, schema).mapInArrow(task, tasks.CODES_TYPE))
 
 
 def path_origin(session: Any, path: str, schema: Schema, options: SourceOptions) -> Origin:
@@ -80,15 +78,24 @@ def path_origin(session: Any, path: str, schema: Schema, options: SourceOptions)
     return Origin(session=session, codes=codes, source=source)
 
 
-def _chosen(frame: Any, names: Sequence[str]) -> Any:
-    """The columns of these names, by their places: Spark's own names may be ambiguous where only the case differs.
+def _chosen(frame: Any, schema: Schema) -> Any:
+    """The modelled columns, by their places: Spark's own names may be ambiguous where only the case differs.
 
-    Moments with a zone become what the clock of the session shows.
+    Moments with a zone become what the clock of the column's zone shows, or else that of the session.
     """
+    from pyspark.sql import functions
+
     kinds, there = [kind for _, kind in frame.dtypes], list(frame.columns)
     plain = frame.toDF(*(f"c{at}" for at in range(len(kinds))))
-    columns = [(plain[f"c{at}"], kinds[at] == "timestamp") for at in map(there.index, names)]
-    return plain.select([column.cast("timestamp_ntz") if zoned else column for column, zoned in columns])
+
+    def shown(name: str) -> Any:
+        column, zone = plain[f"c{there.index(name)}"], getattr(schema[name], "zone", None)
+        if kinds[there.index(name)] != "timestamp":
+            return column
+        clock = column.cast("timestamp_ntz")
+        return clock if zone is None else functions.convert_timezone(None, functions.lit(zone), clock)
+
+    return plain.select([shown(name) for name in schema.modelled])
 
 
 def _local_path(path: str) -> str | None:

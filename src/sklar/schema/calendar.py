@@ -1,0 +1,171 @@
+"""The calendar of a datetime: a line of years or months, month of the year, day of the week and hour of the day.
+
+A moment is taken apart into parts that are free of each other, so that each can be measured and paired with other
+columns, and put together again from parts that were drawn. Which parts a column has follows from its public bounds
+and resolution, or from its `calendar`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sklar.arrays import Floats, Ints
+from sklar.schema.grid import RESOLUTIONS
+
+Part = Literal["month", "weekday", "hour"]
+PARTS: tuple[Part, ...] = ("month", "weekday", "hour")
+"""Parts that a column may ask for, besides its line."""
+CELLS: dict[Part, int] = {"month": 12, "weekday": 7, "hour": 24}
+Line = Literal["year", "month", "day"]
+
+DAY_MICROS = RESOLUTIONS["day"]
+MONDAY = 3
+"""1970-01-01 was a Thursday, so this makes Mondays multiples of seven."""
+MONTHS_FOR_SEASONS = 24
+"""A line of this many months or fewer tells seasons by itself; each month of a longer one comes again twice or more."""
+DAYS_FOR_WEEKS = 62
+"""A line of this many days or fewer tells days of the week by itself."""
+YEARS_FOR_BIRTHS = 30
+"""A longer range speaks of births and the like rather than of events: its calendar is not looked at unless asked for.
+Parts cost budget, and dates of birth have none worth it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendar:
+    """How the moments of a column are taken apart.
+
+    Attributes:
+        lower: First tick.
+        upper: Last tick.
+        ticks_per_day: Of the column's resolution.
+        line: What a step of its line is: a year (from the month of the first tick on), a month or a day.
+        parts: Its other parts.
+    """
+
+    lower: int
+    upper: int
+    ticks_per_day: int
+    line: Line
+    parts: tuple[Part, ...]
+
+    @property
+    def steps(self) -> int:
+        """Length of the line."""
+        return int(self._line(np.array([self.upper // self.ticks_per_day]))[0]) + 1
+
+    def take_apart(self, ticks: Ints) -> dict[str, Ints]:
+        """The line and the parts of each moment, counted from zero; Monday is zero, and so is January."""
+        days = ticks // self.ticks_per_day
+        found: dict[str, Ints] = {"line": self._line(days)}
+        if "month" in self.parts:
+            found["month"] = _months(days) % 12
+        if "weekday" in self.parts:
+            found["weekday"] = _weekdays(days)
+        if "hour" in self.parts:
+            found["hour"] = (ticks - days * self.ticks_per_day) * 24 // self.ticks_per_day
+        return found
+
+    def put_together(self, parts: Mapping[str, Ints], u: tuple[Floats, Floats]) -> Ints:
+        """Moments with these parts: uniform on those that agree with all, and inside the bounds.
+
+        Where no moment agrees (a month before the first day, a weekday that a cut month has not), the line gives way.
+
+        Args:
+            parts: As `take_apart` gives them.
+            u: Uniforms that choose the day, and the time of the day.
+        """
+        days = self._days(parts, u[0])
+        first, last = days * self.ticks_per_day, (days + 1) * self.ticks_per_day - 1
+        if "hour" in self.parts:
+            hour = self.ticks_per_day // 24
+            first = first + parts["hour"] * hour
+            last = first + hour - 1
+        first, last = np.maximum(first, self.lower), np.minimum(last, self.upper)
+        within = np.maximum(last - first + 1, 1)
+        moments = first + np.minimum((u[1] * within).astype(np.int64), within - 1)
+        return np.clip(moments, self.lower, self.upper)
+
+    def _line(self, days: Ints) -> Ints:
+        first = np.array([self.lower // self.ticks_per_day])
+        if self.line == "day":
+            return days - first
+        months = _months(days) - _months(first)
+        return months // 12 if self.line == "year" else months
+
+    def _days(self, parts: Mapping[str, Ints], u: Floats) -> Ints:
+        """One of the days that agree with line, month and weekday, each as likely as the others."""
+        low, high = self._bounds(parts)
+        first, last = self._span(parts, low, high)
+        if "weekday" not in self.parts:
+            return first + np.minimum((u * (last - first + 1)).astype(np.int64), last - first)
+        wanted = parts["weekday"]
+        first = first + (wanted - _weekdays(first)) % 7
+        weeks = np.maximum((last - first) // 7 + 1, 1)
+        days = first + 7 * np.minimum((u * weeks).astype(np.int64), weeks - 1)
+        return np.where(days > high, days - 7, days)
+
+    def _bounds(self, parts: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+        """First and last day that have the hour of each row."""
+        ends = np.array([self.lower, self.upper])
+        days = ends // self.ticks_per_day
+        hours = (ends - days * self.ticks_per_day) * 24 // self.ticks_per_day
+        if "hour" not in self.parts:
+            return np.full(len(parts["line"]), days[0]), np.full(len(parts["line"]), days[1])
+        return days[0] + (parts["hour"] < hours[0]), days[1] - (parts["hour"] > hours[1])
+
+    def _span(self, parts: Mapping[str, Ints], low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """First and last day, inside the bounds, of a step of the line and a month of it."""
+        ends = _months(np.array([self.lower, self.upper]) // self.ticks_per_day)
+        line = parts["line"]
+        if self.line == "day":
+            days = np.clip(self.lower // self.ticks_per_day + line, low, high)
+            return days, days
+        if self.line == "month":
+            months, length = ends[0] + line, 1
+        elif "month" in self.parts:
+            months, length = ends[0] + 12 * line + (parts["month"] - ends[0]) % 12, 1
+            months = np.where(months > ends[1], months - 12, months)
+        else:
+            months, length = ends[0] + 12 * line, 12
+        months = np.maximum(months, ends[0])
+        return np.maximum(_first_day(months), low), np.minimum(_first_day(months + length) - 1, high)
+
+
+def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...] | None) -> Calendar | None:
+    """The calendar of a column by its bounds in ticks; None where its line tells everything.
+
+    Args:
+        lower: First tick.
+        upper: Last tick.
+        resolution: Name of a tick.
+        wanted: The parts that the column asks for, or None for those that its span suggests.
+    """
+    ticks_per_day = DAY_MICROS // RESOLUTIONS[resolution]
+    ends = np.array([lower, upper]) // ticks_per_day
+    days, months = int(ends[1] - ends[0]) + 1, int(np.diff(_months(ends))[0]) + 1
+    if wanted == () or (wanted is None and months > 12 * YEARS_FOR_BIRTHS):
+        return None
+    line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
+    told: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
+    without: tuple[Part, ...] = (*told[line], *(("hour",) if ticks_per_day == 1 else ()))
+    parts = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
+    if not parts:
+        return None
+    return Calendar(lower=lower, upper=upper, ticks_per_day=ticks_per_day, line=line, parts=parts)
+
+
+def _months(days: Ints) -> Ints:
+    """Months since January 1970."""
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _first_day(months: Ints) -> Ints:
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+
+
+def _weekdays(days: Ints) -> Ints:
+    return (days + MONDAY) % 7

@@ -1,0 +1,81 @@
+"""The clock of a time zone: what it shows at a moment of UTC, and the moment at which it shows a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+
+from sklar.arrays import Ints
+from sklar.schema.grid import EPOCH, parse_time
+
+MICRO = timedelta(microseconds=1)
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ZoneClock:
+    """The clock of a zone over a span of time, in microseconds.
+
+    Attributes:
+        starts: Moments of UTC since which an offset holds, ascending; the first holds before it, too.
+        offsets: How far the clock is ahead of UTC from each of them on.
+    """
+
+    starts: Ints
+    offsets: Ints
+
+    def to_local(self, utc: Ints) -> Ints:
+        """What the clock shows at these moments."""
+        return utc + self.offsets[np.maximum(np.searchsorted(self.starts, utc, side="right") - 1, 0)]
+
+    def to_utc(self, local: Ints) -> Ints:
+        """When the clock shows these times: the first time if it does so twice, as if it ran on if it never does."""
+        shown_from = self.starts[1:] + np.maximum(self.offsets[:-1], self.offsets[1:])
+        return local - self.offsets[np.searchsorted(shown_from, local, side="right")]
+
+
+def is_zone(name: object) -> bool:
+    """Whether the machine knows a zone of this name, as Europe/Vienna."""
+    try:
+        return isinstance(name, str) and bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+
+
+@lru_cache(maxsize=256)
+def zone_clock(name: str, lower: str, upper: str) -> ZoneClock:
+    """The clock of a zone between two ISO times that it shows, and a little beyond.
+
+    Days are gone through one by one: a zone changes its offset at most once a day.
+    """
+    zone = ZoneInfo(name)
+    day = max(parse_time(lower), datetime(2, 1, 1)) - 2 * DAY
+    last = min(parse_time(upper), datetime(9998, 12, 31)) + 2 * DAY
+    starts, offsets = [day], [_offset(zone, day)]
+    while day < last:
+        if _offset(zone, day + DAY) != offsets[-1]:
+            starts.append(_change(zone, day, offsets[-1]))
+            offsets.append(_offset(zone, starts[-1]))
+        day += DAY
+    return ZoneClock(
+        starts=np.array([(start - EPOCH) // MICRO for start in starts], dtype=np.int64),
+        offsets=np.array([offset // MICRO for offset in offsets], dtype=np.int64),
+    )
+
+
+def _offset(zone: ZoneInfo, utc: datetime) -> timedelta:
+    return utc.replace(tzinfo=UTC).astimezone(zone).utcoffset() or timedelta()
+
+
+def _change(zone: ZoneInfo, day: datetime, before: timedelta) -> datetime:
+    """The minute of a day at which the offset changes, by bisection."""
+    low, high = 0, DAY // MINUTE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _offset(zone, day + middle * MINUTE) == before else (low, middle)
+    return day + high * MINUTE
