@@ -18,7 +18,7 @@ from sklar.lab.intervals import Estimate, exactly
 from sklar.lab.learning.transfer import Learned, Transfer
 from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
-from sklar.lab.metrics.moments import ColumnSummary, Moments
+from sklar.lab.metrics.moments import ColumnMoments, ColumnSummary
 from sklar.lab.metrics.queries import Answered, ErrorLine, QueryProfiles, QuerySet
 from sklar.lab.metrics.score import About, Part, Score, not_applicable
 from sklar.lab.metrics.support import Support
@@ -70,9 +70,9 @@ def page(columns: int, name: str = "column") -> str:
         "ks": not_applicable(ABOUT, "because."), "alpha_precision": replace(SCORE, behind=support),
         "learning": replace(SCORE, behind=learned), "g_epsilon_plus": replace(SCORE, behind=g),
     }  # fmt: skip
-    one = Moments(null=0.25, mean=12.0, sd=3.0, quantiles=(1.0,) * 7)
+    one = ColumnMoments(null=0.25, mean=12.0, sd=3.0, quantiles=(1.0,) * 7)
     both = ColumnSummary(column=name, facts=Real(0, 1), real=one, synthetic=one, shifts=(0.0,) * 4, floor=0.01)
-    lost = Moments(null=1.0)
+    lost = ColumnMoments(null=1.0)
     summaries = (replace(both, synthetic=lost), *(replace(both, column=n) for n in names[1:]))
     table = SimpleNamespace(
         name=name, rows={"real": 12_345, "synthetic": 10}, verdict=(f"Fine {name}.",), warnings=(name,), claim=name,

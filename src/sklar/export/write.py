@@ -169,7 +169,7 @@ def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, sa
             texts = _by_distinct(array, lambda moments: _formatted(moments, pattern))
         return _by_distinct(texts, lambda found: _quoted(found, delimiter))
     texts = array.cast(pa.string())
-    if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.decimals == 0):
+    if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.whole):
         return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
     return texts
 

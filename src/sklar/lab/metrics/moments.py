@@ -36,7 +36,7 @@ SHIFTS = ("mean", "standard deviation", "quantiles", "nulls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moments:
+class ColumnMoments:
     """One column of one table: its share of nulls and, of numbers, moments and booleans, what its values are like.
 
     Numbers of a datetime are ticks. What has no value at all has no mean either.
@@ -54,8 +54,8 @@ class ColumnSummary:
 
     column: str
     facts: Column
-    real: Moments
-    synthetic: Moments
+    real: ColumnMoments
+    synthetic: ColumnMoments
     shifts: tuple[float, ...]
     floor: float | None = None
 
@@ -103,7 +103,7 @@ class ColumnSummary:
             **{side: self._plain(getattr(self, side)) for side in ("real", "synthetic")},
         }
 
-    def _plain(self, one: Moments) -> dict[str, Any]:
+    def _plain(self, one: ColumnMoments) -> dict[str, Any]:
         dates = isinstance(self.facts, Datetime)
         days = RESOLUTIONS[self.facts.resolution] / RESOLUTIONS["day"] if isinstance(self.facts, Datetime) else 1.0
         return {
@@ -136,16 +136,16 @@ def _tells(found: ColumnSummary) -> bool:
     return found.real.mean is not None or found.synthetic.mean is not None or found.real.null + found.synthetic.null > 0
 
 
-def _moments(table: ExactTable, name: str) -> Moments:
+def _moments(table: ExactTable, name: str) -> ColumnMoments:
     column, codes = table.schema[name], table.codes[name]
     null = 0.0 if column.null_code is None else float((codes == column.null_code).mean())
     values = _values(table, name)
     if not len(values):
-        return Moments(null=null)
+        return ColumnMoments(null=null)
     scale = float(np.abs(values).max()) or 1.0  # squares of huge numbers are none
     mean, sd = (scale * float(x) for x in ((values / scale).mean(), (values / scale).std()))
     quantiles = np.quantile(values, QUANTILES).tolist() if column.numeric else ()
-    return Moments(null=null, mean=mean, sd=sd, quantiles=tuple(quantiles))
+    return ColumnMoments(null=null, mean=mean, sd=sd, quantiles=tuple(quantiles))
 
 
 def _values(table: ExactTable, name: str) -> Floats:
@@ -157,7 +157,7 @@ def _values(table: ExactTable, name: str) -> Floats:
     return codes[codes < 2].astype(np.float64) if table.schema[name].kind == "boolean" else np.empty(0)
 
 
-def _shifts(real: Moments, synthetic: Moments) -> Iterator[float]:
+def _shifts(real: ColumnMoments, synthetic: ColumnMoments) -> Iterator[float]:
     middle = (real.null + synthetic.null) / 2
     nulls = _shift(synthetic.null - real.null, math.sqrt(middle * (1 - middle)))
     if real.mean is None or real.sd is None or synthetic.mean is None or synthetic.sd is None:

@@ -77,7 +77,7 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
     found: dict[str, Column] = {}
     for margin in margins:
         column = schema[margin.column]
-        if margin.decimals is not None and isinstance(column, Real) and column.decimals is None:
+        if margin.decimals is not None and isinstance(column, Real) and column.unit is None:
             source = {**dict(column.sources), "decimals": "measured"}
             found[margin.column] = replace(column, decimals=margin.decimals, source=source)
     return schema.with_columns(found) if found else schema
