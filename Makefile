@@ -1,9 +1,9 @@
-# make demo: a private synthetic table from a bundled one.   make test: everything CI checks.
+# make demo: a private synthetic table from a bundled one.   make test: everything CI checks.   make docs: the site.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check unit bench clean
+.PHONY: demo test check docs unit bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +23,10 @@ check: $(VENV)/.installed
 unit: $(VENV)/.installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test: check unit
+docs: $(VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(BIN)/mkdocs build --quiet --strict
+
+test: check docs unit
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.all

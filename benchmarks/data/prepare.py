@@ -68,9 +68,10 @@ def prepare_support2(raw: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return rest.reset_index(drop=True), whole.iloc[tested].reset_index(drop=True)
 
 
-def hmeq() -> pd.DataFrame:
-    """Home equity loans, complete rows (3,364)."""
-    return pd.read_csv(find("hmeq")).dropna().reset_index(drop=True)
+def hmeq(*, complete: bool = True) -> pd.DataFrame:
+    """Home equity loans: complete rows (3,364), or all 5,960 with their gaps."""
+    table = pd.read_csv(find("hmeq"))
+    return table.dropna().reset_index(drop=True) if complete else table
 
 
 def _as_published(name: str, table: pd.DataFrame) -> pd.DataFrame:

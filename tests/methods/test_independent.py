@@ -51,8 +51,8 @@ def test_a_fit_gives_margins_near_the_rows(open_door, repair: str, noise: str | 
 
 def test_the_plan_is_public_and_only_for_gaussian_noise():
     assert INDEPENDENT.plan is not None
-    # One histogram of sex and of age; a coarse and a finer one of dose, and one of its digits.
-    assert sum(line.tables for line in INDEPENDENT.plan(SCHEMA, IndependentOptions())) == 5
+    # One histogram of sex; a coarse and a finer one of age and of dose, and one of the digits of dose.
+    assert sum(line.tables for line in INDEPENDENT.plan(SCHEMA, IndependentOptions())) == 6
     assert INDEPENDENT.plan(SCHEMA, IndependentOptions(noise="geometric")) == ()
 
 

@@ -79,7 +79,8 @@ def test_noise_does_not_depend_on_the_rows(open_door):
 def test_weights_of_the_plan_sum_to_one_and_grow_with_the_bins():
     plan = plan_margins(SCHEMA)
     assert sum(line.weight for line in plan) == pytest.approx(1.0)
-    noise = margin_noise(SCHEMA, Allowance(measure="rho", amount=0.1), Unit(neighbours="add-remove"), MarginOptions())
+    mixed = Schema({"minute": Integer(0, 59), **{name: SCHEMA[name] for name in ("city", "grade", "smoker")}})
+    noise = margin_noise(mixed, Allowance(measure="rho", amount=0.1), Unit(neighbours="add-remove"), MarginOptions())
     assert noise["margins of about 64 cells"].scale < noise["margins of about 16 cells"].scale
     assert noise["margins of about 16 cells"].scale < noise["margins of about 4 cells"].scale
     simple = plan_margins(SCHEMA, MarginOptions(repair="simplex"))
@@ -113,12 +114,12 @@ def test_margins_are_close_to_the_rows_and_keep_their_atoms(open_door):
     assert by_name["dose"][-1] == pytest.approx(dose[-1], abs=0.01)
 
 
-def test_codes_that_may_be_empty_and_look_empty_get_nothing(open_door):
+def test_unlisted_labels_that_look_empty_get_nothing_and_nulls_a_little(open_door):
     door = open_door(SCHEMA, draw_codes(2), rho=0.02)
     found = {margin.column: margin.dense() for margin in measure_margins(door, door.allowance).margins}
     city, smoker = SCHEMA["city"], SCHEMA["smoker"]
     assert found["city"][city.other_code] == 0 and found["city"][city.null_code] > 0.02
-    assert found["smoker"][smoker.null_code] == 0
+    assert 0 < found["smoker"][smoker.null_code] < 0.005
     assert found["grade"][SCHEMA["grade"].other_code] == 0
 
 
@@ -141,9 +142,36 @@ def test_almost_no_noise_gives_the_rows_back(open_door):
     found = measure_margins(door, door.allowance)
     assert round(found.rows) == ROWS
     for margin in found.margins:
-        if margin.size <= 128:
+        if margin.size <= 128:  # few values are counted one by one, of more the light ones in blocks
             exact = np.bincount(codes[margin.column], minlength=margin.size) / ROWS
-            assert np.abs(margin.dense() - exact).sum() < 1e-3
+            assert np.abs(margin.dense() - exact).sum() < (1e-3 if margin.size <= 64 else 5e-3)
+
+
+def test_two_nulls_in_a_hundred_never_vanish(open_door):
+    """113 of 5,960 rows against a noise of 35: a threshold of three deviations loses them in four of ten fits."""
+    column = Real(0, 100, nullable=True)
+    values = column.grid.code(np.random.default_rng(0).uniform(1, 99, 5_960))
+    codes = {"x": np.where(np.arange(5_960) < 113, column.size - 1, values)}
+    found = []
+    for seed in range(30):
+        door = open_door(Schema({"x": column}), codes, rho=0.00058, seed=seed)
+        found.append(measure_margins(door, door.allowance).margins[0].dense()[-1])
+        assert 30 < door.calls[0][1][0].noise.std < 40
+    assert min(found) > 0 and 0.4 * 113 / 5_960 < np.mean(found) < 1.75 * 113 / 5_960
+
+
+def test_bounds_much_too_wide_make_no_wild_tail(open_door):
+    """Lognormal amounts on a range ten times their maximum: the standard deviation is that of the rows."""
+    values = np.exp(0.5 * np.random.default_rng(1).normal(size=6_000))
+    column = Real(0, 10 * float(values.max()))
+    codes = {"x": column.grid.code(values)}
+    middle = column.grid.starts + column.grid.widths / 2
+    ratios = []
+    for seed in range(12):
+        door = open_door(Schema({"x": column}), codes, rho=0.0005, seed=seed)
+        mass = measure_margins(door, door.allowance).margins[0].dense()
+        ratios.append(np.sqrt(mass @ middle**2 - (mass @ middle) ** 2) / values.std())
+    assert np.mean(np.abs(np.log(ratios))) < 0.25 and max(ratios) < 1.6
 
 
 @pytest.mark.parametrize("rho", [1e-12, 1e-5])

@@ -36,7 +36,7 @@ def arrow_type(column: Column) -> pa.DataType:
     if isinstance(column, Labels):
         return pa.int64() if column.integer_labels else pa.string()
     if isinstance(column, Boolean):
-        return pa.bool_()
+        return pa.array(column.spelling or [False, True]).type
     if isinstance(column, Id):
         return pa.string() if column.prefix else pa.int64()
     if isinstance(column, Datetime):
@@ -69,6 +69,8 @@ def _array(column: Column, values: Values, part: slice) -> pa.Array:
         return pc.binary_join_element_wise(column.prefix, keys.cast(pa.string()), "") if column.prefix else keys
     if values.labels is not None:
         return pa.array(values.labels, pa.string()).take(pa.array(data, mask=mask))
+    if isinstance(column, Boolean) and column.spelling:
+        return pa.array(column.spelling).take(pa.array(data.astype(np.int32), mask=mask))
     if isinstance(column, Datetime):
         return _times(column, data, mask)
     return pa.array(data, arrow_type(column), mask=mask)

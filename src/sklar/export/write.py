@@ -16,6 +16,7 @@ import pyarrow.compute
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import PathLike, atomic_file, require_writable, standard_output
 from sklar.export.parts import parquet_writer
+from sklar.schema.columns import Column
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
 
@@ -159,23 +160,31 @@ def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, sa
     column = schema.get(name) if schema is not None else None
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         return _by_distinct(array, lambda texts: _text(texts, delimiter, safe))
+    texts = texts_of(array, column)
+    if pa.types.is_temporal(array.type):
+        return _by_distinct(texts, lambda found: _quoted(found, delimiter))
+    return texts
+
+
+def texts_of(array: Any, column: Column | None) -> Any:
+    """The values of a column as text: moments in its own format or ISO 8601, reals with a point."""
     if pa.types.is_temporal(array.type):
         pattern = column.format if isinstance(column, Datetime) else None
         if pattern is None and getattr(array.type, "tz", None) is not None:
-            texts = _by_distinct(array, _with_offset)
-        elif pattern is None:  # ISO 8601
-            texts = pc.replace_substring(array.cast(pa.string()), " ", "T")
-        else:
-            texts = _by_distinct(array, lambda moments: _formatted(moments, pattern))
-        return _by_distinct(texts, lambda found: _quoted(found, delimiter))
+            return _by_distinct(array, _with_offset)
+        if pattern is None:
+            return pc.replace_substring(array.cast(pa.string()), " ", "T")
+        return _by_distinct(array, lambda moments: _formatted(moments, pattern))
     texts = array.cast(pa.string())
     if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.whole):
         return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
     return texts
 
 
-def _by_distinct(array: pa.Array, write: Callable[[pa.Array], pa.Array]) -> pa.Array:
+def _by_distinct(array: Any, write: Callable[[pa.Array], pa.Array]) -> Any:
     """The same texts written cell by cell, but worked out once for each distinct one."""
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([_by_distinct(chunk, write) for chunk in array.chunks], pa.string())
     coded = array.dictionary_encode()
     return write(coded.dictionary).take(coded.indices)
 

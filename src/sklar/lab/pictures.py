@@ -54,7 +54,7 @@ def plot_levels(
     require_picture(path)
     truncation_levels(model)  # refuses models without any
     record: Any = model.table_model
-    names = model.schema.modelled
+    names = model.coordinates.schema.modelled
     order = list(reversed(record.roots)) or list(range(len(names)))
     matrices: dict[str, Any] = {}
     for level in candidate_levels(model) if chosen is None else chosen:

@@ -29,13 +29,15 @@ from sklar.model.margins.bins import (
     finer_lookup,
     first_lookup,
     heavy_values,
+    joint_labels,
     lay_out_column,
     significant_candidates,
     with_digits,
 )
-from sklar.model.margins.fit import Histogram, fit_cells, pool_total, repair_counts, spread
+from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
+from sklar.model.margins.slopes import tilt_cells
 from sklar.release.door import Door, RecodedTable
 from sklar.schema.table import Schema
 
@@ -187,9 +189,10 @@ def _margin(column: _Column, total: KnownTotal, options: MarginOptions) -> Margi
     if options.repair != "density":
         first = column.seen[0]
         return spread(column.name, layout, first.lookup, repair_counts(first, total, options.repair))
-    labels = layout.coarse if column.finer is None else column.finer[: layout.values]
-    starts = cell_starts(layout, labels, column.atoms)
+    starts = cell_starts(layout, joint_labels(layout, column.finer), column.atoms)
     mass = fit_cells(layout, starts, column.atoms, column.seen, total)
+    if layout.refined:
+        starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
     cell = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, layout.size)))
     return replace(spread(column.name, layout, cell, mass), decimals=column.digits)
 

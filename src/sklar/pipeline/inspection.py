@@ -19,6 +19,7 @@ from sklar.schema.numbers import Datetime, Integer, Real
 
 def inspect_model(stored: Stored) -> dict[str, Any]:
     """Facts about a model as plain data."""
+    schema = stored.coordinates.schema
     facts: dict[str, Any] = {
         "method": stored.claim.method,
         "claim": str(stored.claim),
@@ -27,13 +28,13 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
         "fit": stored.fit,
         "steps": [{**_step(step), "share": _share(stored, step.label)} for step in stored.recorded],
         "margins": [
-            _margin(name, stored.schema[name], margin)
-            for name, margin in zip(stored.schema.modelled, stored.model.margins, strict=True)
+            _margin(name, schema[name], margin)
+            for name, margin in zip(schema.modelled, stored.model.margins, strict=True)
         ],
     }
     describe = getattr(stored.model, "describe", None)
     if describe is not None:
-        facts["structure"] = describe(stored.schema.modelled)
+        facts["structure"] = describe(schema.modelled)
     return facts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
@@ -12,11 +12,13 @@ from sklar.model.protocol import TableModel
 from sklar.pipeline.inspection import draw_structure, inspect_model
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
+from sklar.schema.coordinates import Coordinates
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sklar.export.frames import Fill
     from sklar.model.vine.intervals import Interval
 
 BATCH_ROWS = 65_536
@@ -40,6 +42,11 @@ class Model:
     def schema(self) -> Schema:
         """Public facts about the columns."""
         return self._stored.schema
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """What the model is over: the columns of the schema, or what public rules leave of them to be measured."""
+        return self._stored.coordinates
 
     @property
     def claim(self) -> Claim:
@@ -79,8 +86,11 @@ class Model:
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
         binary: bool = False,
-    ) -> pa.Table:
-        """Synthetic rows as an Arrow table.
+        to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
+        like: Any = None,
+        fill: Fill | None = None,
+    ) -> Any:
+        """Synthetic rows as an Arrow table, or as the data frame that is asked for.
 
         Args:
             n: How many rows; by default the noisy number of rows of the fitted table.
@@ -93,20 +103,32 @@ class Model:
             binary: The binary table of dpc's paper (models of dpc and cop only): zeros and ones, a column for each
                 value, as "race=White" or "age=30..39". Rows are independent; one may have two values of a column, or
                 none.
+            to: "pandas", "polars", "duckdb" or "arrow".
+            like: A data frame, as the one that was fitted: the sample has its library, order of columns and types
+                (small and nullable integers, categories, time zones). None of its cells is looked at, and the labels of
+                its categories are not used: those of the schema are.
+            fill: Columns that are left out (`id`, `ignore`, or of `like` alone) in the sample: "null" fills them with
+                nulls, a pattern with made-up texts, as {"email": "[a-z]{6}@example\\.org", "key": "P[0-9]{6}"}; all
+                different for an `id`.
         """
         import pyarrow as pa
 
         from sklar.export.arrow import to_arrow
+        from sklar.export.frames import as_frame, filled
         from sklar.pipeline.sampling.write import binary_tables
         from sklar.sample.draw import sample_with_worth
 
         rows = self.rows_estimate if n is None else n
         if binary:
-            return pa.concat_tables(binary_tables(self, rows, seed, given))
+            bits = pa.concat_tables(binary_tables(self, rows, seed, given))
+            return bits if to is None else as_frame(bits, self.schema, to=to, like=None)
         alone = iid or self.fit_facts.get("options", {}).get("published") is True  # as all papers draw them
         values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=alone)
         notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
-        return _labelled(to_arrow(self.schema, values), self.claim, notes)
+        table = _labelled(to_arrow(self.schema, values), self.claim, notes)
+        if fill is not None:
+            table = filled(table, self.schema, fill, like=like, seed=seed)
+        return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
 
     def stream(
         self,
@@ -140,12 +162,13 @@ class Model:
         from sklar.model.vine.model import VineModel
         from sklar.sample.conditions import allowed_codes, read_conditions
         from sklar.sample.rng import generator
+        from sklar.sample.translate import exactly_on_coordinates
 
         model = self._stored.model
         if not isinstance(model, VineModel):
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
-        conditions = read_conditions(self.schema, given)
-        return count_interval(model, allowed_codes(self.schema, conditions), generator(seed), coverage)
+        conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
+        return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 
     def sample_spark(
         self,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklar.errors import UsageError
 from sklar.model.onehot.model import OneHotModel
 from sklar.model.protocol import TableModel
-from sklar.sample.conditions import NULL, TRUE_FALSE, shown_number
+from sklar.sample.conditions import NULL, shown_number
 from sklar.sample.draw import BLOCK_ROWS, whole_number
 from sklar.sample.rng import seed_entropy, substream
 from sklar.schema.columns import Column, Labels
@@ -57,7 +57,7 @@ def cell_text(column: Column, first: int, stop: int) -> str:
         labels = (*column.values, column.other)
         return _span(str(labels[first]), str(labels[stop - 1]))
     if not isinstance(column, Integer | Real | Datetime):
-        return list(reversed(TRUE_FALSE))[first]
+        return ("false", "true")[first]
     starts = [*column.grid.starts.tolist(), column.grid.stop]
     # A cell of reals ends where the next one starts, but for the last, which ends at the bound.
     last = min(starts[stop], column.upper) if isinstance(column, Real) else starts[stop] - 1

@@ -19,14 +19,13 @@ import numpy as np
 from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered_widths, row_count
-from sklar.schema.columns import Boolean, Column, Labels, Ordinal
+from sklar.schema.columns import Boolean, Column, Labels, Ordinal, truth_of
 from sklar.schema.grid import EPOCH, RESOLUTIONS, from_ticks, parse_time, ratio, span_of
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
 Number = Integer | Real | Datetime
 NULL = "null"
-TRUE_FALSE = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,7 +75,7 @@ def restrictions(conditions: Conditions) -> dict[str, Restriction]:
 
 def conditions_hold(schema: Schema, conditions: Conditions, table: SampledTable) -> Mask:
     """The rows that are as asked for."""
-    held = (_holds(schema[name], condition, table[name]) for name, condition in conditions.items())
+    held = (holds(schema[name], condition, table[name]) for name, condition in conditions.items())
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
@@ -106,9 +105,7 @@ def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: M
             allowed[(*column.values, column.other).index(as_label(name, column, value))] = True
         return Condition(allowed=allowed)
     for value in listed:
-        if not isinstance(value, bool | np.bool_):
-            raise UsageError(f"given: '{name}' is true or false; found {value!r}.")
-        allowed[1 if value else 0] = True
+        allowed[1 if as_truth(name, value) else 0] = True
     return Condition(allowed=allowed)
 
 
@@ -137,7 +134,8 @@ def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
     return Condition(allowed=allowed, restriction=limit, share=share)
 
 
-def _holds(column: Column, condition: Condition, values: Values) -> Mask:
+def holds(column: Column, condition: Condition, values: Values) -> Mask:
+    """The values of a column that are as asked for."""
     null_wanted = column.null_code is not None and bool(condition.allowed[column.null_code])
     return np.where(values.null, null_wanted, _values_hold(column, condition, values))
 
@@ -158,19 +156,32 @@ def _values_hold(column: Column, condition: Condition, values: Values) -> Mask:
     return np.zeros(len(values.data), bool)  # a number of which only null is asked for
 
 
+def as_truth(name: str, value: Any) -> bool:
+    """True or false, in any of the usual words, or as 1 or 0."""
+    truth = truth_of(value)
+    if truth is None:
+        raise UsageError(f"given: '{name}' is true or false; found {value!r}.")
+    return truth
+
+
 def as_label(name: str, column: Labels, value: Any, *, listed_only: bool = False) -> str | int:
-    """A label of the schema (or its label for other values)."""
+    """A label of the schema (or its label for other values); 1 finds "1", and True "yes" where no label is True."""
     known = column.values if listed_only else (*column.values, column.other)
     plain: Any = getattr(value, "item", lambda: value)()  # numpy scalars as plain ones
     if not isinstance(plain, bool) and plain in known:
         return plain
+    same = [label for label in known if label is not None and str(label) == str(plain)]
+    if not same and len(column.values) == 2 and truth_of(plain) is not None:
+        same = [label for label in column.values if truth_of(label) is truth_of(plain)]
+    if len(same) == 1:
+        return same[0]
     shown = ", ".join(repr(v) for v in known[:12]) + (", ..." if len(known) > 12 else "")
     raise UsageError(f"given: {value!r} is not a value of '{name}' in the schema, which lists {shown}.")
 
 
 def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
     """The part of a closed range that lies inside the bounds of the column; an end None is open."""
-    lower, upper = bounds(column)
+    lower, upper = column.span
     low = lower if ends[0] is None else _end(name, column, ends[0], round_up=True)
     high = upper if ends[1] is None else _end(name, column, ends[1], round_up=False)
     if low > high:
@@ -179,13 +190,6 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
         span = f"from {shown_number(column, lower)} to {shown_number(column, upper)}"
         raise UsageError(f"given: '{name}' has no such value: it goes {span} by the schema.")
     return _on_multiples(name, column, Window(low=max(low, lower), high=min(high, upper)))
-
-
-def bounds(column: Number) -> tuple[int | float, int | float]:
-    """Smallest and largest value of the column (ticks, for datetimes)."""
-    if isinstance(column, Datetime):
-        return column.tick(column.lower), column.tick(column.upper)
-    return column.lower, column.upper
 
 
 def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | float:
@@ -303,9 +307,7 @@ def _single(name: str, column: Column, text: str) -> Any:
     if text == NULL:
         return None
     if isinstance(column, Boolean):
-        if text.lower() not in TRUE_FALSE:
-            raise UsageError(f"given: '{name}' is true, false or null; found {text!r}.")
-        return TRUE_FALSE[text.lower()]
+        return as_truth(name, text)
     return text if isinstance(column, Datetime) else _number(name, column, text)
 
 

@@ -134,6 +134,19 @@ def decode_column(column: Column, codes: Cells, rng: np.random.Generator, limit:
     return Values(data=_zero_where(null, _draw(column, cells, rng, limit)), null=null)
 
 
+def decode_missing(column: Column, rows: int) -> Values:
+    """What a missing cell of the column would be, in so many rows: null, `other` or its missing value."""
+    null, code = np.full(rows, column.null_code is not None), column.null_code
+    if isinstance(column, Labels):
+        cells = np.full(rows, 0 if code is not None else column.other_code)
+        return _decode_labels(column, cells, null)
+    value: Any = getattr(column, "missing_value", None)
+    if isinstance(column, Integer | Real | Datetime):
+        value = column.lower if value is None else value
+        value = column.tick(value) if isinstance(column, Datetime) else value
+    return Values(data=_zero_where(null, np.full(rows, value)), null=null)
+
+
 def with_keys(schema: Schema, table: SampledTable, rows: int, first_key: int = 1) -> SampledTable:
     """The table in schema order with fresh keys first_key, first_key + 1, ... in its id columns."""
     keys = Values(data=np.arange(first_key, first_key + rows, dtype=np.int64), null=np.zeros(rows, bool))

@@ -20,7 +20,7 @@ a private fit refuses it."""
 PROVENANCES: tuple[str, ...] = get_args(Provenance)
 DEFAULT: Provenance = "assumed"
 BOUGHT = ("pay", "measured")
-UNMEASURABLE = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone")
+UNMEASURABLE = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone", "spelling")
 """Facts that no measurement can give: somebody knows them and says so."""
 
 Sources = tuple[tuple[str, Provenance], ...]
@@ -30,6 +30,9 @@ Sources = tuple[tuple[str, Provenance], ...]
 SourceMark = str | Mapping[str, str] | Sources
 """As given: one word for all facts, or a word per fact. Columns store it as sorted pairs."""
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
+FALSE_WORDS = ("false", "f", "no", "n", "0", "0.0")
+"""How truth values are written, in small or capital letters; each word has its opposite in the same place."""
 
 
 def normalize_sources(source: SourceMark, facts: tuple[str, ...]) -> Sources:
@@ -184,24 +187,39 @@ class Ordinal(Labels):
 
 @dataclass(frozen=True, slots=True)
 class Boolean(Column):
-    """True or false; a missing or unreadable value becomes null if nullable, else `missing_value`."""
+    """True or false; a missing or unreadable value becomes null if nullable, else `missing_value`.
+
+    Attributes:
+        spelling: How the output writes false and true, as ("no", "yes") or (0, 1); as truth values by default. All the
+            usual words are read in any case.
+    """
 
     _: KW_ONLY
     nullable: bool = False
     missing_value: bool = False
+    spelling: Sequence[str] | Sequence[int] = ()
     source: SourceMark = ()
 
     kind: ClassVar[str] = "boolean"
-    facts: ClassVar[tuple[str, ...]] = ("kind", "nullable", "missing_value")
+    facts: ClassVar[tuple[str, ...]] = ("kind", "nullable", "missing_value", "spelling")
     ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.spelling, str):
+            object.__setattr__(self, "spelling", tuple(plain(word) for word in self.spelling))
+        Column.__post_init__(self)
 
     @property
     def value_cells(self) -> int:
         return 2
 
     def faults(self) -> list[str]:
-        wrong = type(self.missing_value) is not bool
-        return Column.faults(self) + (["missing_value must be true or false"] if wrong else [])
+        faults = Column.faults(self)
+        if type(self.missing_value) is not bool:
+            faults.append("missing_value must be true or false")
+        if self.spelling and not _is_spelling(self.spelling):
+            faults.append('spelling is how false and true are written, as ["no", "yes"], ["F", "T"] or [0, 1]')
+        return faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +249,19 @@ class Ignore(Column):
     kind: ClassVar[str] = "ignore"
     facts: ClassVar[tuple[str, ...]] = ("kind",)
     modelled: ClassVar[bool] = False
+
+
+def truth_of(word: object) -> bool | None:
+    """What one of the usual words, or 0 and 1, stands for; None for anything else."""
+    text = str(plain(word)).strip().lower()
+    return True if text in TRUE_WORDS else False if text in FALSE_WORDS else None
+
+
+def _is_spelling(words: Sequence[object]) -> bool:
+    """Whether these are the words for false and for true of one pair, both texts or both integers."""
+    same = len(words) == 2 and len({type(word) for word in words}) == 1 and type(words[0]) in (str, int)
+    pairs = list(zip(FALSE_WORDS[:5], TRUE_WORDS[:5], strict=True))
+    return same and (str(words[0]).lower(), str(words[1]).lower()) in pairs
 
 
 def plain(value: Any) -> Any:

@@ -192,6 +192,10 @@ def fact_from_text(kind: type[Column], fact: str, text: str, column: Column | No
         return _number(fact, text) if whole else text
     if text.lower() == "none":
         return _default(kind, fact)
+    if fact == "calendar":
+        return _labels(text, whole=False)
+    if fact == "spelling":
+        return tuple(int(word) if word in ("0", "1") else word for word in _labels(text, whole=False))
     if fact == "nullable" or kind.kind == "boolean":
         return _truth(fact, text)
     if fact == "values":

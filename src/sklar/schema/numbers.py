@@ -29,6 +29,11 @@ class Ranged(Column):
         raise NotImplementedError
 
     @property
+    def span(self) -> tuple[int | float, int | float]:
+        """Smallest and largest value; of points in time, in ticks."""
+        raise NotImplementedError
+
+    @property
     def value_cells(self) -> int:
         return self.grid.cells
 
@@ -66,6 +71,10 @@ class Integer(Ranged):
         _plain_fields(self, lists=("edges", "atoms"))
         object.__setattr__(self, "step", plain(self.step))
         Column.__post_init__(self)
+
+    @property
+    def span(self) -> tuple[int | float, int | float]:
+        return self.lower, self.upper
 
     @property
     def grid(self) -> Grid:
@@ -124,6 +133,10 @@ class Real(Ranged):
         for name in ("edges", "atoms"):
             object.__setattr__(self, name, tuple(_as_float(x) for x in getattr(self, name)))
         Column.__post_init__(self)
+
+    @property
+    def span(self) -> tuple[int | float, int | float]:
+        return self.lower, self.upper
 
     @property
     def grid(self) -> Grid:
@@ -206,8 +219,12 @@ class Datetime(Ranged):
         return to_ticks(moment, self.resolution)
 
     @property
+    def span(self) -> tuple[int, int]:
+        return self.tick(self.lower), self.tick(self.upper)
+
+    @property
     def grid(self) -> Grid:
-        return integer_grid(self.tick(self.lower), self.tick(self.upper), self.bins, (), ())
+        return integer_grid(*self.span, self.bins, (), ())
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)

@@ -154,6 +154,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _plausible(key: str, value: object) -> bool:
+    if key == "spelling":
+        return isinstance(value, list) and all(type(x) in (int, str) for x in value)
     if key in ("edges", "atoms"):
         return isinstance(value, list) and all(type(x) in (int, float) for x in value)
     if key == "calendar":
@@ -185,7 +187,10 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     return RULES[kind](**arguments)
 
 
-_RULE_TYPES: dict[str, type | tuple[type, ...]] = dict.fromkeys(("values", "table"), Mapping)
+_RULE_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("values", "table"), Mapping),
+    **dict.fromkeys(("at_least", "at_most"), (int, float)),
+}
 """What an entry of a rule is, unless it is text."""
 
 

@@ -24,6 +24,7 @@ COLUMNS: dict[str, Column] = {
     "category": Category(["a", "b", "c"], nullable=True),
     "ordinal": Ordinal(["low", "mid", "high"]),
     "boolean": Boolean(nullable=True),
+    "minute": Integer(0, 59),
     "age": Integer(16, 100),
     "gain": Integer(0, 100_000, nullable=True),
     "shorter": Integer(0, 400),
@@ -50,7 +51,8 @@ def test_first_bins_cover_all_codes_and_keep_other_and_null_apart(name: str):
 
 def test_the_resolution_of_the_first_bins():
     bins = {name: int(first_lookup(lay_out_column(c)).max()) + 1 for name, c in COLUMNS.items()}
-    assert bins["category"] == 5 and bins["boolean"] == 3 and bins["age"] == 85 and bins["one value"] == 1
+    assert bins["category"] == 5 and bins["boolean"] == 3 and bins["minute"] == 60 and bins["one value"] == 1
+    assert bins["age"] == 32
     assert bins["shorter"] == 32 and bins["gain"] == 33 and bins["day"] == 32
     assert bins["real"] == 34 and bins["zero"] == 36
     wide = COLUMNS["wide"]
@@ -73,8 +75,19 @@ def test_finer_bins_cut_heavy_cells_and_nothing_else(name: str):
     parts = np.array([len(np.unique(finer[coarse_cell == cell])) for cell in range(len(starts))])
     assert parts[heavy] == min(10, (coarse_cell == heavy).sum())
     assert np.all(np.delete(parts, heavy) == 1)
+    last = finer[starts[(starts < layout.values) & ~np.isin(starts, atoms)]][4:]  # light cells beyond the heavy one
+    assert np.unique(last, return_counts=True)[1].tolist()[:4] == [1, 2, 4, 8]
     assert np.bincount(finer).min() > 0
     assert finer.max() + 1 <= MOST_FINE_BINS + len(starts)
+
+
+def test_a_crowded_first_cell_is_cut_finer_at_its_low_end():
+    layout = lay_out_column(COLUMNS["real"])
+    starts = cell_starts(layout, layout.coarse, NONE)
+    crowded, even = np.zeros(len(starts)), np.zeros(len(starts))
+    crowded[0], crowded[1], even[:2] = 0.9, 0.1, 0.5
+    sizes = [np.bincount(finer_lookup(layout, NONE, mass, part_mass=0.1))[:5] for mass in (crowded, even)]
+    assert sizes[0][0] < sizes[0][2] < sizes[0][4] and np.ptp(sizes[1]) <= 2
 
 
 def test_heavy_values_are_found_and_false_ones_are_not():

@@ -4,11 +4,12 @@ averaged; two values that stand for true and false; and amounts with signs, unit
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sklar.lab.drafting.guess import CODE_WORDS, Guess, hints, leave_out
 from sklar.lab.drafting.labels import MOST_LABELS, category, label_text
 from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_missing_word, numbers_of
-from sklar.schema.columns import Boolean
+from sklar.schema.columns import Boolean, truth_of
 
 LAST_DIGITS = frozenset({7, 8, 9})
 """Besides SENTINELS, digits that questionnaires use for unknown and refused."""
@@ -81,10 +82,27 @@ def guess_boolean(profile: Profile) -> Guess | None:
     if profile.form != "boolean" and words not in PAIRS:
         return None
     guess = boolean(profile)
+    spelling = _spelling(profile)
+    if spelling:
+        column = replace(guess.column, spelling=spelling)  # type: ignore[call-arg]
+        return Guess(
+            column=column, notes=(*guess.notes, f"The output says {spelling[0]} and {spelling[1]}, as the rows do.")
+        )
     if words != PAIRS[0]:
         shown = " and ".join(sorted(words))
-        return guess.with_notes(f"The output says true and false; to keep {shown}, make it a category of these values.")
+        return guess.with_notes(f"The output says true and false; to have {shown}, say how under `spelling`.")
     return guess
+
+
+def _spelling(profile: Profile) -> tuple[str | int, ...]:
+    """How the rows write false and true, if in one way only; nothing where they hold truth values as such."""
+    if profile.form == "boolean":
+        return ()
+    words = {label_text(v).strip() for v in profile.values if not is_missing_word(v)}
+    written = sorted(words, key=lambda word: truth_of(word) is True)
+    if len(written) != 2 or profile.form in ("integer", "real") or set(written) == {"0", "1"}:
+        return (0, 1) if words == {"0", "1"} else ()
+    return tuple(written) if not Boolean(spelling=written).faults() else ()
 
 
 def boolean(profile: Profile) -> Guess:

@@ -13,8 +13,13 @@ from sklar.schema.numbers import Datetime, Integer, Real
 
 COARSE_CELLS = 32
 """Cells of the first histogram of numbers: more show finer shapes, each with the same noise on fewer rows."""
-FEW_CELLS = 128
-"""Numeric columns with at most this many value cells are counted cell by cell."""
+CROWDED, GROWTH = 0.5, 2.0
+"""A first coarse cell with more than this part of the values is cut at the powers i^GROWTH: bounds that are much too
+wide crowd amounts there. 1.5 does as well; equal parts lose what a skewed column is like (a Pareto column on a range 30
+times too wide has a KS distance of .19 instead of .03)."""
+FEW_CELLS = 64
+"""Numeric columns with at most this many value cells are counted cell by cell; of longer ones two histograms tell more
+about shapes, and less about single values."""
 HEAVY_RANGE = 500
 """Integer columns with more unit cells than this are also searched for heavy single values."""
 MOST_ATOMS = 24
@@ -42,7 +47,8 @@ class BinLayout:
         anchor: Value code that each value code is always counted with: its own, unless the digits of numbers are known.
         coarse: Coarse cell of every value code by its value; its own number where codes are few.
         candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
-        rare: Codes after the values which may well be empty: `other` and null.
+        rare: Codes after the values which may well be empty: `other`.
+        null: Code of missing values, the last one; None if the column has none.
         unit: Whether all value codes hold one integer each.
         digits: How to find the digits of its numbers; None if they are known or cannot be found.
     """
@@ -53,6 +59,7 @@ class BinLayout:
     candidate: Mask
     size: int
     rare: Ints
+    null: int | None
     ordered: bool
     unit: bool
     digits: DigitSearch | None = None
@@ -75,7 +82,6 @@ class BinLayout:
 
 def lay_out_column(column: Column) -> BinLayout:
     """The public layout of a modelled column."""
-    rare = [code for code in (column.other_code, column.null_code) if code is not None]
     values = column.value_cells
     width, coarse, candidate, unit = np.ones(values), np.arange(values), np.zeros(values, dtype=bool), False
     if isinstance(column, Integer | Real | Datetime):
@@ -91,7 +97,8 @@ def lay_out_column(column: Column) -> BinLayout:
         coarse=coarse,
         candidate=candidate,
         size=column.size,
-        rare=np.array(rare, dtype=np.int64),
+        rare=np.array([] if column.other_code is None else [column.other_code], dtype=np.int64),
+        null=column.null_code,
         ordered=column.ordered,
         unit=unit,
     )
@@ -116,20 +123,49 @@ def first_lookup(layout: BinLayout) -> Ints:
 def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
-    Atoms are value codes kept as cells of their own; `mass` is the estimated probability of every cell of
+    Light cells at both ends are counted in blocks, whose noise is that of one cell whatever their length. Atoms are
+    value codes kept as cells of their own; `mass` is the estimated probability of every cell of
     `cell_starts(layout, layout.coarse, atoms)`.
     """
     starts = cell_starts(layout, layout.coarse, atoms)
     chained = starts < layout.values
     alone = np.isin(starts, atoms) | ~chained
     parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
+    block, cells = np.arange(len(starts)), np.flatnonzero(~alone)
+    block[cells] = cells[_blocks(mass[cells] < part_mass / 2)]
+    shared = np.bincount(block, minlength=len(starts)) > 1
+    parts = np.where(shared[block], 1, parts).astype(int)
     ends = np.append(starts[1:], layout.size)
-    fine, first = np.empty(layout.values, dtype=np.int64), 0
-    for start, end, count in zip(starts[chained], ends[chained], parts[chained].astype(int), strict=True):
-        cut = _cut(~layout.candidate[start:end], count)
-        fine[start:end] = first + cut
-        first += int(cut[-1]) + 1
+    fine, bins = np.empty(layout.values, dtype=np.int64), 0
+    first: dict[int, int] = {}
+    crowded = len(cells) > 0 and mass[cells[0]] > CROWDED * mass[cells].sum()
+    for cell in np.flatnonzero(chained):
+        growth = GROWTH if crowded and cell == cells[0] else 1.0
+        cut = _cut(~layout.candidate[starts[cell] : ends[cell]], int(parts[cell]), growth)
+        begin = first.setdefault(int(block[cell]), bins)
+        fine[starts[cell] : ends[cell]] = begin + cut
+        bins = max(bins, begin + int(cut[-1]) + 1)
     return _with_atoms(layout, fine[layout.anchor], np.zeros(0, dtype=np.int64))
+
+
+def _blocks(light: Mask) -> Ints:
+    """The first cell of the block of each: itself, but blocks of 1, 2, 4, ... outwards in light runs at both ends."""
+    block, heavy = np.arange(len(light)), np.flatnonzero(~light)
+    if not len(heavy):
+        return block
+    for run in (np.arange(heavy[-1] + 1, len(light)), np.arange(heavy[0] - 1, -1, -1)):
+        size = np.floor(np.log2(np.arange(len(run)) + 1)).astype(int)
+        for one in np.unique(size):
+            block[run[size == one]] = block[run[size == one]].min()
+    return block
+
+
+def joint_labels(layout: BinLayout, finer: Ints | None) -> Ints:
+    """Labels of the value codes whose runs refine both histograms."""
+    if finer is None:
+        return layout.coarse
+    both = layout.coarse * (int(finer.max()) + 1) + finer[: layout.values]
+    return np.unique(both, return_inverse=True)[1].astype(np.int64)
 
 
 def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
@@ -194,11 +230,11 @@ def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
     return np.unique(lookup, return_inverse=True)[1].astype(np.int64)
 
 
-def _cut(counted: Mask, parts: int) -> Ints:
-    """Part (0, 1, ...) of each code of a run, with about as many counted codes in every part."""
+def _cut(counted: Mask, parts: int, growth: float) -> Ints:
+    """Part (0, 1, ...) of each code of a run; the first i hold (i / parts)^growth of its counted codes."""
     rank = np.cumsum(counted) - counted
     total = max(int(counted.sum()), 1)
-    part = np.minimum(rank * parts // total, parts - 1)
+    part = np.minimum(np.floor((rank / total) ** (1.0 / growth) * parts + 1e-9).astype(np.int64), parts - 1)
     return np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 

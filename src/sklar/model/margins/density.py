@@ -27,13 +27,15 @@ from sklar.model.margins.likelihood import (
     seen_alone,
     with_sampling,
 )
+from sklar.model.margins.nulls import expected_missing
 from sklar.model.margins.prior import WIDE, DensityAxis, DensityKind, smooth
+from sklar.model.margins.tails import with_tails
 from sklar.model.margins.transforms import clip_and_normalize
 
 LONGEST_CHAIN = 400
 """Longer ordered columns are treated as unordered: the solver is cubic in the cells."""
 SIGNIFICANT = 3.0
-"""A cell that may well be empty (other, null) gets mass only if its count exceeds this many standard deviations."""
+"""A cell that may well be empty (`other`) gets mass only if its count exceeds this many standard deviations."""
 _GIVE_UP = 6.0
 """A scan over strengths stops once the log evidence is this far below its best."""
 _SHORT = 64
@@ -51,18 +53,22 @@ _LEVEL_STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 _ROUNDS, _TOLERANCE = 60, 1e-3
 """Steps to the mode of levels, and the gain of a step at which they end."""
 
-_LINEAR, _LOGARITHMIC = DensityAxis(), DensityAxis(shift=0.05)
+_LINEAR, _LOGARITHMIC, _STEEP = DensityAxis(), DensityAxis(shift=0.05), DensityAxis(shift=0.005)
 _KINDS = (
     DensityKind(axis=_LINEAR, order=1, heavy=True),
     DensityKind(axis=_LINEAR, order=2),
     DensityKind(axis=_LINEAR, order=3),
     DensityKind(axis=_LOGARITHMIC, order=2),
-    DensityKind(axis=_LOGARITHMIC, order=3),
+    DensityKind(axis=_STEEP, order=3),
 )
 
 
 def fit_density(
-    support: CellSupport, observations: Sequence[Observation], total: KnownTotal, rare: Mask | None = None
+    support: CellSupport,
+    observations: Sequence[Observation],
+    total: KnownTotal,
+    rare: Mask | None = None,
+    null: int | None = None,
 ) -> Floats:
     """Probabilities of the cells of a column.
 
@@ -72,14 +78,20 @@ def fit_density(
     counts are their expectation given the mode. Levels have an exchangeable prior. The result is always a
     valid distribution.
 
-    Cells which may well be empty (`rare`) get mass 0 unless their count is significant.
+    Cells which may well be empty (`rare`) get mass 0 unless their count is significant; the cell of missing values
+    (`null`) gets the posterior mean of its share, and the others are fitted to what is left of the rows.
     """
     k = len(support.width)
     keep = _cells_to_keep(observations, k, rare)
+    missing, sigma = (0.0, 0.0) if null is None or k == 1 else _missing(observations, k, null, total)
+    keep[[] if null is None or k == 1 else [null]] = False
     if not keep.all():
         mass = np.zeros(k)
         cells = CellSupport(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
-        mass[keep] = fit_density(cells, [_restrict(seen, keep) for seen in observations], total)
+        left = KnownTotal(rows=max(total.rows - missing, 1.0), sigma=float(np.hypot(total.sigma, sigma)))
+        share = missing / (missing + left.rows)
+        mass[keep] = (1.0 - share) * fit_density(cells, [_restrict(seen, keep) for seen in observations], left)
+        mass[[] if null is None else [null]] = share
         return mass
     if k == 1:
         return np.ones(1)
@@ -87,6 +99,13 @@ def fit_density(
         counts, sigma = seen_alone(observations, k)
         return fit_levels(counts, sigma, total.rows, total.sigma)
     return _fit_chain(support, observations, total)
+
+
+def _missing(observations: Sequence[Observation], k: int, null: int, total: KnownTotal) -> tuple[float, float]:
+    """The expected number of missing values and its standard deviation, from bins that hold nothing else."""
+    counts, sigma = seen_alone(observations, k)
+    expected = expected_missing(float(counts[null]), float(sigma[null]), total.rows)
+    return expected, float(sigma[null]) if np.isfinite(sigma[null]) else 0.0
 
 
 def _fit_chain(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Floats:
@@ -107,7 +126,7 @@ def _fit_chain(support: CellSupport, observations: Sequence[Observation], total:
     if not masses:
         return clip_and_normalize(rough)
     weights = np.exp(np.array(evidence) - max(evidence))
-    return weights @ np.array(masses) / weights.sum()
+    return with_tails(support, observations, total, weights @ np.array(masses) / weights.sum())
 
 
 def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sklar.arrays import Floats, Ints
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.bins import COARSE_CELLS, BinLayout
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
@@ -59,10 +59,16 @@ def fit_cells(
     edges = np.append(starts, layout.size)
     width = np.diff(np.concatenate([[0.0], np.cumsum(layout.width)])[np.minimum(edges, layout.values)])
     middle = np.cumsum(width) - width / 2.0
-    chained = (starts < layout.values) & ~np.isin(starts, atoms) & layout.ordered
+    chained = chained_cells(layout, starts, atoms)
     support = CellSupport(width=width, position=COARSE_CELLS * middle / max(width.sum(), 1e-300), chained=chained)
     seen = [observe(starts, layout.size, histogram) for histogram in histograms]
-    return fit_density(support, seen, total, rare=np.isin(starts, layout.rare))
+    null = None if layout.null is None else len(starts) - 1
+    return fit_density(support, seen, total, rare=np.isin(starts, layout.rare), null=null)
+
+
+def chained_cells(layout: BinLayout, starts: Ints, atoms: Ints) -> Mask:
+    """Which cells are part of the smooth chain: ordered ones that are neither atoms nor codes after the values."""
+    return (starts < layout.values) & ~np.isin(starts, atoms) & layout.ordered
 
 
 def observe(starts: Ints, size: int, seen: Histogram) -> Observation:

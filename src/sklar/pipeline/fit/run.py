@@ -33,6 +33,7 @@ from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
 from sklar.release.values import record_line
 from sklar.sample.rng import generator
+from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -207,7 +208,7 @@ def fresh_seed() -> int:
 def _reservation(
     schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
 ) -> Reservation:
-    allowance, plan = method.allowance(schema, options, budget, unit)
+    allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
     return Reservation(
         method=method.name,
         budget=budget,

@@ -22,12 +22,11 @@ from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_
 from sklar.rows.encode.spelling import valid_of
 from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Boolean, Labels
+from sklar.schema.columns import FALSE_WORDS, TRUE_WORDS
 
 Numbers = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
 FLOATS: dict[str, Any] = {"halffloat": np.float16, "float": np.float32, "double": np.float64}
 """Arrow's floating-point types."""
-TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
-FALSE_WORDS = ("false", "f", "no", "n", "0", "0.0")
 TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0")
 
 

@@ -1,0 +1,257 @@
+"""Samples as the data frames that people work with, with the types of one that went in.
+
+Of a frame to be like, only names and types are looked at, never a cell; labels are those of the schema, since the
+categories of a type may have been collected from rows. What does not fit a type keeps its own: a column that is
+nullable by the schema becomes a nullable integer where plain integers went in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+from sklar.errors import MissingExtraError, UsageError
+from sklar.export.patterns import draw_texts
+from sklar.export.write import texts_of
+from sklar.sample.rng import named_streams, seed_entropy
+from sklar.schema.columns import Boolean, Column, Id, Labels, truth_of
+from sklar.schema.table import Schema
+
+pc: Any = pyarrow.compute
+
+Fill = str | Mapping[str, str | None]
+"""What columns that are left out get: "null" for all of them, or by name a pattern, or None for nulls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Like:
+    """A frame to be like: its library, and the type of each column, as the library has it."""
+
+    form: str
+    types: Mapping[str, Any]
+
+
+def read_like(like: Any) -> Like:
+    """The library, names and types of a frame; its cells are not looked at."""
+    form = _form_of(like)
+    if form == "pandas":
+        return Like(form=form, types={str(name): dtype for name, dtype in like.dtypes.items()})
+    if form == "polars":
+        return Like(form=form, types=dict(like.collect_schema()))
+    if form == "duckdb":
+        empty = like.limit(0).to_arrow_table()
+        return Like(form=form, types={field.name: field.type for field in empty.schema})
+    return Like(form=form, types={field.name: field.type for field in like.schema})
+
+
+def _form_of(like: Any) -> str:
+    home = type(like).__module__.partition(".")[0].lstrip("_")
+    forms = {"pyarrow": "arrow", "pandas": "pandas", "polars": "polars", "duckdb": "duckdb"}
+    if home not in forms or not (hasattr(like, "dtypes") or hasattr(like, "schema")):
+        raise UsageError(f"like is a data frame of pandas, polars, Arrow or DuckDB, not a {type(like).__name__}")
+    return forms[home]
+
+
+def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> Any:
+    """A sample in the form that was asked for.
+
+    Args:
+        table: The sample.
+        schema: Its schema.
+        to: "pandas", "polars", "arrow" or "duckdb".
+        like: A frame whose library, types and order of columns to take.
+    """
+    wanted = None if like is None else read_like(like)
+    form = to or (wanted.form if wanted else "arrow")
+    if form not in FRAMES:
+        raise UsageError(f"to is one of {', '.join(FRAMES)}; found {to!r}")
+    types = wanted.types if wanted else {}
+    names = [name for name in types if name in table.column_names]
+    ordered = table.select([*names, *(name for name in table.column_names if name not in types)])
+    try:
+        return FRAMES[form](ordered, schema, types if wanted and wanted.form == form else {})
+    except ImportError:
+        raise MissingExtraError(f"a sample for {form} needs it: pip install {form}") from None
+
+
+def filled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, seed: int | None) -> pa.Table:
+    """The table with columns that are left out: nulls, or made-up texts of a form. Nothing of it comes from rows."""
+    others = [] if like is None else [name for name in read_like(like).types if name not in schema]
+    left_out = [name for name, column in schema.items() if not column.modelled] + others
+    if isinstance(fill, str) and fill != "null":
+        raise UsageError('fill is "null", or a pattern for each column, as fill={"email": "[a-z]{8}@example\\.org"}')
+    absent = [name for name in left_out if name not in table.column_names]
+    wanted: Mapping[str, str | None] = dict.fromkeys(absent) if isinstance(fill, str) else fill
+    unknown = [name for name in wanted if name not in left_out]
+    if unknown:
+        listed = ", ".join(left_out) or "none"
+        raise UsageError(f"fill: '{unknown[0]}' is not a column that is left out; these are: {listed}")
+    streams = named_streams(seed_entropy(seed))
+    for name, pattern in wanted.items():
+        distinct = isinstance(schema.get(name), Id)
+        made = None
+        if pattern is not None:
+            made = draw_texts(pattern, table.num_rows, streams(f"fill {name}"), distinct=distinct)
+        column = pa.nulls(table.num_rows, pa.string()) if made is None else pa.array(made, pa.string())
+        table = _with_column(table, name, column)
+    order = [name for name in schema if name in table.column_names]
+    return table.select([*order, *(name for name in table.column_names if name not in order)])
+
+
+def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, column)
+    return table.append_column(name, column)
+
+
+def cast_column(array: Any, column: Column | None, wanted: pa.DataType) -> Any:
+    """A column of a sample as another Arrow type; as it is where its values do not fit that type."""
+    if pa.types.is_dictionary(wanted):
+        return _coded(array, column, wanted)
+    if _is_text(wanted):
+        return texts_of(array, column).cast(wanted)
+    if _is_text(array.type) and isinstance(column, Boolean | Labels) and _is_flag_like(wanted):
+        array = _flags(array)
+    try:
+        return array.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return array
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_flag_like(kind: pa.DataType) -> bool:
+    return pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _flags(array: Any) -> Any:
+    """Words for true and false as truth values; the array as it is if it has any other."""
+    words = {word: truth_of(word) for word in array.unique().to_pylist() if word is not None}
+    if not words or None in words.values():
+        return array
+    return pa.array([None if word is None else words[word] for word in array.to_pylist()], pa.bool_())
+
+
+def _coded(array: Any, column: Column | None, wanted: Any) -> Any:
+    """Codes into the labels that the schema lists, in its order; those of a type may have been collected from rows."""
+    plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    listed: list[Any] = list(column.values) if isinstance(column, Labels) else []
+    values = cast_column(plain, column, wanted.value_type)
+    found = [value for value in pc.unique(values).to_pylist() if value is not None]
+    labels = listed if listed and {type(v) for v in listed} == {type(v) for v in found or listed} else []
+    rest = [value for value in found if value not in set(labels)]
+    names = pa.array([*labels, *(rest if labels else sorted(rest))], values.type)
+    codes = pc.index_in(values, value_set=names)
+    return pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), names, ordered=wanted.ordered)
+
+
+def _arrow(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if name in types:
+            table = table.set_column(place, name, cast_column(table.column(name), schema.get(name), types[name]))
+    return table
+
+
+def _duckdb(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+    import duckdb
+
+    return duckdb.from_arrow(_arrow(table, schema, types))
+
+
+def _polars(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+    import polars as pl
+
+    arrow = {name: _polars_arrow(pl, kind) for name, kind in types.items()}
+    known = {name: kind for name, kind in arrow.items() if kind is not None}
+    frame = pl.DataFrame(pl.from_arrow(_arrow(table, schema, known)))
+    for name, kind in types.items():
+        if name in frame.columns and isinstance(kind, pl.Enum):
+            labels = frame[name].cast(pl.String).unique().drop_nulls().to_list()
+            column = schema.get(name)
+            listed = [str(value) for value in column.values] if isinstance(column, Labels) else []
+            order = [*listed, *sorted(label for label in labels if label not in listed)]
+            frame = frame.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(order)))
+        elif name in frame.columns and isinstance(kind, pl.Categorical):
+            frame = frame.with_columns(pl.col(name).cast(pl.String).cast(kind))
+    return frame
+
+
+def _polars_arrow(pl: Any, kind: Any) -> pa.DataType | None:
+    """The Arrow type of a type of polars; those with labels are made from the schema."""
+    return pl.Series([], dtype=kind).to_arrow().type if not isinstance(kind, pl.Enum | pl.Categorical) else pa.string()
+
+
+def _pandas(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+    import pandas as pd
+
+    columns = {
+        name: _pandas_column(pd, table.column(name), schema.get(name), types.get(name)) for name in table.column_names
+    }
+    frame = pd.DataFrame(columns)
+    frame.attrs = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return frame
+
+
+def _pandas_column(pd: Any, array: Any, column: Column | None, dtype: Any) -> Any:
+    """A series of the wanted type; of a nullable one of the same width where numbers or flags are missing."""
+    wanted = _pandas_arrow(pd, dtype, array, column)
+    cast = array if wanted is None else cast_column(array, column, wanted)
+    kind = cast.type
+    if pa.types.is_dictionary(kind):
+        return pd.Series(cast.to_pandas())
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and wanted is not None and kind == wanted:
+        return pd.Series(dtype.__from_arrow__(cast))
+    missing = cast.null_count or (dtype is None and getattr(column, "nullable", False))
+    if missing and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not _is_object(dtype):
+        return pd.Series(_masked(pd, kind).__from_arrow__(cast))
+    if _is_object(dtype):
+        return pd.Series(cast.to_pylist(), dtype=object)
+    return cast.to_pandas()
+
+
+def _is_object(dtype: Any) -> bool:
+    return dtype is not None and str(dtype) == "object"
+
+
+def _masked(pd: Any, kind: pa.DataType) -> Any:
+    name = str(kind)
+    return (
+        pd.BooleanDtype()
+        if name == "bool"
+        else getattr(pd, f"{name.replace('uint', 'UInt').replace('int', 'Int')}Dtype")()
+    )
+
+
+def _pandas_arrow(pd: Any, dtype: Any, array: Any, column: Column | None) -> pa.DataType | None:
+    """The Arrow type of a type of pandas. None keeps the type of the sample."""
+    if dtype is None:
+        return None
+    if isinstance(dtype, pd.CategoricalDtype):
+        inner = _pandas_arrow(pd, dtype.categories.dtype, array, column) or array.type
+        return pa.dictionary(pa.int32(), inner, ordered=bool(dtype.ordered))
+    if isinstance(dtype, pd.ArrowDtype):
+        return dtype.pyarrow_dtype
+    if isinstance(dtype, pd.StringDtype):
+        return pa.string()
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return pa.timestamp(dtype.unit, str(dtype.tz))
+    if _is_object(dtype):  # texts, as pandas had them before its own type for text
+        return pa.string() if pa.types.is_temporal(array.type) else None
+    try:
+        return pa.from_numpy_dtype(getattr(dtype, "numpy_dtype", dtype))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):
+        return None
+
+
+FRAMES: dict[str, Callable[[pa.Table, Schema, Mapping[str, Any]], Any]] = {
+    "arrow": _arrow,
+    "pandas": _pandas,
+    "polars": _polars,
+    "duckdb": _duckdb,
+}

@@ -1,0 +1,117 @@
+"""Both tails of a density: the smooth tail times a soft end, averaged over where the end lies.
+
+Where counts drown in noise a log-density has two modes: an empty tail, and a flat one at the mean of the noise.
+Laplace's method sees only the mode that it stands on, so that m empty cells would get about sigma sqrt(m) rows in half
+of all fits, spread up to the public bound. Here the cells beyond the outermost clearly occupied one have one more
+parameter, where they end, which is summed out exactly on a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sklar.arrays import Floats, Ints, Mask
+from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, seen_alone
+
+CLEAR = 1.0
+"""A cell is clearly occupied if its count exceeds (sqrt(2 ln cells) + this) standard deviations of its noise: lower
+bars keep more of thin tails, and more of what is noise."""
+ENDS = np.geomspace(0.1, 16.0, 18)
+"""Where a tail may end, in extents of the bulk: distances from its median to its edge."""
+USUAL_END, END_SPREAD = 2.0, 0.7
+"""The prior of the end's logarithm is a Laplace density about the usual one; flat near this choice."""
+ENDLESS = 0.5
+"""Prior probability that the smooth tail needs no end; between .3 and .5 it hardly matters."""
+LARGEST_MOMENT, STEEPNESS = 1.0, 2.0
+"""Tails whose second moment about the edge exceeds this many squared extents are less plausible, by this power: what
+distorts a standard deviation most must be seen clearest."""
+LEAST_SHARE = 0.02
+"""The moment is per row of the smooth tail, or of this share of all rows if that is more."""
+_TINY = 1e-300
+
+
+def with_tails(support: CellSupport, observations: Sequence[Observation], total: KnownTotal, mass: Floats) -> Floats:
+    """The fitted masses with both tails replaced by their posterior means; the cells between make room."""
+    chain = np.flatnonzero(support.chained)
+    occupied = clearly_occupied(support, observations, chain)
+    if not occupied.any():
+        return mass
+    first, last = int(np.argmax(occupied)), len(chain) - 1 - int(np.argmax(occupied[::-1]))
+    counts = mass * max(total.rows, 1.0)
+    after = counts.copy()
+    for outwards, edge in ((chain, last), (chain[::-1], len(chain) - 1 - first)):
+        if edge + 1 < len(outwards):
+            after[outwards[edge + 1 :]] = expected_tail(support, observations, counts, outwards, edge)
+    bulk, tails = chain[first : last + 1], np.concatenate([chain[:first], chain[last + 1 :]])
+    room, held = counts[chain].sum() - after[tails].sum(), counts[bulk].sum()
+    if room <= 0 or held <= 0:
+        return mass
+    after[bulk] *= room / held
+    return after / after.sum()
+
+
+def clearly_occupied(support: CellSupport, observations: Sequence[Observation], chain: Ints) -> Mask:
+    """Which chained cells stand out of the noise, alone or, where a bin holds several, as the best of them."""
+    limit = np.sqrt(2.0 * np.log(max(len(chain), 1))) + CLEAR
+    counts, sigma = seen_alone(observations, len(support.width))
+    z = np.where(np.isfinite(sigma), counts / np.where(np.isfinite(sigma), sigma, 1.0), 0.0)
+    clear = z > limit
+    for seen in observations:
+        held = np.bincount(seen.parent[seen.parent >= 0], minlength=len(seen.counts))
+        for one in np.flatnonzero((seen.counts > limit * seen.sigma) & (held > 1)):
+            cells = np.flatnonzero((seen.parent == one) & support.chained)
+            if len(cells) and not clear[cells].any():
+                clear[cells[int(np.argmax(z[cells]))]] = True
+    return clear[chain]
+
+
+def expected_tail(
+    support: CellSupport, observations: Sequence[Observation], counts: Floats, outwards: Ints, edge: int
+) -> Floats:
+    """Posterior mean counts of the cells beyond an edge, given those of all others.
+
+    Args:
+        support: The cells.
+        observations: Everything seen of them.
+        counts: Smooth counts of all cells.
+        outwards: The chain, from the far end of the bulk to the end of the tail.
+        edge: Place in `outwards` of the outermost clearly occupied cell.
+    """
+    beyond = outwards[edge + 1 :]
+    far = np.concatenate([[0.0], np.cumsum(support.width[beyond])])
+    distance = (far[1:] + far[:-1]) / (2.0 * _extent(support.width[outwards], counts[outwards], edge))
+    ends = np.exp(-np.minimum((distance / ENDS[:, None]) ** 2, 700.0))
+    tails = counts[beyond] * np.vstack([ends, np.ones(len(beyond))])
+    rows = max(float(counts[beyond].sum()), LEAST_SHARE * float(counts[outwards].sum()), _TINY)
+    moment = tails @ distance**2 / rows
+    log = _log_prior() - STEEPNESS * np.maximum(np.log(np.maximum(moment, _TINY) / LARGEST_MOMENT), 0.0)
+    for seen in observations:
+        log += _log_likelihood(seen, counts, tails, beyond)
+    weight = np.exp(log - log.max())
+    return weight @ tails / weight.sum()
+
+
+def _extent(width: Floats, counts: Floats, edge: int) -> float:
+    """Distance from the median of the bulk to its edge."""
+    back, held = np.cumsum(width[: edge + 1][::-1]), np.cumsum(counts[: edge + 1][::-1])
+    return max(float(back[min(int(np.searchsorted(held, 0.5 * held[-1])), edge)]), _TINY)
+
+
+def _log_prior() -> Floats:
+    """Of every end, and last of none."""
+    log = -np.abs(np.log(ENDS / USUAL_END)) / END_SPREAD
+    return np.append(log - np.log(np.exp(log).sum()) + np.log(1.0 - ENDLESS), np.log(ENDLESS))
+
+
+def _log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyond: Ints) -> Floats:
+    """Of every tail, by the bins that reach into it; the other cells of these bins keep their smooth counts."""
+    parent = seen.parent[beyond]
+    bins = np.unique(parent[parent >= 0])
+    rest = seen.parent >= 0
+    rest[beyond] = False
+    fixed = np.bincount(seen.parent[rest], counts[rest], minlength=len(seen.counts))[bins]
+    expected = tails @ (parent[:, None] == bins).astype(np.float64) + fixed
+    variance = seen.sigma[bins] ** 2 + expected
+    return -0.5 * ((seen.counts[bins] - expected) ** 2 / variance + np.log(variance)).sum(axis=1)

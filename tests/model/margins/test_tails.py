@@ -1,0 +1,81 @@
+"""Tails: noise alone gives no mass far out, a real tail stays, and the rest of the density keeps its shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklar.model.margins.density import fit_density
+from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
+from sklar.model.margins.tails import clearly_occupied, expected_tail, with_tails
+
+CELLS, ROWS, SIGMA = 32, 6_000, 40.0
+SUPPORT = CellSupport(width=np.full(CELLS, 1 / CELLS), position=np.arange(CELLS) + 0.5, chained=np.ones(CELLS, bool))
+TOTAL = KnownTotal(rows=ROWS, sigma=20.0)
+NARROW = np.array([1500.0, 2500.0, 1400.0, 450.0, 150.0])
+"""All rows in the first five cells; the others are empty."""
+
+
+def noisy(exact: np.ndarray, seed: int) -> Observation:
+    counts = exact + np.random.default_rng(seed).normal(0, SIGMA, CELLS)
+    return Observation(parent=np.arange(CELLS), counts=counts, sigma=np.full(CELLS, SIGMA))
+
+
+def narrow() -> np.ndarray:
+    return np.concatenate([NARROW, np.zeros(CELLS - len(NARROW))])
+
+
+def test_an_empty_tail_stays_nearly_empty_whatever_the_noise_did():
+    """27 empty cells have a noise of 208 rows in sum: half of it would be 1.7% of all rows, spread up to the bound."""
+    beyond = [fit_density(SUPPORT, [noisy(narrow(), seed)], TOTAL)[8:].sum() for seed in range(40)]
+    assert max(beyond) < 0.01 and np.mean(beyond) < 0.003
+
+
+def test_a_tail_that_stands_out_is_kept():
+    exact = ROWS * np.exp(-0.25 * np.arange(CELLS)) * (1 - np.exp(-0.25))
+    found = [fit_density(SUPPORT, [noisy(exact, seed)], TOTAL)[12:].sum() for seed in range(20)]
+    assert np.mean(found) == pytest.approx(exact[12:].sum() / ROWS, rel=0.15)
+
+
+def test_the_flat_mode_is_given_up_and_the_bulk_makes_room():
+    flat = narrow() + 8.0  # what Laplace's method returns when it stands on the wrong mode
+    mass = flat / flat.sum()
+    after = with_tails(SUPPORT, [noisy(narrow(), 3)], TOTAL, mass)
+    assert after.sum() == pytest.approx(1.0)
+    assert after[10:].sum() < 0.4 * mass[10:].sum()
+    np.testing.assert_allclose(after[:4] / after[0], mass[:4] / mass[0])
+
+
+def test_what_is_seen_decides_where_a_tail_ends():
+    smooth = np.concatenate([NARROW, np.full(CELLS - 5, 30.0)])
+    chain = np.arange(CELLS)
+    seen = Observation(parent=np.repeat([0, 1, 2], [5, 7, 20]), counts=np.array([6e3, 0, 0.0]), sigma=np.full(3, 9.0))
+    empty = expected_tail(SUPPORT, [seen], smooth, chain, 4)
+    seen = Observation(parent=seen.parent, counts=np.array([6e3, 210.0, 0.0]), sigma=seen.sigma)
+    near = expected_tail(SUPPORT, [seen], smooth, chain, 4)
+    seen = Observation(parent=seen.parent, counts=np.array([6e3, 210.0, 600.0]), sigma=seen.sigma)
+    full = expected_tail(SUPPORT, [seen], smooth, chain, 4)
+    assert empty.sum() < 60 < near[:7].sum() and near[7:].sum() < 60
+    np.testing.assert_allclose(full, 30.0, rtol=0.05)
+
+
+def test_both_tails_are_treated_alike():
+    one = noisy(narrow(), 5)
+    other = Observation(parent=one.parent, counts=one.counts[::-1].copy(), sigma=one.sigma)
+    mass = (narrow() + 8.0) / (narrow() + 8.0).sum()
+    np.testing.assert_allclose(
+        with_tails(SUPPORT, [one], TOTAL, mass), with_tails(SUPPORT, [other], TOTAL, mass[::-1])[::-1]
+    )
+
+
+def test_a_bin_of_several_cells_marks_its_best():
+    alone = Observation(parent=np.arange(CELLS), counts=np.zeros(CELLS), sigma=np.full(CELLS, SIGMA))
+    alone.counts[20] = 2 * SIGMA
+    block = Observation(parent=np.arange(CELLS) // 8, counts=np.array([0, 0, 300.0, 0]), sigma=np.full(4, SIGMA))
+    assert np.flatnonzero(clearly_occupied(SUPPORT, [alone, block], np.arange(CELLS))).tolist() == [20]
+    assert not clearly_occupied(SUPPORT, [alone], np.arange(CELLS)).any()
+
+
+def test_without_an_occupied_cell_nothing_changes():
+    mass = np.full(CELLS, 1 / CELLS)
+    assert with_tails(SUPPORT, [noisy(np.zeros(CELLS), 0)], TOTAL, mass) is mass
