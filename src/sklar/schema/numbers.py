@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from sklar.schema.calendar import PARTS
+from sklar.schema.calendar import PARTS, Calendar, calendar_of
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
 from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, Unit, integer_grid, parse_time, real_grid, span_of, to_ticks
 from sklar.schema.zones import is_zone
@@ -226,6 +226,14 @@ class Datetime(Ranged):
     def grid(self) -> Grid:
         return integer_grid(*self.span, self.bins, (), ())
 
+    @property
+    def calendar_parts(self) -> Calendar | None:
+        """How moments are taken apart; not at all where the column says so, or cuts its line into bins by itself."""
+        if self.bins is not None and self.calendar is None:
+            return None
+        wanted = None if self.calendar is None else tuple(part for part in PARTS if part in self.calendar)
+        return calendar_of(*self.span, self.resolution, wanted)
+
     def faults(self) -> list[str]:
         faults = Column.faults(self)
         if self.resolution not in RESOLUTIONS:
@@ -241,6 +249,8 @@ class Datetime(Ranged):
             faults.append("zone must be the name of a time zone, as Europe/Vienna or UTC")
         if not _is_calendar(self.calendar):
             faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list asks for none")
+        elif self.calendar and not faults and self.calendar_parts is None:
+            faults.append("calendar asks for parts that its bounds and resolution tell already, or that it has not")
         return faults + _bins_faults(self.bins)
 
 
