@@ -25,6 +25,7 @@ from sklar.export.atomic import atomic_file
 from sklar.model.codec import decode, encode
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded, read_line, record_line
+from sklar.schema.coordinates import Coordinates, fitted_coordinates
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 FORMAT = "sklar-model"
@@ -51,6 +52,11 @@ class Stored:
     fit: dict[str, Any]
     recorded: tuple[Recorded, ...]
     model: TableModel
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """What the model is over: the declared columns, or what public rules leave of them."""
+        return fitted_coordinates(self.schema, (margin.column for margin in self.model.margins))
 
 
 def write_model(stored: Stored, path: str | PathLike[str]) -> None:
@@ -92,7 +98,8 @@ def _parsed(members: dict[str, bytes]) -> Stored:
     arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
     schema = schema_from_toml(members["schema.toml"].decode())
     model: TableModel = decode(json.loads(members["model.json"]), arrays)
-    if [(m.column, m.size) for m in model.margins] != [(name, schema.size(name)) for name in schema.modelled]:
+    by = fitted_coordinates(schema, (margin.column for margin in model.margins)).schema
+    if [(m.column, m.size) for m in model.margins] != [(name, by.size(name)) for name in by.modelled]:
         raise ModelFileError("the model does not have the columns of its schema")
     return Stored(
         schema=schema,

@@ -11,6 +11,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import UsageError
 from sklar.methods.registry import find_method
+from sklar.schema.coordinates import coordinates
 from sklar.schema.table import Schema
 
 
@@ -61,7 +62,7 @@ def plan(
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UsageError("rows must be a whole number of at least 1")
-    chosen = find_method(method)
+    chosen, schema = find_method(method), coordinates(schema).schema
     settings = chosen.read_options(dict(options or {}))
     chosen.check(schema, settings)
     unit = Unit(neighbours=neighbours or chosen.neighbours, rows_per_person=rows_per_person)

@@ -20,6 +20,7 @@ from sklar.rows.counting.labels import exact_label_counts
 from sklar.rows.counting.tables import TableSpec
 from sklar.rows.sources import open_source
 from sklar.schema import Schema
+from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
 
 __all__ = [
@@ -43,6 +44,8 @@ MEMORY_CACHE_BYTES = 2 << 30
 def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more: Any) -> Rows:
     """Open private rows, as for `open_source`, as base codes where they are best read: here, or by a Spark cluster.
 
+    Codes are those of the coordinates of the schema, which are its columns unless public rules say more.
+
     Options by name are over those of `read`.
     """
     read = replace(read or ReadOptions(), **more)
@@ -50,14 +53,15 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
         from sklar.rows.spark import open_spark_rows
 
         _refuse_on_spark(read)
-        return open_spark_rows(data, schema, read)
+        return open_spark_rows(data, coordinates(schema), read)
     if read.cache is not None:
         private_folder(read.cache)  # refused before any work is done
     source, cache_bytes = open_source(data, schema=schema, read=read), read.cache_bytes
     if cache_bytes is None:
         cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
-    kept = KeptCodes([schema[name].size for name in schema.modelled], cache_bytes, read.cache)
-    rows = EncodedRows(source, schema, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
+    by = coordinates(schema)
+    kept = KeptCodes([by.schema.size(name) for name in by.schema.modelled], cache_bytes, read.cache)
+    rows = EncodedRows(source, by, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
     if read.cache is None and not source.one_shot:
         rows.keep_nothing_beyond(cache_bytes)
     return rows

@@ -12,10 +12,13 @@ import numpy as np
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
 from sklar.model.protocol import Codes, TableModel
+from sklar.sample.assemble import assemble
 from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
 from sklar.sample.decode import SampledTable, concatenate, decode, row_count, take, with_keys
 from sklar.sample.rng import generator, seed_entropy, substream
-from sklar.sample.rules import enforce
+from sklar.sample.rules.enforce import Drawn, enforce
+from sklar.sample.translate import on_coordinates
+from sklar.schema.coordinates import fitted_coordinates
 from sklar.schema.table import Schema
 
 Given = Mapping[str, Any] | None
@@ -57,12 +60,14 @@ def draw_block(
     Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
     """
     drawn = worth = 0.0
+    by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
+    asked = on_coordinates(by, conditions)
 
-    def draw(count: int, first: bool = False) -> SampledTable:
+    def draw(count: int, first: bool = False) -> Drawn:
         nonlocal drawn, worth
-        codes, found = _codes(sampler, schema, count, rng, conditions, rounded=rounded and first)
+        codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first)
         drawn, worth = drawn + count, worth + found
-        return decode(schema, codes, rng, restrictions(conditions))
+        return assemble(by, decode(by.schema, codes, rng, restrictions(asked)), rng)
 
     as_asked = partial(conditions_hold, schema, conditions) if conditions else None
     table = enforce(schema, draw(rows, first=True), draw, rng, as_asked)

@@ -1,7 +1,7 @@
 """Public facts about a table: kinds, domains, grids, provenance, rules between columns. Never read from rows.
 
 Nothing here may import any other room. Start with `columns` and `numbers` (the kinds of columns), then `table` (the
-schema itself) and `rules`; `toml` and `sdv` are its forms on disk.
+schema itself) and `rules`, which give the `coordinates` that models measure; `toml` and `sdv` are its forms on disk.
 """
 
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal

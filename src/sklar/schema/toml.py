@@ -187,7 +187,10 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     return RULES[kind](**arguments)
 
 
-_RULE_TYPES: dict[str, type | tuple[type, ...]] = dict.fromkeys(("values", "table"), Mapping)
+_RULE_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("values", "table"), Mapping),
+    **dict.fromkeys(("at_least", "at_most"), (int, float)),
+}
 """What an entry of a rule is, unless it is text."""
 
 

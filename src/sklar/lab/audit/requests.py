@@ -117,7 +117,7 @@ class Notes:
         if any(step.request not in self._known for step in model.releases):
             facts = model.fit_facts
             door = ReplayDoor(
-                schema=model.schema, allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]),
+                schema=model.coordinates.schema, allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]),
                 recorded=model.releases, rows=facts["rows"],
             )  # fmt: skip
             self._method.fit(door, self._options, generator(facts["seed"]))

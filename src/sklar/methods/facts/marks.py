@@ -14,6 +14,7 @@ from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
 from sklar.schema.columns import Column, Labels
 from sklar.schema.confirming import MEASURABLE
+from sklar.schema.coordinates import fitted_coordinates
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.rules import AtMost
 from sklar.schema.table import Schema
@@ -73,11 +74,17 @@ def _rule_faults(schema: Schema) -> list[str]:
 
 
 def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
-    """The schema whose real columns have the decimals that their margins were found to have."""
+    """The schema whose real columns have the decimals that their margins were found to have.
+
+    A column that is told from another by their difference has the decimals of the other.
+    """
+    digits = {margin.column: margin.decimals for margin in margins}
+    for step in fitted_coordinates(schema, digits).steps:
+        digits[step.column] = digits.get(step.anchor)
     found: dict[str, Column] = {}
-    for margin in margins:
-        column = schema[margin.column]
-        if margin.decimals is not None and isinstance(column, Real) and column.decimals is None:
+    for name in schema.modelled:
+        column, decimals = schema[name], digits.get(name)
+        if decimals is not None and isinstance(column, Real) and column.unit is None:
             source = {**dict(column.sources), "decimals": "measured"}
-            found[margin.column] = replace(column, decimals=margin.decimals, source=source)
+            found[name] = replace(column, decimals=decimals, source=source)
     return schema.with_columns(found) if found else schema

@@ -12,6 +12,7 @@ from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
+from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -88,9 +89,10 @@ class FitRequest:
             )
         if self.target is not None and not method.takes_target:
             raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
-        target = {} if self.target is None else {"target": self.target}
+        by = coordinates(self.schema)
+        target = {} if self.target is None else {"target": by.telling(self.target)}
         settings = method.read_options({**self.options, **target})
-        method.check(self.schema, settings)
+        method.check(by.schema, settings)
         method.settle(settings, self.budget(method))
         self.schema.require_confirmed()
         return method, settings

@@ -44,6 +44,7 @@ class Rows(Protocol):
     """Private rows, wherever they are.
 
     Attributes:
+        schema: The coordinates that codes are of.
         null_values: Texts that stand for null, besides the empty one.
         passes: Number of times the source itself was read.
         exact_rows: Number of rows: private under add-remove.

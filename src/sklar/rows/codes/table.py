@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from sklar.errors import SourceError
 from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes
 from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
 from sklar.rows.codes.kept import KeptCodes
-from sklar.rows.encode import encoder_of
+from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.rows.encode.labels import packed_flags
 from sklar.rows.sources import Source
-from sklar.schema import Boolean, Column, Schema
+from sklar.schema import Boolean, Column
+from sklar.schema.coordinates import Coordinate, Coordinates, Same
 
 T = TypeVar("T")
 AHEAD = 2
@@ -50,15 +51,16 @@ class EncodedRows(CodedPart):
     def __init__(
         self,
         source: Source,
-        schema: Schema,
+        by: Coordinates,
         *,
         null_values: tuple[str, ...] = (),
         kept: KeptCodes | None = None,
         threads: int | None = None,
     ):
-        self.schema, self.threads = schema, threads or usable_cores()
+        self.schema, self.threads = by.schema, threads or usable_cores()
+        self._by, self._parts = by, by.by_name
         self._source, self._kept, self.null_values = source, kept, null_values
-        self._encoders: dict[Column, Callable[[Any], Codes | PackedBits]] = {}
+        self._encoders: dict[Column | Coordinate, Callable[..., Codes | PackedBits]] = {}
         self._whole = False
         self._exact_rows: int | None = source.known_rows
         self.known_ones: dict[str, int] = {}
@@ -139,8 +141,12 @@ class EncodedRows(CodedPart):
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the source. While a batch is being encoded, the next ones are already being read."""
-        encoders = [self._encoder(name) for name in columns]
-        batches = self._source.column_batches(columns)
+        parts = [self._parts[name] for name in columns]
+        sources = self._by.sources_of(parts)
+        encoders = [
+            _PlacedEncoder(self._encoder(part), [sources.index(name) for name in part.sources]) for part in parts
+        ]
+        batches = self._source.column_batches(sources)
         rows = 0
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[tuple[int, list[Future[Any]]]] = deque()
@@ -161,21 +167,29 @@ class EncodedRows(CodedPart):
             )
         self._exact_rows = rows
 
-    def _encoder(self, name: str) -> Callable[[Any], Codes | PackedBits]:
+    def _encoder(self, part: Coordinate) -> Callable[..., Codes | PackedBits]:
         """Prepared once for all columns that are described alike."""
-        column = self.schema[name]
-        if column not in self._encoders:
-            self._encoders[column] = _compact(column, encoder_of(column, self.null_values))
-        return self._encoders[column]
+        column = self.schema[part.name]
+        key = column if isinstance(part, Same) else part
+        if key not in self._encoders:
+            self._encoders[key] = _compact(column, coordinate_encoder(self._by, part, self.null_values))
+        return self._encoders[key]
+
+
+class _PlacedEncoder(NamedTuple):
+    """An encoder, and the places of its sources among the arrays of a batch."""
+
+    encode: Callable[..., Any]
+    places: Sequence[int]
 
 
 def _encode(
-    arrays: Sequence[Any], encoders: Sequence[Callable[[Any], Any]], pool: ThreadPoolExecutor, threads: int
+    arrays: Sequence[Any], encoders: Sequence[_PlacedEncoder], pool: ThreadPoolExecutor, threads: int
 ) -> list[Future[Any]]:
     """Share the columns of a batch out to the threads, in runs of neighbours."""
 
     def work(low: int, high: int) -> list[Any]:
-        return [encode(array) for encode, array in zip(encoders[low:high], arrays[low:high], strict=True)]
+        return [encode(*(arrays[at] for at in places)) for encode, places in encoders[low:high]]
 
     runs = min(len(encoders), 4 * threads)
     cuts = [len(encoders) * k // runs for k in range(runs + 1)]
@@ -186,13 +200,14 @@ def _batch_of(rows: int, parts: list[Future[Any]]) -> CodeBatch:
     return CodeBatch(rows=rows, columns=tuple(codes for part in parts for codes in part.result()))
 
 
-def _compact(column: Column, encode: Callable[[Any], Codes]) -> Callable[[Any], Codes | PackedBits]:
+def _compact(column: Column, encode: Callable[..., Codes]) -> Callable[..., Codes | PackedBits]:
     """Columns of two codes are kept as bits; those of Arrow's booleans are taken as they are."""
     if column.size != 2:
         return encode
 
-    def compact(array: Any) -> PackedBits:
-        bits = packed_flags(array) if isinstance(column, Boolean) else None
-        return PackedBits(rows=len(array), data=np.packbits(encode(array), bitorder="little") if bits is None else bits)
+    def compact(*arrays: Any) -> PackedBits:
+        bits = packed_flags(arrays[0]) if isinstance(column, Boolean) else None
+        data = np.packbits(encode(*arrays), bitorder="little") if bits is None else bits
+        return PackedBits(rows=len(arrays[0]), data=data)
 
     return compact

@@ -1,7 +1,8 @@
 """From values to base codes, one file a family of kinds; the value rules live here and never raise.
 
-A code depends on its value alone: never on its neighbours, on an inferred type or on a dialect. Start with `labels` or
-`numbers`; `arrays` undoes the layouts in which values come, `text` is the one form of text.
+A code depends on its value alone (that of a coordinate on the values of its row): never on its neighbours, on an
+inferred type or on a dialect. Start with `labels` or `numbers`; `coordinates` puts several values of a row into one
+code, `arrays` undoes the layouts in which values come, `text` is the one form of text.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def is_too_long(array: Any) -> bool:
 
 def _union_codes(array: Any, encode: Encoder) -> Codes:
     """Each value by the rules of its own type."""
-    codes = np.empty(len(array), dtype=np.int32)
+    codes = np.empty(len(array), dtype=encode(pa.nulls(0)).dtype)
     for places, values in union_parts(array):
         codes[places] = plain_codes(values, encode)
     return codes

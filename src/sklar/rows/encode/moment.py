@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from sklar.arrays import Ints, Mask
-from sklar.rows.encode.arrays import Codes, Encoder
-from sklar.rows.encode.numbers import integer_cells
+from sklar.rows.encode.arrays import Encoder
+from sklar.rows.encode.numbers import MISSING, integer_cells
 from sklar.rows.encode.spelling import valid_of
 from sklar.rows.encode.text import Text, strings_of, text_of
 from sklar.schema import Datetime
@@ -31,19 +31,35 @@ Moments = tuple[Ints, Mask]
 
 def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     """Moments outside the bounds are clipped; text that is not in the stated format counts as missing."""
-    cells, tick_micros = integer_cells(column), RESOLUTIONS[column.resolution]
+    cells, ticks = integer_cells(column), _ticks_reader(column, null_values)
+    return lambda array: cells(*ticks(array))
+
+
+def moment_values(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
+    """Ticks as `moment_encoder` reads them, MISSING where there is none."""
+    ticks = _ticks_reader(column, null_values)
+
+    def encode(array: Any) -> Ints:
+        found, valid = ticks(array)
+        return np.where(valid, found, MISSING)
+
+    return encode
+
+
+def _ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[Any], Moments]:
+    tick_micros = RESOLUTIONS[column.resolution]
     clock = None if column.zone is None else zone_clock(column.zone, column.lower, column.upper)
     read = None if column.format is None else _reader(column.format, null_values, column.zone)
     nulls = _null_micros(column.format, null_values)
 
-    def encode(array: Any) -> Codes:
+    def ticks(array: Any) -> Moments:
         moments = _typed_ticks(array, tick_micros, nulls, clock)
         if moments is None:
             micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values, clock)
             moments = micros // tick_micros, valid
-        return cells(*moments)
+        return moments
 
-    return encode
+    return ticks
 
 
 def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.arrays import Ints, Mask
+from sklar.arrays import Floats, Ints, Mask
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers, number_texts
 from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Datetime, Grid, Integer, Real
@@ -66,6 +66,53 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
         return cells(rounded(values, valid) if values.dtype == np.float64 else values, valid)
+
+    return encode
+
+
+MISSING = -(2**63)
+"""Stands for a missing integer where values are wanted; no column whose values are wanted reaches so far down."""
+
+
+def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
+    """Whole numbers as `integer_encoder` reads them, MISSING where there is none."""
+    from sklar.rows.kernels.decimals import integer_text_values
+
+    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+
+    def encode(array: Any) -> Ints:
+        numbers = integers_of(array) or floats_of(array)
+        if numbers is None:
+            text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.int64)
+            integer_text_values(text.data, text.begins, text.ends, text.valid, MISSING, out)
+            return out
+        values, valid = numbers
+        if nulls:
+            valid = valid & ~is_listed(array, values, nulls)
+        return np.where(valid, rounded(values, valid) if values.dtype == np.float64 else values, MISSING)
+
+    return encode
+
+
+def real_values(column: Real, null_values: tuple[str, ...]) -> Encoder:
+    """Real numbers as `real_encoder` reads them, NaN where there is none."""
+    from sklar.rows.kernels.decimals import real_text_values
+
+    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+
+    def encode(array: Any) -> Floats:
+        numbers = floats_of(array) or integers_of(array)
+        if numbers is None:
+            text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.float64)
+            doubtful = np.empty(len(text), dtype=np.uint8)
+            real_text_values(text.data, text.begins, text.ends, text.valid, out, doubtful)
+            for i in np.flatnonzero(doubtful).tolist():
+                out[i] = float(text.entry(i))
+            return out
+        values, valid = numbers
+        if nulls:
+            valid = valid & ~is_listed(array, values, nulls)
+        return np.where(valid, values.astype(np.float64, copy=False), np.nan)
 
     return encode
 

@@ -225,3 +225,21 @@ def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, miss
             slack = abs(x) * 1e-15 + 1e-280
             inside = (cell == 0 or x - slack >= starts[cell]) and (cell == last or x + slack < starts[cell + 1])
             doubtful[i] = not inside
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def integer_text_values(data, begins, ends, valid, missing, out):
+    """Each text read as an integer, as in `integer_text_cells`; `missing` where it is none."""
+    for i in range(len(begins)):
+        number, x = _careful_integer(data, np.int64(begins[i]), np.int64(ends[i]))
+        out[i] = x if valid[i] and number else missing
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def real_text_values(data, begins, ends, valid, out, doubtful):
+    """Each text read as a real number, NaN where it is none; `doubtful` marks those that may not be rounded right."""
+    for i in range(len(begins)):
+        kind, x, sure = _careful_real(data, np.int64(begins[i]), np.int64(ends[i]))
+        number = valid[i] and kind != MISSING
+        out[i] = x if number else np.nan
+        doubtful[i] = number and not sure

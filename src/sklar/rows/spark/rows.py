@@ -26,6 +26,7 @@ from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import connect, on_cluster, read_store, require_pyspark, require_version, watched
 from sklar.rows.spark.parts import shared_out
 from sklar.schema import Schema
+from sklar.schema.coordinates import Coordinates
 from sklar.schema.reading import ReadOptions
 
 
@@ -53,33 +54,35 @@ class Origin:
             raise SourceError("the Parquet files do not hold the rows that their footers say")
 
 
-def frame_origin(frame: Any, schema: Schema, options: SourceOptions) -> Origin:
+def frame_origin(frame: Any, by: Coordinates, options: SourceOptions) -> Origin:
     """The rows of a Spark data frame, whatever it was made of."""
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
-    require_columns(schema, tuple(frame.columns), "the Spark frame")
-    task = tasks.encoding_task(schema, tuple(options.null_values))
-    return Origin(session=frame.sparkSession, codes=lambda: _chosen(frame, schema).mapInArrow(task, tasks.CODES_TYPE))
+    require_columns(by.declared, tuple(frame.columns), "the Spark frame")
+    task, names = tasks.encoding_task(by, tuple(options.null_values)), by.sources_of(by.parts)
+    return Origin(
+        session=frame.sparkSession, codes=lambda: _chosen(frame, by.declared, names).mapInArrow(task, tasks.CODES_TYPE)
+    )
 
 
-def path_origin(session: Any, path: str, schema: Schema, options: SourceOptions) -> Origin:
+def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions) -> Origin:
     """The rows of files that every machine finds under the same path; those of other stores are a data frame."""
     place = _local_path(path)
     if place is None:
-        return frame_origin(read_store(session, path), schema, options)
-    source = open_source(place, schema=schema, read=options)
+        return frame_origin(read_store(session, path), by, options)
+    source = open_source(place, schema=by.declared, read=options)
     parts = shared_out(source, session.sparkContext.defaultParallelism)
 
     def codes() -> Any:
         numbers = session.range(0, len(parts), 1, max(len(parts), 1))
-        return numbers.mapInArrow(tasks.reading_task(parts, schema, options), tasks.CODES_TYPE)
+        return numbers.mapInArrow(tasks.reading_task(parts, by, options), tasks.CODES_TYPE)
 
     return Origin(session=session, codes=codes, source=source)
 
 
-def _chosen(frame: Any, schema: Schema) -> Any:
-    """The modelled columns, by their places: Spark's own names may be ambiguous where only the case differs.
+def _chosen(frame: Any, schema: Schema, names: Sequence[str]) -> Any:
+    """The columns of these names, by their places: Spark's own names may be ambiguous where only the case differs.
 
     Moments with a zone become what the clock of the column's zone shows, or else that of the session.
     """
@@ -95,7 +98,7 @@ def _chosen(frame: Any, schema: Schema) -> Any:
         clock = column.cast("timestamp_ntz")
         return clock if zone is None else functions.convert_timezone(None, functions.lit(zone), clock)
 
-    return plain.select([shown(name) for name in schema.modelled])
+    return plain.select([shown(name) for name in names])
 
 
 def _local_path(path: str) -> str | None:
@@ -119,7 +122,7 @@ BLOBS = 4
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-def open_spark_rows(data: Any, schema: Schema, read: ReadOptions) -> SparkRows:
+def open_spark_rows(data: Any, by: Coordinates, read: ReadOptions) -> SparkRows:
     """Open a Spark frame, or a path that a cluster can read.
 
     With a `cache`, executors may keep codes on their disks when they outgrow their memory.
@@ -127,19 +130,19 @@ def open_spark_rows(data: Any, schema: Schema, read: ReadOptions) -> SparkRows:
     require_pyspark()
     # Tasks get what bears on values; a progress bar stays with the driver.
     options = SourceOptions(
-        schema=schema, delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values
+        schema=by.declared, delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values
     )
     if isinstance(data, str | os.PathLike):
         session, started = connect(read.spark or "local[*]")
         try:
-            return SparkRows(path_origin(session, os.fspath(data), schema, options), schema, read, owns_session=started)
+            return SparkRows(path_origin(session, os.fspath(data), by, options), by.schema, read, owns_session=started)
         except BaseException:
             if started:
                 session.stop()
             raise
     if not hasattr(data, "mapInArrow"):
         raise SourceError("rows on Spark must be a Spark data frame or the path of Parquet or CSV files")
-    return SparkRows(frame_origin(data, schema, options), schema, read)
+    return SparkRows(frame_origin(data, by, options), by.schema, read)
 
 
 class SparkRows:

@@ -17,6 +17,7 @@ from sklar.rows.sources.source import Source, SourceOptions
 from sklar.rows.spark.connection import guarded_task
 from sklar.rows.spark.parts import Part, read_part
 from sklar.schema import Schema
+from sklar.schema.coordinates import Coordinates
 
 CHUNK_CELLS = 1 << 17
 """Answers travel in chunks of this many integers, so that no single value grows with the tables."""
@@ -57,22 +58,23 @@ class TaskCodes(CodedPart):
             yield batch_of(blob, rows, sizes, places)
 
 
-def encoding_task(schema: Schema, null_values: tuple[str, ...]) -> Task:
+def encoding_task(by: Coordinates, null_values: tuple[str, ...]) -> Task:
     """Rows to codes: one blob a batch."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from _encoded(batches, schema, null_values)
+        yield from _encoded(batches, by, null_values)
 
     return guarded_task(work)
 
 
-def reading_task(parts: Sequence[Part], schema: Schema, options: SourceOptions) -> Task:
+def reading_task(parts: Sequence[Part], by: Coordinates, options: SourceOptions) -> Task:
     """Numbers of parts of files to the codes of their rows."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        rows = (rows for number in numbers for rows in read_part(parts[number], schema.modelled, options))
-        yield from _encoded(rows, schema, tuple(options.null_values))
+        names = by.sources_of(by.parts)
+        rows = (rows for number in numbers for rows in read_part(parts[number], names, options))
+        yield from _encoded(rows, by, tuple(options.null_values))
 
     return guarded_task(work)
 
@@ -142,9 +144,10 @@ def add_chunk(totals: dict[tuple[int, int], Ints], key: tuple[int, int], sums: b
         totals[key] = more.copy()
 
 
-def _encoded(batches: Iterator[Any], schema: Schema, null_values: tuple[str, ...]) -> Iterator[Any]:
-    rows = EncodedRows(TaskRows(batches, schema.modelled), schema, null_values=null_values, threads=1)
-    for batch in rows.batches(schema.modelled):
+def _encoded(batches: Iterator[Any], by: Coordinates, null_values: tuple[str, ...]) -> Iterator[Any]:
+    source = TaskRows(batches, by.sources_of(by.parts))
+    rows = EncodedRows(source, by, null_values=null_values, threads=1)
+    for batch in rows.batches(by.schema.modelled):
         yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
 
 

@@ -10,13 +10,16 @@ import numpy as np
 from sklar.arrays import Ints, Mask
 from sklar.errors import UnsupportedConditionError
 from sklar.sample.decode import SampledTable, replace_rows, row_count, take
+from sklar.sample.rules.computed import compute
 from sklar.sample.rules.every import rules_hold
-from sklar.sample.rules.function import apply_functions
 from sklar.sample.rules.order import move_at_most
 from sklar.schema.table import Schema
 
-Draw = Callable[[int], SampledTable]
-"""Draws this many fresh rows from the model."""
+Drawn = tuple[SampledTable, Mask]
+"""Rows from the model, and which of them had to be bent to be rows at all: these are only taken if nothing else is."""
+
+Draw = Callable[[int], Drawn]
+"""Draws this many fresh rows."""
 
 Check = Callable[[SampledTable], Mask]
 """Tells which rows are as they should be."""
@@ -27,10 +30,8 @@ SMALLEST_REDRAW = 10_000
 """A round may draw as many rows as the sample has, and at least this many."""
 
 
-def enforce(
-    schema: Schema, table: SampledTable, draw: Draw, rng: np.random.Generator, also: Check | None
-) -> SampledTable:
-    """The table with every row that breaks a rule replaced by one that obeys all of them.
+def enforce(schema: Schema, first: Drawn, draw: Draw, rng: np.random.Generator, also: Check | None) -> SampledTable:
+    """The rows of a first draw with every one that breaks a rule, or is bent, replaced by one that obeys all rules.
 
     Drawing again until a row is accepted gives the model's law given the rules. Only what is left after a bounded
     number of rounds (rules of tiny probability) is mended by moving `at most` columns, or copied from accepted rows.
@@ -41,27 +42,27 @@ def enforce(
         UnsupportedConditionError: No row was found that obeys all rules.
     """
     if not schema.rules and also is None:
-        return table
+        return first[0]
 
     def holds(rows: SampledTable) -> Mask:
         kept = rules_hold(schema, rows)
         return kept if also is None else kept & also(rows)
 
-    table = apply_functions(schema, table)
-    table, bad = _draw_again(schema, table, draw, holds)
+    table, bad = _draw_again(first, draw, holds)
     return _mend(schema, table, bad, holds, rng) if len(bad) else table
 
 
-def _draw_again(schema: Schema, table: SampledTable, draw: Draw, holds: Check) -> tuple[SampledTable, Ints]:
+def _draw_again(first: Drawn, draw: Draw, holds: Check) -> tuple[SampledTable, Ints]:
     """Rejection sampling in rounds; the table and the rows that still break a rule."""
-    bad = np.flatnonzero(~holds(table))
+    table, bent = first
+    bad = np.flatnonzero(bent | ~holds(table))
     drawn, accepted, most = row_count(table), row_count(table) - len(bad), max(row_count(table), SMALLEST_REDRAW)
     for _ in range(ROUNDS):
         if not len(bad):
             break
         wanted = min(most, 16 + math.ceil(1.1 * len(bad) * (drawn + 1) / (accepted + 1)))
-        fresh = apply_functions(schema, draw(wanted))
-        good = np.flatnonzero(holds(fresh))
+        fresh, bent = draw(wanted)
+        good = np.flatnonzero(holds(fresh) & ~bent)
         drawn, accepted = drawn + wanted, accepted + len(good)
         good = good[: len(bad)]
         table, bad = replace_rows(table, bad[: len(good)], fresh, good), bad[len(good) :]
@@ -70,7 +71,7 @@ def _draw_again(schema: Schema, table: SampledTable, draw: Draw, holds: Check) -
 
 def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.random.Generator) -> SampledTable:
     """Bad rows moved to obey, or copied from good ones."""
-    mended = apply_functions(schema, move_at_most(schema, take(table, bad)))
+    mended = compute(schema, move_at_most(schema, take(table, bad)))
     table = replace_rows(table, bad, mended, np.arange(len(bad)))
     kept = holds(table)
     good, bad = np.flatnonzero(kept), np.flatnonzero(~kept)

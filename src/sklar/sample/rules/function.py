@@ -1,16 +1,15 @@
-"""Columns that are functions of others: overwritten wherever neither is null."""
+"""Columns that are functions of others: given by their argument, or overwritten wherever neither is null."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Mask
-from sklar.sample.decode import SampledTable, Values
+from sklar.sample.decode import SampledTable, Values, decode_missing
 from sklar.sample.rules.never import stored_value
 from sklar.schema.columns import Boolean, Column
 from sklar.schema.numbers import Datetime, Real
@@ -25,15 +24,20 @@ def function_holds(schema: Schema, rule: Function, table: SampledTable) -> Mask:
     return values.null | ~listed | (values.data == image)
 
 
-def apply_functions(schema: Schema, table: SampledTable) -> SampledTable:
-    """The table with every column that is a function of another overwritten, wherever neither is null."""
-    out = dict(table)
-    for rule in _in_order([r for r in schema.rules if isinstance(r, Function)]):
-        values = out[rule.column]
-        listed, image = _images(schema[rule.of], rule, out[rule.of], values)
-        data = np.where(listed & ~values.null, image, values.data)
-        out[rule.column] = replace(values, data=data)
-    return out
+def apply_function(schema: Schema, rule: Function, table: SampledTable) -> Values:
+    """The column of a function; what was drawn of it, if anything, stays where the function says nothing.
+
+    A column that was not drawn is what a missing cell would be there: null if it may be, else `other` or its
+    `missing_value`.
+    """
+    of = table[rule.of]
+    if rule.column in table:
+        values = table[rule.column]
+        listed, image = _images(schema[rule.of], rule, of, values)
+        return replace(values, data=np.where(listed & ~values.null, image, values.data))
+    values = decode_missing(schema[rule.column], len(of.data))
+    listed, image = _images(schema[rule.of], rule, of, values)
+    return replace(values, data=np.where(listed, image, values.data), null=values.null & ~listed)
 
 
 def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tuple[Mask, npt.NDArray[Any]]:
@@ -55,10 +59,3 @@ def _parse_key(column: Column, of: Values, key: str) -> Any:
     if isinstance(column, Datetime):
         return column.tick(key)
     return float(key) if isinstance(column, Real) else int(key)
-
-
-def _in_order(functions: list[Function]) -> list[Function]:
-    """Each function after the one that gives its argument (the schema allows no circles)."""
-    given = {f.column: f for f in functions}
-    columns = TopologicalSorter({f.column: [f.of] for f in functions}).static_order()
-    return [given[column] for column in columns if column in given]

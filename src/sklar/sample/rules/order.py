@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from sklar.arrays import Mask
-from sklar.sample.conditions import bounds
 from sklar.sample.decode import SampledTable, Values
 from sklar.schema.columns import Column
-from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.grid import ratio
+from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules import AtMost
 from sklar.schema.table import Schema
 
+ROUNDING = 4.0
+"""Units in the last place by which the difference of two reals may miss a limit that it meets."""
+
 
 def at_most_holds(schema: Schema, rule: AtMost, table: SampledTable) -> Mask:
-    """The rows where low is at most high, or either is null."""
+    """The rows where high lies above low by as much as the rule says, or either is null."""
     low, high = table[rule.low], table[rule.high]
-    return low.null | high.null | (low.data <= high.data)
+    return low.null | high.null | _within(rule, low.data, high.data)
+
+
+def _within(rule: AtMost, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Mask:
+    if rule.at_least == 0 and rule.at_most is None:
+        return low <= high
+    gap, slack = high - low, 0.0
+    if gap.dtype.kind == "f":
+        slack = ROUNDING * np.spacing(np.maximum(np.abs(low), np.abs(high)).astype(np.float64))
+    held = gap >= rule.at_least - slack
+    return held if rule.at_most is None else held & (gap <= rule.at_most + slack)
 
 
 def move_at_most(schema: Schema, table: SampledTable) -> SampledTable:
-    """Moves pairs that break low <= high: low down to the largest value of high, then high up to low.
+    """Moves pairs that break a rule: low to where high can follow, then high into its reach.
 
     Chains (a <= b <= c) need one pass a link; the caller checks what came of it.
     """
@@ -36,24 +51,32 @@ def move_at_most(schema: Schema, table: SampledTable) -> SampledTable:
 
 def _move_pair(schema: Schema, rule: AtMost, low: Values, high: Values) -> dict[str, Values]:
     low_column, high_column = schema[rule.low], schema[rule.high]
-    bad = ~low.null & ~high.null & (low.data > high.data)
+    bad = ~low.null & ~high.null & ~_within(rule, low.data, high.data)
     if not bad.any():
         return {}
     low_data, high_data = low.data.copy(), high.data.copy()
-    assert isinstance(high_column, Integer | Real | Datetime)
-    low_data[bad] = _to_grid(low_column, np.minimum(low_data[bad], bounds(high_column)[1]), up=False)
-    high_data[bad] = _to_grid(high_column, np.maximum(high_data[bad], low_data[bad]), up=True)
+    least, most = cast(Ranged, high_column).span
+    starts = np.minimum(low_data[bad], most - rule.at_least)
+    if rule.at_most is not None:
+        starts = np.maximum(starts, least - rule.at_most)
+    low_data[bad] = to_grid(low_column, starts, up=False)
+    ends = np.maximum(high_data[bad], low_data[bad] + rule.at_least)
+    if rule.at_most is not None:
+        ends = np.minimum(ends, low_data[bad] + rule.at_most)
+    high_data[bad] = to_grid(high_column, ends, up=True)
     return {rule.low: replace(low, data=low_data), rule.high: replace(high, data=high_data)}
 
 
-def _to_grid(column: Column, values: np.ndarray, *, up: bool) -> np.ndarray:
+def to_grid(column: Column, values: npt.NDArray[Any], *, up: bool) -> npt.NDArray[Any]:
     """The nearest values above (or below) that the column can take."""
     toward = np.ceil if up else np.floor
     if not isinstance(column, Real):
-        return values if values.dtype.kind == "i" else toward(values).astype(np.int64)
-    if column.decimals is None:
+        step = (column.step or 1) if isinstance(column, Integer) else 1
+        whole = values if values.dtype.kind == "i" else toward(values).astype(np.int64)
+        return whole if step == 1 else (-(-whole // step) if up else whole // step) * step
+    if column.unit is None:
         return values.astype(np.float64)
-    scale, step = 10.0**column.decimals, 1.0 if up else -1.0
-    shifted = toward(values * scale)
-    nearer = (shifted - step) / scale  # the product is rounded, so the step before may do as well
-    return np.where(nearer >= values if up else nearer <= values, nearer, shifted / scale)
+    (over, under), step = ratio(column.unit), 1.0 if up else -1.0
+    shifted = toward(values * under / over)
+    nearer = (shifted - step) * over / under  # the quotient is rounded, so the step before may do as well
+    return np.where(nearer >= values if up else nearer <= values, nearer, shifted * over / under)

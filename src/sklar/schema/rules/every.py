@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from sklar.schema.columns import Column
 from sklar.schema.rules.function import Function, chain_faults
 from sklar.schema.rules.never import Never
-from sklar.schema.rules.order import AtMost
+from sklar.schema.rules.order import AtMost, order_faults
 
 Rule = AtMost | Never | Function
 RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Function)}
@@ -16,9 +16,13 @@ RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Func
 def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[str]:
     """Everything that is wrong with the rules of a schema."""
     faults: list[str] = []
-    for i, rule in enumerate(rules, 1):
+    numbered = dict(enumerate(rules, 1))
+    for i, rule in numbered.items():
         faults += [f"rule {i} ({rule.kind}): {fault}" for fault in _faults_of(columns, rule)]
-    return faults or chain_faults([rule for rule in rules if isinstance(rule, Function)])
+    return faults or [
+        *chain_faults([rule for rule in numbered.values() if isinstance(rule, Function)]),
+        *order_faults(columns, {i: rule for i, rule in numbered.items() if isinstance(rule, AtMost)}),
+    ]
 
 
 def _faults_of(columns: Mapping[str, Column], rule: Rule) -> list[str]:

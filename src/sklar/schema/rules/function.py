@@ -14,7 +14,10 @@ from sklar.schema.rules.values import Label, Pairs, is_key, is_value, key_text
 class Function:
     """The value of `column` is a public function of the value of `of`, as a region of its town.
 
-    Values of `of` that the table does not list leave `column` as it was drawn.
+    A table that lists every value of `of` (`other` and null aside) gives the column altogether: it is not measured
+    then. Where `of` is null, or `other` without an entry, it is what a missing cell would be: null if it may be, else
+    `other` or its `missing_value`. If some value is not listed, or the column may be null where `of` may not, it is
+    measured like any other and overwritten wherever the table says what it is.
     """
 
     column: str

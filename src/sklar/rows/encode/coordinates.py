@@ -1,0 +1,86 @@
+"""Codes of coordinates: of a column as it is, or computed from the values of several columns of one row.
+
+Each value is first read and clipped by its own column's rules, so that a coordinate agrees with the declared columns. A
+code depends on the values of its own row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import Mask
+from sklar.rows.encode import encoder_of
+from sklar.rows.encode.arrays import Encoder, plain_codes
+from sklar.rows.encode.moment import moment_values
+from sklar.rows.encode.numbers import MISSING, integer_values, real_values
+from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference
+from sklar.schema.numbers import Datetime, Integer, Ranged, Real
+
+RowEncoder = Callable[..., npt.NDArray[Any]]
+"""From one array for each source of a coordinate to its codes, in the smallest type that fits."""
+READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
+    "integer": integer_values,
+    "real": real_values,
+    "datetime": moment_values,
+}
+
+
+def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str, ...] = ()) -> RowEncoder:
+    """What computes the codes of a coordinate from Arrow arrays of its sources."""
+    if isinstance(part, Difference):
+        return _difference_encoder(by, part, null_values)
+    if isinstance(part, CalendarPart):
+        return _calendar_encoder(by, part, null_values)
+    return encoder_of(by.declared[part.name], null_values)
+
+
+def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[str, ...]) -> RowEncoder:
+    column = cast("Integer | Real", by.schema[part.name])
+    near, far = by.declared[part.column], by.declared[part.anchor]
+    read_column, read_anchor = _reader(near, null_values), _reader(far, null_values)
+    dtype = np.min_scalar_type(max(column.size - 1, 0))
+    start, end = cast(Ranged, near).span
+
+    def encode(anchors: Any, values: Any) -> npt.NDArray[Any]:
+        (anchor, unknown), (value, null) = read_anchor(anchors), read_column(values)
+        length = np.clip(value - anchor if part.above else anchor - value, part.least, part.most)
+        alone = part.least + (value - start if part.above else end - value)
+        length = np.where(unknown, alone, length)
+        if part.decimals is not None:
+            length = np.round(length, part.decimals)
+        codes = column.grid.code(length)
+        return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
+
+    return encode
+
+
+def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
+    column, read = cast(Integer, by.schema[part.name]), _reader(by.declared[part.column], null_values)
+    dtype = np.min_scalar_type(max(column.size - 1, 0))
+
+    def encode(array: Any) -> npt.NDArray[Any]:
+        ticks, null = read(array)
+        codes = part.calendar.take_apart(ticks)[part.part] - column.lower
+        return np.where(null, 0 if column.null_code is None else column.null_code, codes).astype(dtype)
+
+    return encode
+
+
+def _reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
+    """Values inside the bounds, and which are null; a missing one that may not be null is `missing_value`."""
+    read, (lower, upper) = READERS[column.kind](column, null_values), column.span
+    default = lower
+    if column.missing_value is not None:
+        default = column.tick(column.missing_value) if isinstance(column, Datetime) else column.missing_value
+
+    def values(array: Any) -> tuple[npt.NDArray[Any], Mask]:
+        found = plain_codes(array, read)
+        missing = np.isnan(found) if found.dtype == np.float64 else found == MISSING
+        clipped = np.clip(np.where(missing, default, found), lower, upper)
+        return clipped, missing if column.nullable else np.zeros(len(found), bool)
+
+    return values

@@ -1,0 +1,62 @@
+"""Declared columns from drawn coordinates: what public rules took apart is put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import Mask
+from sklar.sample.decode import SampledTable, Values, row_count
+from sklar.sample.rules.computed import compute
+from sklar.sample.rules.order import to_grid
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Same
+from sklar.schema.numbers import Ranged, Real
+
+
+def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
+    """The declared columns, and the rows whose coordinates do not go together and had to be bent to fit."""
+    table = {part.name: drawn[part.name] for part in by.parts if isinstance(part, Same)}
+    bent = np.zeros(row_count(drawn), bool)
+    for name, parts in by.dated.items():
+        table[name], moved = _from_calendar(parts, drawn, rng)
+        bent |= moved
+    for part in by.steps:
+        table[part.column], moved = _from_difference(by, part, table[part.anchor], drawn[part.name])
+        bent |= moved
+    return compute(by.declared, table), bent
+
+
+def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: Values) -> tuple[Values, Mask]:
+    """The column at a distance from its anchor, inside its bounds, and the rows where it would lie outside."""
+    column = cast(Ranged, by.declared[part.column])
+    sign, (lower, upper) = 1 if part.above else -1, column.span
+    near = anchor.data + sign * np.minimum(length.data, part.most)
+    alone = (lower if part.above else upper) + sign * (length.data - part.least)
+    found = _on_grid(by, part, np.where(anchor.null, alone, near))
+    outside = (found < lower) | (found > upper) | (~anchor.null & (length.data > part.most))
+    found = np.clip(found, lower, upper)
+    return Values(data=np.where(length.null, 0, found), null=length.null), outside & ~length.null
+
+
+def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.random.Generator) -> tuple[Values, Mask]:
+    """Moments with the drawn line, month, weekday and hour, and the rows where there is none."""
+    calendar, null = parts[0].calendar, drawn[parts[0].name].null
+    wanted = {part.part: np.where(drawn[part.name].null, calendar.ends[part.part][0], drawn[part.name].data)
+              for part in parts}  # fmt: skip
+    moments = calendar.put_together(wanted, (rng.random(len(null)), rng.random(len(null))))
+    got, bent = calendar.take_apart(moments), np.zeros(len(null), bool)
+    for part in parts:
+        bent |= drawn[part.name].null | (got[part.part] != wanted[part.part])
+    return Values(data=np.where(null, 0, moments), null=null), bent & ~null
+
+
+def _on_grid(by: Coordinates, part: Difference, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Reals on the decimals of their column, never back over the anchor."""
+    column = by.declared[part.column]
+    if not isinstance(column, Real) or column.decimals is None:
+        return values
+    digits = column.decimals if part.decimals is None else part.decimals
+    return to_grid(column, np.round(values, digits), up=part.above) + 0.0

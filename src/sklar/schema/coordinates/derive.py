@@ -1,0 +1,93 @@
+"""From a schema to its coordinates: what public rules leave to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
+from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, Same
+from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.rules.function import Function
+from sklar.schema.rules.order import AtMost
+from sklar.schema.table import Schema
+
+
+def plain_coordinates(schema: Schema) -> Coordinates:
+    """The declared columns themselves."""
+    return Coordinates(declared=schema, schema=schema, parts=tuple(Same(name=name) for name in schema.modelled))
+
+
+@lru_cache(maxsize=64)
+def coordinates(schema: Schema) -> Coordinates:
+    """The coordinates of a schema."""
+    computed = {rule.column for rule in schema.rules if isinstance(rule, Function) and image_is_total(schema, rule)}
+    taken = {rule.column for rule in schema.rules if isinstance(rule, Function)}
+    ordered = [rule for rule in schema.rules if isinstance(rule, AtMost)]
+    steps = order_differences(schema, ordered, set(schema.modelled) - taken)
+    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in steps}
+    told |= {name: calendar_parts(schema, name) for name in schema.modelled if name not in told and name not in taken}
+    told = {name: parts for name, parts in told.items() if parts}
+    if not computed and not told:
+        return plain_coordinates(schema)
+    parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled if name not in computed}
+    columns: dict[str, Column] = {}
+    for name, column in schema.items():
+        if not column.modelled:
+            columns[name] = column
+        for part in parts.get(name, ()):
+            columns[part.name] = _column_of(schema, part)
+    kept = tuple(part for several in parts.values() for part in several)
+    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=tuple(steps))
+
+
+def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
+    if isinstance(part, Difference):
+        return difference_column(columns, part)
+    if isinstance(part, CalendarPart):
+        first, last = part.calendar.ends[part.part]
+        return Integer(first, last, nullable=columns[part.column].null_code is not None)
+    return columns[part.name]
+
+
+def calendar_parts(columns: Mapping[str, Column], name: str) -> tuple[CalendarPart, ...]:
+    """The parts that a datetime is put together from; none where its line tells everything."""
+    column = columns[name]
+    calendar = column.calendar_parts if isinstance(column, Datetime) else None
+    if calendar is None:
+        return ()
+    shown = {"line": calendar.line} if calendar.line == "year" else {"line": f"{calendar.line}s"}
+    return tuple(
+        CalendarPart(
+            name=fresh_name(columns, f"{name} ({shown.get(part, part)})"), column=name, part=part, calendar=calendar
+        )
+        for part in ("line", *calendar.parts)
+    )
+
+
+def fitted_coordinates(schema: Schema, names: Iterable[str]) -> Coordinates:
+    """The coordinates of a model with margins of these names: methods that read rows in the lab keep to columns."""
+    return plain_coordinates(schema) if tuple(names) == schema.modelled else coordinates(schema)
+
+
+def image_is_total(columns: Mapping[str, Column], rule: Function) -> bool:
+    """Whether a function says what its column is in every row, so that it need not be measured.
+
+    It must list every value of its argument (`other` and null aside), and its column may be null only if the argument
+    may: else nulls of its own would be lost.
+    """
+    of, column = columns[rule.of], columns[rule.column]
+    if column.null_code is not None and of.null_code is None:
+        return False
+    keys = {key for key, _ in rule.pairs}
+    if isinstance(of, Labels):
+        return all(str(value) in keys for value in of.values)
+    if isinstance(of, Boolean):
+        return {key.lower() for key in keys} == {"true", "false"}
+    return isinstance(of, Integer) and {int(key) for key in keys} >= _small_range(of, len(keys))
+
+
+def _small_range(of: Integer, most: int) -> set[int]:
+    """All values, or one that no table lists if there are more than `most`."""
+    return set(range(of.lower, of.upper + 1)) if of.upper - of.lower < most else {of.lower - 1}

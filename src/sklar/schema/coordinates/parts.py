@@ -1,0 +1,118 @@
+"""The kinds of coordinates, as data: what each is called and which declared columns it is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sklar.schema.calendar import Calendar
+from sklar.schema.rules.function import Function
+from sklar.schema.table import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Same:
+    """A declared column as it is."""
+
+    name: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How far a column lies above (or below) its anchor; the column itself is computed from the two.
+
+    Where the anchor is null, the distance of the column from the near end of its own range stands in, so that each
+    pattern of nulls has codes of its own; where the column is null, so is the difference.
+
+    Attributes:
+        above: Whether the column is anchor + difference, or else anchor - difference.
+        least: Smallest difference, where the anchor is known.
+        most: Largest difference, where the anchor is known.
+        decimals: Digits after the point of a difference of reals, if both columns declare theirs.
+    """
+
+    name: str
+    column: str
+    anchor: str
+    above: bool
+    least: int | float
+    most: int | float
+    decimals: int | None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.anchor, self.column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarPart:
+    """The line of a datetime, or its month, weekday or hour; the datetime itself is put together from all of them.
+
+    Attributes:
+        part: "line", or a part of the calendar.
+    """
+
+    name: str
+    column: str
+    part: str
+    calendar: Calendar
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.column,)
+
+
+Coordinate = Same | Difference | CalendarPart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coordinates:
+    """The coordinates of a table.
+
+    Attributes:
+        declared: The schema that they follow from.
+        schema: Coordinates as columns; the declared schema itself where no rule changes anything.
+        parts: What each modelled column of `schema` is, in its order.
+        steps: The parts from which declared columns are computed back, each after those that give its sources.
+    """
+
+    declared: Schema
+    schema: Schema
+    parts: tuple[Coordinate, ...]
+    steps: tuple[Difference, ...] = ()
+
+    @property
+    def by_name(self) -> dict[str, Coordinate]:
+        """Coordinates by their names."""
+        return {part.name: part for part in self.parts}
+
+    def sources_of(self, parts: Iterable[Coordinate]) -> tuple[str, ...]:
+        """Declared columns that must be read for some coordinates."""
+        return tuple(dict.fromkeys(name for part in parts for name in part.sources))
+
+    @property
+    def dated(self) -> dict[str, list[CalendarPart]]:
+        """Datetimes that are put together from parts of their calendar, the line first."""
+        found: dict[str, list[CalendarPart]] = {}
+        for part in self.parts:
+            if isinstance(part, CalendarPart):
+                found.setdefault(part.column, []).append(part)
+        return found
+
+    @property
+    def plain(self) -> bool:
+        """Whether the coordinates are the declared columns."""
+        return self.schema is self.declared
+
+    def telling(self, name: str) -> str:
+        """The coordinate that tells most of a declared column: itself, its difference, line or argument."""
+        named = {part.column: part.name for part in self.steps}
+        named |= {column: parts[0].name for column, parts in self.dated.items()}
+        of = {rule.column: rule.of for rule in self.declared.rules if isinstance(rule, Function)}
+        while name in of and name not in self.schema:
+            name = of[name]
+        return named.get(name, name)

@@ -1,0 +1,160 @@
+"""Coordinates follow from the schema alone: what is computed is not measured, and lengths stand for ends."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklar.errors import SchemaError
+from sklar.schema import AtMost, Boolean, Category, Column, Datetime, Function, Id, Integer, Never, Real, Rule, Schema
+from sklar.schema.coordinates import Difference, coordinates, fitted_coordinates
+from sklar.schema.coordinates.lengths import LENGTH_CELLS, growing_edges
+
+DAYS = Datetime("2020-01-01", "2029-12-31", calendar=[])
+
+
+def names(columns: dict[str, Column], *rules: Rule) -> list[str]:
+    return list(coordinates(Schema(columns, rules)).schema.modelled)
+
+
+def test_without_such_rules_the_coordinates_are_the_schema() -> None:
+    schema = Schema({"key": Id(), "a": Integer(0, 9), "b": Integer(0, 9)}, [Never(values={"a": 1, "b": 2})])
+    by = coordinates(schema)
+    assert by.plain and by.schema is schema and [part.name for part in by.parts] == ["a", "b"]
+
+
+def test_an_end_is_a_length() -> None:
+    assert names({"to": DAYS, "from": DAYS}, AtMost(low="from", high="to")) == ["to", "to - from"]
+    assert names({"from": DAYS, "to": DAYS}, AtMost(low="from", high="to")) == ["from", "to - from"]
+
+
+def test_chains_and_forks_are_trees_of_lengths() -> None:
+    columns = {name: Integer(0, 1000) for name in "abcd"}
+    chain = [AtMost(low="a", high="b"), AtMost(low="b", high="c")]
+    assert names(columns, *chain) == ["a", "b - a", "c - b", "d"]
+    assert names(columns, *chain, AtMost(low="d", high="b")) == ["a", "b - a", "c - b", "b - d"]
+    # A rule that closes a circle is left to rejection.
+    assert names(columns, *chain, AtMost(low="a", high="c")) == ["a", "b - a", "c - b", "d"]
+
+
+def test_lengths_are_told_from_a_column_that_is_never_null() -> None:
+    by = coordinates(Schema({"a": Integer(0, 9, nullable=True), "b": Integer(0, 9)}, [AtMost(low="a", high="b")]))
+    assert by.schema.modelled == ("b - a", "b")
+    assert isinstance(by.parts[0], Difference) and not by.parts[0].above and by.schema["b - a"].null_code is not None
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(Integer(0, 9), Real(0, 9)), (Integer(-(2**62), 0), Integer(0, 9)), (Integer(0, 5), Integer(-5, 0))],
+)
+def test_what_cannot_be_subtracted_stays(low: Column, high: Column) -> None:
+    assert names({"a": low, "b": high}, AtMost(low="a", high="b")) == ["a", "b"]
+
+
+def test_a_length_gets_a_name_of_its_own() -> None:
+    columns = {"a": Integer(0, 9), "b": Integer(0, 9), "b - a": Boolean()}
+    assert names(columns, AtMost(low="a", high="b")) == ["a", "(b - a)", "b - a"]
+
+
+@given(st.integers(0, 2**62))
+def test_cells_grow_outwards_and_never_shrink(last: int) -> None:
+    edges = growing_edges(last)
+    widths = [b - a for a, b in pairwise(edges)]
+    assert edges[0] == 0 and edges[-1] == last + 1 and len(widths) <= LENGTH_CELLS
+    assert all(width >= 1 for width in widths) and widths[:-1] == sorted(widths[:-1])
+    assert len(widths) > LENGTH_CELLS // 3 or last < LENGTH_CELLS
+
+
+def test_lengths_are_exact_near_zero() -> None:
+    columns = {"from": DAYS, "to": DAYS}
+    grid = coordinates(Schema(columns, [AtMost(low="from", high="to")])).schema["to - from"].grid  # type: ignore[attr-defined]
+    assert grid.starts[:30].tolist() == list(range(30)) and grid.stop == 3653
+
+
+@pytest.mark.parametrize("decimals", [None, 0, 2])
+def test_lengths_of_reals_have_zero_as_a_value_of_its_own(decimals: int | None) -> None:
+    real = Real(0, 1000, decimals=decimals)
+    column = coordinates(Schema({"a": real, "b": real}, [AtMost(low="a", high="b")])).schema["b - a"]
+    assert isinstance(column, Real) and column.grid.is_atom[0] and column.grid.starts[0] == 0.0
+    assert column.decimals == decimals and column.size <= LENGTH_CELLS + 4
+
+
+def test_limits_of_a_difference_are_those_of_its_grid() -> None:
+    columns = {"a": Integer(0, 1000), "b": Integer(0, 1000)}
+    column = coordinates(Schema(columns, [AtMost(low="a", high="b", at_least=3, at_most=17)])).schema["b - a"]
+    assert isinstance(column, Integer) and (column.lower, column.upper) == (3, 17)
+
+
+TOWNS = {"town": Category(["u", "v"]), "region": Category(["N", "S"])}
+REGION = Function(column="region", of="town", table={"u": "N", "v": "S"})
+
+
+def test_a_function_of_every_value_is_not_measured() -> None:
+    assert names(TOWNS, REGION) == ["town"]
+    assert names({"m": Integer(1, 4), "q": Integer(1, 2)},
+                 Function(column="q", of="m", table={1: 1, 2: 1, 3: 2, 4: 2})) == ["m"]  # type: ignore[dict-item]  # fmt: skip
+    assert names({"s": Boolean(), "q": Boolean()}, Function(column="q", of="s", table={"True": False, "false": True})) == ["s"]  # noqa: E501  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "rule"),
+    [
+        (TOWNS, Function(column="region", of="town", table={"u": "N"})),
+        ({**TOWNS, "region": Category(["N", "S"], nullable=True)}, REGION),
+        ({"x": Integer(0, 10**9), "y": Boolean()}, Function(column="y", of="x", table={"7": True})),
+        ({"x": Real(0, 1), "y": Boolean()}, Function(column="y", of="x", table={"0.5": True})),
+    ],
+)
+def test_a_function_that_leaves_something_open_is_measured(columns: dict[str, Column], rule: Function) -> None:
+    assert names(columns, rule) == list(columns)
+
+
+def test_the_coordinate_that_tells_a_column() -> None:
+    columns = {**TOWNS, "land": Category(["L"]), "from": DAYS, "to": DAYS, "x": Boolean()}
+    land = Function(column="land", of="region", table={"N": "L", "S": "L"})
+    by = coordinates(Schema(columns, [land, REGION, AtMost(low="from", high="to")]))
+    assert by.schema.modelled == ("town", "from", "to - from", "x")
+    told = {name: by.telling(name) for name in columns}
+    assert told == {"town": "town", "region": "town", "land": "town", "from": "from", "to": "to - from", "x": "x"}
+
+
+def test_a_model_over_declared_columns_is_known_by_its_margins() -> None:
+    schema = Schema(TOWNS, [REGION])
+    assert fitted_coordinates(schema, ["town", "region"]).plain and not fitted_coordinates(schema, ["town"]).plain
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [AtMost(low="a", high="b", at_least=5), AtMost(low="b", high="a")],
+        [AtMost(low="a", high="b", at_least=500), AtMost(low="b", high="c", at_least=501)],
+        [AtMost(low="a", high="b", at_most=3), AtMost(low="b", high="c", at_most=3),
+         AtMost(low="a", high="c", at_least=7)],
+    ],
+)  # fmt: skip
+def test_orders_that_cannot_hold_together_are_refused(rules: list[AtMost]) -> None:
+    columns = {name: Integer(0, 1000) for name in "abc"}
+    for rule in rules:
+        Schema(columns, [rule])
+    with pytest.raises(SchemaError, match=rf"rule {len(rules)} \(at-most\): it cannot hold together"):
+        Schema(columns, rules)
+
+
+@pytest.mark.parametrize("limits", [{"at_least": 2, "at_most": 1}, {"at_least": 0.5}, {"at_most": float("nan")}])
+def test_limits_are_numbers_in_order(limits: dict[str, float]) -> None:
+    with pytest.raises(SchemaError, match="at_least and at_most must be"):
+        Schema({"a": Integer(0, 9), "b": Integer(0, 9)}, [AtMost(low="a", high="b", **limits)])  # type: ignore[arg-type]
+
+
+def test_codes_are_few_enough_to_be_counted_one_by_one() -> None:
+    from sklar.model.margins.bins import lay_out_column
+
+    seconds = Datetime("2020-01-01T00:00:00", "2029-12-31T00:00:00")
+    for column in (DAYS, seconds, Integer(0, 10**15), Real(-1e9, 1e9), Real(0, 100, decimals=2)):
+        by = coordinates(Schema({"a": column, "b": column}, [AtMost(low="a", high="b")]))
+        assert not lay_out_column(by.schema["b - a"]).refined
+        assert np.all(np.diff(by.schema["b - a"].grid.starts) > 0)  # type: ignore[attr-defined]
