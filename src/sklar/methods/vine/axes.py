@@ -14,6 +14,8 @@ from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_t
 from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.nulls import NullExcess
 from sklar.release.door import Door, RecodedTable
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
 LEAST_SIGMAS = 3.0
@@ -31,6 +33,7 @@ class VineAxis:
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null at the upper end of an ordered axis, or None.
+        values: the values at its cut points, where they are numbers; None else.
     """
 
     name: str
@@ -39,11 +42,17 @@ class VineAxis:
     ordered: bool
     numeric: bool
     null: int | None = None
+    values: np.ndarray | None = None
 
     @property
     def top(self) -> float:
         """Where the values of an ordered column end and null begins; 1 if it has none."""
         return 1.0 if self.null is None else float(self.scale.edges[-2])
+
+    def value_at(self, u: np.ndarray) -> np.ndarray:
+        """The numbers at places of the axis."""
+        assert self.values is not None
+        return np.interp(u, self.scale.edges, self.values)
 
     def groups(self, most: int, sigma: float, rows: float) -> Groups:
         """At most `most` groups that stand out of noise of standard deviation `sigma`."""
@@ -99,7 +108,13 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
-                name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric, null=null
+                name=margin.column,
+                scale=scale,
+                coarse=cells,
+                ordered=column.ordered,
+                numeric=column.numeric,
+                null=null,
+                values=_values(column, scale),
             )
         )
     return tuple(axes)
@@ -144,3 +159,11 @@ def _tops(axes: Sequence[VineAxis], plan: TablePlan) -> Tops:
         return NO_NULLS
     first, second = plan.columns
     return value_tops((plan.groups[0], plan.groups[1]), (axes[first].top, axes[second].top))
+
+
+def _values(column: Column, scale: Scale) -> np.ndarray | None:
+    """First value of each cell of an axis of numbers, and the end; nulls have no width."""
+    if not isinstance(column, Integer | Real):
+        return None
+    cuts = np.append(column.grid.starts, column.grid.stop).astype(np.float64)
+    return cuts[np.minimum(np.append(scale.starts, scale.starts[-1] + scale.widths[-1]), len(cuts) - 1)]

@@ -72,7 +72,9 @@ def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Ed
     if axes[first].ordered and axes[second].ordered:
         fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
     groups = table.groups[0], table.groups[1]
-    pair = fit_pair(table.counts, table.sigma, rows, groups, fine, table.hint, table.tops, table.nulls)
+    comparable = axes[first].values is not None and axes[second].values is not None
+    values = (axes[first].value_at, axes[second].value_at) if comparable else None
+    pair = fit_pair(table.counts, table.sigma, rows, groups, fine, table.hint, table.tops, table.nulls, values)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)
 
 
