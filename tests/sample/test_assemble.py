@@ -46,7 +46,7 @@ def test_rows_read_back_to_the_codes_they_came_from(kind: str, limits: dict[str,
     by = coordinates(Schema({"low": low, "high": high}, [AtMost(low="low", high="high", **limits)]))
     rng = np.random.default_rng(1)
     codes = np.stack([rng.choice(_used(by.schema[name]), 4000) for name in by.schema.modelled], axis=1)
-    table, bent = assemble(by, decode(by.schema, codes, rng))
+    table, bent = assemble(by, decode(by.schema, codes, rng), rng)
     straight = ~bent
     assert straight.any() and rules_hold(by.declared, table)[straight].all()
     arrow = {name: pa.array(v.data, mask=v.null) for name, v in table.items()}

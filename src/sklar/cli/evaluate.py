@@ -17,6 +17,7 @@ from sklar.errors import UsageError
 
 if TYPE_CHECKING:
     from sklar.lab.evaluate import Evaluation, Progress
+    from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.queries import QueryProfiles
 
 NAME = "evaluate"
@@ -170,6 +171,10 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
         if score.value is None:
             show.line(f"{score.about.name}: {score.reason}")
     show.line()
+    show.table(
+        ["column", "null", "mean", "sd", "5%", "50%", "95% (real / synthetic)"], map(_column_line, evaluation.columns)
+    )
+    show.line()
     _tell_queries(evaluation.overview.queries)
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
         show.line(sentence)
@@ -179,6 +184,17 @@ def _tell_queries(queries: QueryProfiles, name: str = "queries") -> None:
     asked = [(found, found.answered[0].lines) for found in queries.sets]
     told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
     show.table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], told)
+
+
+def _column_line(one: ColumnSummary) -> list[str]:
+    """What one column is like in both tables."""
+    places = [one.levels.index(level) for level in (0.05, 0.5, 0.95)]
+    sides = [
+        [f"{side.null:.1%}", one.text(side.mean), one.text(side.sd, length=True)]
+        + [one.text(side.quantiles[place] if side.quantiles else None) for place in places]
+        for side in (one.real, one.synthetic)
+    ]
+    return [one.column, *(f"{a} / {b}" for a, b in zip(*sides, strict=True))]
 
 
 def _numbers(text: str, option: str, form: str) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,14 +12,17 @@ from sklar.arrays import Mask
 from sklar.sample.decode import SampledTable, Values, row_count
 from sklar.sample.rules.computed import compute
 from sklar.sample.rules.order import to_grid
-from sklar.schema.coordinates import Coordinates, Difference, Same
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Same
 from sklar.schema.numbers import Ranged, Real
 
 
-def assemble(by: Coordinates, drawn: SampledTable) -> tuple[SampledTable, Mask]:
+def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
     """The declared columns, and the rows whose coordinates do not go together and had to be bent to fit."""
     table = {part.name: drawn[part.name] for part in by.parts if isinstance(part, Same)}
     bent = np.zeros(row_count(drawn), bool)
+    for name, parts in by.dated.items():
+        table[name], moved = _from_calendar(parts, drawn, rng)
+        bent |= moved
     for part in by.steps:
         table[part.column], moved = _from_difference(by, part, table[part.anchor], drawn[part.name])
         bent |= moved
@@ -35,6 +39,18 @@ def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: 
     outside = (found < lower) | (found > upper) | (~anchor.null & (length.data > part.most))
     found = np.clip(found, lower, upper)
     return Values(data=np.where(length.null, 0, found), null=length.null), outside & ~length.null
+
+
+def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.random.Generator) -> tuple[Values, Mask]:
+    """Moments with the drawn line, month, weekday and hour, and the rows where there is none."""
+    calendar, null = parts[0].calendar, drawn[parts[0].name].null
+    wanted = {part.part: np.where(drawn[part.name].null, calendar.ends[part.part][0], drawn[part.name].data)
+              for part in parts}  # fmt: skip
+    moments = calendar.put_together(wanted, (rng.random(len(null)), rng.random(len(null))))
+    got, bent = calendar.take_apart(moments), np.zeros(len(null), bool)
+    for part in parts:
+        bent |= drawn[part.name].null | (got[part.part] != wanted[part.part])
+    return Values(data=np.where(null, 0, moments), null=null), bent & ~null
 
 
 def _on_grid(by: Coordinates, part: Difference, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Column, Labels
-from sklar.schema.coordinates.lengths import difference_column, order_differences
-from sklar.schema.coordinates.parts import Coordinate, Coordinates, Difference, Same
-from sklar.schema.numbers import Integer
+from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
+from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, Same
+from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.rules.function import Function
 from sklar.schema.rules.order import AtMost
 from sklar.schema.table import Schema
@@ -26,16 +26,44 @@ def coordinates(schema: Schema) -> Coordinates:
     taken = {rule.column for rule in schema.rules if isinstance(rule, Function)}
     ordered = [rule for rule in schema.rules if isinstance(rule, AtMost)]
     steps = order_differences(schema, ordered, set(schema.modelled) - taken)
-    if not computed and not steps:
+    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in steps}
+    told |= {name: calendar_parts(schema, name) for name in schema.modelled if name not in told and name not in taken}
+    told = {name: parts for name, parts in told.items() if parts}
+    if not computed and not told:
         return plain_coordinates(schema)
-    parts: dict[str, Coordinate] = {step.column: step for step in steps}
+    parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled if name not in computed}
     columns: dict[str, Column] = {}
     for name, column in schema.items():
-        part = parts.setdefault(name, Same(name=name))
-        if name not in computed:
-            columns[part.name] = difference_column(schema, part) if isinstance(part, Difference) else column
-    kept = tuple(parts[name] for name in schema.modelled if name not in computed)
+        if not column.modelled:
+            columns[name] = column
+        for part in parts.get(name, ()):
+            columns[part.name] = _column_of(schema, part)
+    kept = tuple(part for several in parts.values() for part in several)
     return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=tuple(steps))
+
+
+def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
+    if isinstance(part, Difference):
+        return difference_column(columns, part)
+    if isinstance(part, CalendarPart):
+        first, last = part.calendar.ends[part.part]
+        return Integer(first, last, nullable=columns[part.column].null_code is not None)
+    return columns[part.name]
+
+
+def calendar_parts(columns: Mapping[str, Column], name: str) -> tuple[CalendarPart, ...]:
+    """The parts that a datetime is put together from; none where its line tells everything."""
+    column = columns[name]
+    calendar = column.calendar_parts if isinstance(column, Datetime) else None
+    if calendar is None:
+        return ()
+    shown = {"line": calendar.line} if calendar.line == "year" else {"line": f"{calendar.line}s"}
+    return tuple(
+        CalendarPart(
+            name=fresh_name(columns, f"{name} ({shown.get(part, part)})"), column=name, part=part, calendar=calendar
+        )
+        for part in ("line", *calendar.parts)
+    )
 
 
 def fitted_coordinates(schema: Schema, names: Iterable[str]) -> Coordinates:

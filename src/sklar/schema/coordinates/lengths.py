@@ -111,7 +111,7 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     least, most = rule.reach(low, high)
     digits = [getattr(end, "decimals", None) for end in (low, high)]
     return Difference(
-        name=_name(columns, f"{rule.high} - {rule.low}"),
+        name=fresh_name(columns, f"{rule.high} - {rule.low}"),
         column=column,
         anchor=anchor,
         above=column == rule.high,
@@ -121,7 +121,7 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     )
 
 
-def _name(columns: Mapping[str, Column], name: str) -> str:
+def fresh_name(columns: Mapping[str, Column], name: str) -> str:
     """A name that no declared column has."""
     while name in columns:
         name = f"({name})"

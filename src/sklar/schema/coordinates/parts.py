@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sklar.schema.calendar import Calendar
 from sklar.schema.rules.function import Function
 from sklar.schema.table import Schema
 
@@ -47,7 +48,25 @@ class Difference:
         return (self.anchor, self.column)
 
 
-Coordinate = Same | Difference
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarPart:
+    """The line of a datetime, or its month, weekday or hour; the datetime itself is put together from all of them.
+
+    Attributes:
+        part: "line", or a part of the calendar.
+    """
+
+    name: str
+    column: str
+    part: str
+    calendar: Calendar
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.column,)
+
+
+Coordinate = Same | Difference | CalendarPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +95,23 @@ class Coordinates:
         return tuple(dict.fromkeys(name for part in parts for name in part.sources))
 
     @property
+    def dated(self) -> dict[str, list[CalendarPart]]:
+        """Datetimes that are put together from parts of their calendar, the line first."""
+        found: dict[str, list[CalendarPart]] = {}
+        for part in self.parts:
+            if isinstance(part, CalendarPart):
+                found.setdefault(part.column, []).append(part)
+        return found
+
+    @property
     def plain(self) -> bool:
         """Whether the coordinates are the declared columns."""
         return self.schema is self.declared
 
     def telling(self, name: str) -> str:
-        """The coordinate that tells most of a declared column: itself, its difference, or its argument."""
+        """The coordinate that tells most of a declared column: itself, its difference, line or argument."""
         named = {part.column: part.name for part in self.steps}
+        named |= {column: parts[0].name for column, parts in self.dated.items()}
         of = {rule.column: rule.of for rule in self.declared.rules if isinstance(rule, Function)}
         while name in of and name not in self.schema:
             name = of[name]

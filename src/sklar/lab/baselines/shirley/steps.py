@@ -19,7 +19,7 @@ from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import SklarWarning
 from sklar.lab.baselines.shirley.options import ShirleyOptions
-from sklar.lab.metrics.spearman import spearman_correlation
+from sklar.lab.metrics.correlations.spearman import spearman_correlation
 from sklar.lab.tables.table import ExactTable, as_arrow, ordered_names, ordered_values
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.rvine.shirley import ShirleyColumn
