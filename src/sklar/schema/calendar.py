@@ -157,7 +157,7 @@ def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...
     line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
     told: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
     without: tuple[Part, ...] = (*told[line], *(("hour",) if ticks_per_day == 1 else ()))
-    parts = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
+    parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
     if not parts:
         return None
     return Calendar(lower=lower, upper=upper, ticks_per_day=ticks_per_day, line=line, parts=parts)

@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import SklarWarning
 from sklar.lab.baselines.shirley.options import ShirleyOptions
-from sklar.lab.metrics.spearman import spearman_correlation
+from sklar.lab.metrics.correlations.spearman import spearman_correlation
 from sklar.lab.tables.table import ExactTable, as_arrow, ordered_names, ordered_values
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.rvine.shirley import ShirleyColumn
@@ -134,7 +135,7 @@ def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Float
     """
     from sklar.pipeline.fit.run import fit
 
-    named = {} if options.margins == "density" else {"histogram": options.margins}
+    named: dict[str, Any] = {} if options.margins == "density" else {"histogram": options.margins}
     total = len(table.names) * (options.epsilon or 0.0)
     schema = Schema({name: table.schema[name] for name in table.names})
     with warnings.catch_warnings():
