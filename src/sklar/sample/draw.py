@@ -67,7 +67,7 @@ def draw_block(
         nonlocal drawn, worth
         codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first)
         drawn, worth = drawn + count, worth + found
-        return assemble(by, decode(by.schema, codes, rng, restrictions(asked)))
+        return assemble(by, decode(by.schema, codes, rng, restrictions(asked)), rng)
 
     as_asked = partial(conditions_hold, schema, conditions) if conditions else None
     table = enforce(schema, draw(rows, first=True), draw, rng, as_asked)

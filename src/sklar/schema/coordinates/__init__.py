@@ -8,7 +8,15 @@ sensitivity of any other table, and every proof about tables of codes holds as i
 are the kinds of coordinates, `lengths` the grids and the order of differences.
 """
 
-from sklar.schema.coordinates.derive import coordinates, fitted_coordinates, image_is_total
-from sklar.schema.coordinates.parts import Coordinate, Coordinates, Difference, Same
+from sklar.schema.coordinates.derive import coordinates, fitted_coordinates
+from sklar.schema.coordinates.parts import Choice, Coordinate, Coordinates, Difference, Same
 
-__all__ = ["Coordinate", "Coordinates", "Difference", "Same", "coordinates", "fitted_coordinates", "image_is_total"]
+__all__ = [
+    "Choice",
+    "Coordinate",
+    "Coordinates",
+    "Difference",
+    "Same",
+    "coordinates",
+    "fitted_coordinates",
+]

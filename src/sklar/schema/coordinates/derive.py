@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from sklar.schema.columns import Boolean, Column, Labels
-from sklar.schema.coordinates.lengths import difference_column, order_differences
-from sklar.schema.coordinates.parts import Coordinate, Coordinates, Difference, Same
+from sklar.schema.columns import Boolean, Category, Column, Labels
+from sklar.schema.coordinates.lengths import difference_column, free_name, order_differences
+from sklar.schema.coordinates.parts import Choice, Coordinate, Coordinates, Difference, Same
 from sklar.schema.numbers import Integer
-from sklar.schema.rules.function import Function
-from sklar.schema.rules.order import AtMost
+from sklar.schema.rules import AtMost, Computing, Function, OneHot, Sum, computing_order
 from sklar.schema.table import Schema
 
 
@@ -22,20 +21,42 @@ def plain_coordinates(schema: Schema) -> Coordinates:
 @lru_cache(maxsize=64)
 def coordinates(schema: Schema) -> Coordinates:
     """The coordinates of a schema."""
-    computed = {rule.column for rule in schema.rules if isinstance(rule, Function) and image_is_total(schema, rule)}
-    taken = {rule.column for rule in schema.rules if isinstance(rule, Function)}
+    computed = {rule.gives for rule in computing_order(schema.rules) if _is_total(schema, rule)}
+    choices = [_choice(schema, rule) for rule in schema.rules if isinstance(rule, OneHot)]
+    taken = {name for step in choices for name in step.columns}
+    taken |= {rule.gives for rule in schema.rules if isinstance(rule, Function | Sum)}
     ordered = [rule for rule in schema.rules if isinstance(rule, AtMost)]
-    steps = order_differences(schema, ordered, set(schema.modelled) - taken)
+    steps = (*order_differences(schema, ordered, set(schema.modelled) - taken), *choices)
     if not computed and not steps:
         return plain_coordinates(schema)
-    parts: dict[str, Coordinate] = {step.column: step for step in steps}
-    columns: dict[str, Column] = {}
-    for name, column in schema.items():
-        part = parts.setdefault(name, Same(name=name))
-        if name not in computed:
-            columns[part.name] = difference_column(schema, part) if isinstance(part, Difference) else column
-    kept = tuple(parts[name] for name in schema.modelled if name not in computed)
-    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=tuple(steps))
+    parts: dict[str, Coordinate | None] = dict.fromkeys(computed)
+    for step in steps:
+        parts |= dict.fromkeys(step.sources, None) if isinstance(step, Choice) else {}
+        parts[step.columns[0] if isinstance(step, Choice) else step.column] = step
+    kept = {name: part for name in schema if (part := parts.get(name, Same(name=name))) is not None}
+    columns = {part.name: _column(schema, part) for part in kept.values()}
+    modelled = tuple(part for name, part in kept.items() if schema[name].modelled)
+    return Coordinates(declared=schema, schema=Schema(columns), parts=modelled, steps=steps)
+
+
+def _is_total(schema: Schema, rule: Computing) -> bool:
+    """Whether the rule gives its column in every row."""
+    return isinstance(rule, Sum) or image_is_total(schema, rule)
+
+
+def _choice(schema: Schema, rule: OneHot) -> Choice:
+    name = free_name(schema, " | ".join(rule.columns))
+    return Choice(name=name, columns=tuple(rule.columns), at_most_one=rule.at_most_one)
+
+
+def _column(schema: Schema, part: Coordinate) -> Column:
+    """A coordinate as a column."""
+    if isinstance(part, Difference):
+        return difference_column(schema, part)
+    if isinstance(part, Choice):
+        other = free_name(part.columns, "none")
+        return Category(part.columns, other=other, nullable=schema[part.columns[0]].null_code is not None)
+    return schema[part.name]
 
 
 def fitted_coordinates(schema: Schema, names: Iterable[str]) -> Coordinates:

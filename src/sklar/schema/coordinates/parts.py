@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sklar.schema.rules.function import Function
+from sklar.schema.rules.every import computing_order
 from sklar.schema.table import Schema
 
 
@@ -47,7 +47,22 @@ class Difference:
         return (self.anchor, self.column)
 
 
-Coordinate = Same | Difference
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which of some dummy columns is set, as one category; the first, if several are. `other` means none of them."""
+
+    name: str
+    columns: tuple[str, ...]
+    at_most_one: bool
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.columns
+
+
+Step = Difference | Choice
+"""Coordinates from which declared columns are computed back."""
+Coordinate = Same | Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +79,7 @@ class Coordinates:
     declared: Schema
     schema: Schema
     parts: tuple[Coordinate, ...]
-    steps: tuple[Difference, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def by_name(self) -> dict[str, Coordinate]:
@@ -80,10 +95,18 @@ class Coordinates:
         """Whether the coordinates are the declared columns."""
         return self.schema is self.declared
 
+    @property
+    def told_by(self) -> dict[str, str]:
+        """For each declared column that is not computed, the coordinate that tells it."""
+        told = {part.name: part.name for part in self.parts if isinstance(part, Same)}
+        for step in self.steps:
+            told |= dict.fromkeys(step.columns if isinstance(step, Choice) else (step.column,), step.name)
+        return told
+
     def telling(self, name: str) -> str:
-        """The coordinate that tells most of a declared column: itself, its difference, or its argument."""
-        named = {part.column: part.name for part in self.steps}
-        of = {rule.column: rule.of for rule in self.declared.rules if isinstance(rule, Function)}
-        while name in of and name not in self.schema:
-            name = of[name]
-        return named.get(name, name)
+        """The coordinate that tells most of a declared column: its own, or that of the first column it depends on."""
+        told = self.told_by
+        needs = {rule.gives: rule.needs for rule in computing_order(self.declared.rules)}
+        while name not in told and name in needs:
+            name = needs[name][0]
+        return told.get(name, name)

@@ -5,10 +5,27 @@ What makes it hold in samples lies in `sklar.sample.rules`. Start with `order`; 
 `every` lists the kinds of rules and checks them together.
 """
 
-from sklar.schema.rules.every import RULES, Rule, rule_faults
+from sklar.schema.rules.dummies import OneHot
+from sklar.schema.rules.every import RULES, Computing, Rule, computing_order, rule_faults
 from sklar.schema.rules.function import Function
 from sklar.schema.rules.never import Never
+from sklar.schema.rules.nulls import Together
 from sklar.schema.rules.order import AtMost
+from sklar.schema.rules.sums import Sum
 from sklar.schema.rules.values import Label, Pairs
 
-__all__ = ["RULES", "AtMost", "Function", "Label", "Never", "Pairs", "Rule", "rule_faults"]
+__all__ = [
+    "RULES",
+    "AtMost",
+    "Computing",
+    "Function",
+    "Label",
+    "Never",
+    "OneHot",
+    "Pairs",
+    "Rule",
+    "Sum",
+    "Together",
+    "computing_order",
+    "rule_faults",
+]
