@@ -1,4 +1,5 @@
-"""Adult on the paper's grid: 14 columns, 18 equal bins for each number, all values of each category (194 binary)."""
+"""Tables of dpc: Adult on the paper's grid (14 columns, 18 bins for each number, all values of each category: 194
+binary), and stand-ins of the sizes of DSS and Hospital, which cannot be had."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ RANGES = {
     "capital-loss": (0, 5_000),
     "hours-per-week": (0, 100),
 }
-MANY = 64
+MANY = 256
 """The option `bins` of the methods: no column has more values, so none is cut."""
 
 
@@ -60,7 +61,38 @@ def adult() -> Adult:
         else:
             frame[name] = frame[name].astype(str)
             columns[str(name)] = sklar.Category(sorted(frame[name].unique()))
-    schema = sklar.Schema(columns)
+    return on_grid(frame, sklar.Schema(columns))
+
+
+STAND_INS = {"hospital": (10_000, [134] * 4 + [133] * 5), "dss": (5_240_260, [25] * 26 + [24])}
+"""Rows of Hospital (1,201 binary columns) and DSS (674), and values of their columns, made equal: the paper does not
+say how many each has."""
+
+
+def stand_in(name: str, rows: int | None = None) -> Adult:
+    """A table of one of these sizes, its columns with a common factor."""
+    height, sizes = STAND_INS[name]
+    codes = common_factor(rows or height, sizes)
+    return on_grid(
+        pd.DataFrame(codes).astype(int),
+        sklar.Schema({column: sklar.Integer(0, size - 1) for column, size in zip(codes, sizes, strict=True)}),
+    )
+
+
+def common_factor(rows: int, sizes: list[int]) -> dict[str, np.ndarray]:
+    """Columns of so many values with a common factor and uneven margins."""
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=rows).astype(np.float32)
+    columns: dict[str, np.ndarray] = {}
+    for j, size in enumerate(sizes):
+        score = rng.uniform(0.2, 0.8) * factor + rng.normal(size=rows).astype(np.float32)
+        edges = np.quantile(score[:10_000], np.cumsum(rng.dirichlet(np.ones(size)))[:-1])
+        columns[f"x{j}"] = np.searchsorted(edges, score).astype(np.uint8)
+    return columns
+
+
+def on_grid(frame: pd.DataFrame, schema: sklar.Schema) -> Adult:
+    """A table with its binary one."""
     listed = [np.arange(schema.size(name)) < schema[name].value_cells for name in schema.modelled]
     kept = np.flatnonzero(np.concatenate(listed))
     codes = np.concatenate(list(open_rows(frame, schema).code_matrix_batches(schema.modelled)))

@@ -21,7 +21,7 @@ import sklar.model.onehot.decoding as decoding
 import sklar.model.onehot.fit as onehot_fit
 import sklar.private.door as door
 import sklar.private.session as session
-from benchmarks.dpc_adult import MANY, adult
+from benchmarks.dpc_adult import MANY, STAND_INS, adult, common_factor
 from sklar.arrays import usable_cores
 from sklar.private.noise import SystemNoise
 from sklar.rows.codes.table import EncodedRows
@@ -90,7 +90,7 @@ def run_case(case: str, rows: int | None, folder: str | None) -> None:
         start = clocks()
         with timed_steps() as spent:
             model = sklar.fit(
-                data, schema, method="dpc-gauss", bins=max(MANY, 256), epsilon=0.99, delta=DELTA, neighbours="replace"
+                data, schema, method="dpc-gauss", bins=MANY, epsilon=0.99, delta=DELTA, neighbours="replace"
             )._stored.model
         fit = clocks() - start
         drawn = 0
@@ -217,13 +217,7 @@ def _adult(rows: int | None, folder: Path) -> tuple[Any, sklar.Schema, int]:
 
 def _grouped(rows: int, sizes: list[int]) -> tuple[Any, sklar.Schema, int]:
     """Columns of so many values with a common factor, as an Arrow table."""
-    rng = np.random.default_rng(0)
-    factor = rng.normal(size=rows).astype(np.float32)
-    columns: dict[str, np.ndarray] = {}
-    for j, size in enumerate(sizes):
-        score = rng.uniform(0.2, 0.8) * factor + rng.normal(size=rows).astype(np.float32)
-        edges = np.quantile(score[:10_000], np.cumsum(rng.dirichlet(np.ones(size)))[:-1])
-        columns[f"x{j}"] = np.searchsorted(edges, score).astype(np.uint8)
+    columns = common_factor(rows, sizes)
     schema = sklar.Schema({name: sklar.Integer(0, size - 1) for name, size in zip(columns, sizes, strict=True)})
     return pa.table(columns), schema, rows
 
@@ -252,8 +246,8 @@ def write_booleans(path: Path, rows: int, columns: int) -> None:
 
 MAKERS: dict[str, Callable[[int | None, Path], tuple[Any, sklar.Schema, int]]] = {
     "adult": _adult,
-    "hospital": lambda rows, folder: _grouped(rows or 10_000, [134] * 4 + [133] * 5),
-    "dss": lambda rows, folder: _grouped(rows or ROWS, [25] * 26 + [24]),
+    "hospital": lambda rows, folder: _grouped(rows or STAND_INS["hospital"][0], STAND_INS["hospital"][1]),
+    "dss": lambda rows, folder: _grouped(rows or ROWS, STAND_INS["dss"][1]),
     "art1": _bits(1_000),
     "art2": _bits(2_000),
 }

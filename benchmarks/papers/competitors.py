@@ -1,6 +1,6 @@
 """Competitors of the papers as external commands beside ours: PrivBayes anywhere, CTGAN and TVAE where torch is.
 
-PrivBayes (`benchmarks/peers/privbayes`) runs in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
+PrivBayes and PSD (`benchmarks/peers`) run in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
 where that was not done, a script says so and goes on without them. PrivPGD is not on the package index.
 """
 
@@ -24,7 +24,7 @@ TUNED = {
     "support2": {"ctgan": (400, 100, 128), "tvae": (800, 100, 4)},
 }
 """Epochs, rows of a batch and latent dimensions that Griesbauer et al. (2025, appendix K) found by random search."""
-QUICK_EPOCHS = 60
+QUICK_EPOCHS = {"ctgan": 60, "tvae": 300}
 """Of a quick run: enough to learn margins, too few for a number to lean on."""
 
 
@@ -56,6 +56,12 @@ def privbayes(epsilon: float, degree: int = 3, cells: int = 32) -> Competitor:
     return Competitor(name="privbayes", label=f"PrivBayes {epsilon:g}", command=command, epsilon=epsilon)
 
 
+def psd(epsilon: float) -> Competitor:
+    """Private spatial decomposition (KD-hybrid), DPCopula's strongest competitor."""
+    command = f"{sys.executable} {PEERS / 'psd' / 'run.py'}"
+    return Competitor(name="psd", label="PSD", command=command, epsilon=epsilon)
+
+
 def networks(table: str, quick: bool) -> list[Competitor]:
     """CTGAN and TVAE as tuned for a table of TVineSynth's; none, with a word, where torch is not."""
     if not (Path(os.environ.get("SKLAR_PEERS", PEERS / ".venvs")) / "ctgan" / "bin" / "python").exists():
@@ -63,7 +69,7 @@ def networks(table: str, quick: bool) -> list[Competitor]:
         return []
     found: list[Competitor] = []
     for kind, (epochs, batch, latent) in TUNED[table].items():
-        words = f"{kind} {min(epochs, QUICK_EPOCHS) if quick else epochs} {batch} {latent}"
+        words = f"{kind} {min(epochs, QUICK_EPOCHS[kind]) if quick else epochs} {batch} {latent}"
         command = f"{PEERS / 'run'} ctgan {words} {{train}} {{schema}} {{rows}} {{output}}"
         found.append(Competitor(name=kind, label=kind.upper(), command=command))
     return found

@@ -10,7 +10,7 @@ from benchmarks.dpcopula import PAPER, errors, paper_arguments
 from benchmarks.papers.figures import draw_lines
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0)
-FORMS = {"ours": {}, "delta 0, EFPA": {"delta": 0.0, "margins": "efpa"}}
+FORMS = {"ours": {}, "as published": {"delta": 0.0, "published": True}}
 
 
 def main() -> None:

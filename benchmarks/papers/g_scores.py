@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 import sklar
+from sklar.lab.metrics.correlations.phik import phik_matrix
 from sklar.lab.metrics.g_epsilon import LEARNERS, GEpsilon, g_epsilon
-from sklar.lab.metrics.phik import phik_matrix
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import coarse_grid

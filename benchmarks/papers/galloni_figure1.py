@@ -25,7 +25,7 @@ def main() -> None:
     for axis, (name, table) in zip(axes, made.items(), strict=True):
         found = compared(real, table)
         for points, label in ((real, "original"), (table, f"TVD {found.nu:.2f}")):
-            axis.plot(*points[:800].T, ".", markersize=2, label=label)
+            axis.plot(*points[:800].T, ".", markersize=2, label=label, rasterized=True)
         axis.legend(fontsize="x-small")
         print(f"{name:26s} TVD {found.nu:.2f}, phi_k part {found.mu:.2f}, G_eps+ {found.score.value:.2f}")
     save(figure, asked.out, "galloni_figure1")

@@ -36,7 +36,8 @@ RULES: tuple[Any, ...] = (
     rules.Together(columns=["cigarettes", "since"], only_if={"smoker": True}),
 )
 MEASURED = [
-    "admitted", "left - admitted", "town", "age", "walks | rides | carried", "room", "meals", "smoker", "cigarettes",
+    "admitted (year)", "admitted (month)", "admitted (weekday)", "left - admitted", "town",
+    "age", "walks | rides | carried", "room", "meals", "smoker", "cigarettes",
     "since",
 ]  # fmt: skip
 

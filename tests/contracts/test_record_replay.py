@@ -27,6 +27,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("vine", {"target": "smoker"}),
     ("vine", {"delta": 0.0, "epsilon": 30.0}),
     ("dpcopula-kendall", {}),
+    ("independent", {"histogram": "structurefirst", "delta": 0.0}),
     ("dpcopula-kendall", {"margins": "efpa", "delta": 0.0, "rows_per_person": 2}),
     ("dpcopula-kendall", {"margins": "privelet", "noise": "laplace", "order": "random"}),
     ("dpcopula-kendall", {"published": True, "delta": 0.0}),

@@ -90,6 +90,50 @@ def test_at_a_small_epsilon_nothing_is_learned(recipe):
     assert (made[:, 0] == made[:, 1]).mean() < 0.9
 
 
+def test_psd_answers_ranges_and_its_tree_agrees(recipe):
+    run, rng = recipe("psd"), np.random.default_rng(0)
+    x = np.clip(rng.normal(500, 90, 20_000), 0, 999).astype(int)
+    codes = np.column_stack([x, np.clip(x + rng.normal(0, 60, 20_000), 0, 999).astype(int)])
+    errors = []
+    for epsilon in (10.0, 0.01):
+        made = run.synthesize(codes, (1000, 1000), epsilon, 20_000, np.random.default_rng(1))
+        assert made.min() >= 0 and made.max() < 1000
+        boxes = [(400, 500, 300, 600), (500, 600, 0, 500), (0, 450, 0, 450)]
+        errors.append(max(abs(_inside(codes, box) - _inside(made, box)) for box in boxes))
+    assert errors[0] < 400 < errors[1]
+
+
+def _inside(codes, box):
+    a, b, c, d = box
+    return int(((codes[:, 0] >= a) & (codes[:, 0] < b) & (codes[:, 1] >= c) & (codes[:, 1] < d)).sum())
+
+
+def test_psd_shares_epsilon_among_levels_and_cuts(recipe):
+    run = recipe("psd")
+    shares = run.level_shares(2.0)
+    assert shares.sum() + run.CUTS_SHARE * 2.0 == pytest.approx(2.0) and (np.diff(shares) > 0).all()
+
+
+def test_psd_counts_that_agree_stay_and_others_become_least_squares(recipe):
+    run = recipe("psd")
+    tree = [np.array([10.0]), np.array([6.0, 4.0]), np.array([5.0, 1.0, 2.0, 2.0])]
+    assert run.agreeing(tree, np.array([1.0, 1.0, 1.0])).tolist() == pytest.approx([5, 1, 2, 2])
+    rng, variances = np.random.default_rng(0), np.array([4.0, 2.0, 1.0])
+    noisy = [counts + rng.normal(size=len(counts)) for counts in tree]
+    design = np.vstack([np.ones((1, 4)), [[1, 1, 0, 0], [0, 0, 1, 1]], np.eye(4)])
+    weights = np.repeat(1 / np.sqrt(variances), [1, 2, 4])
+    expected = np.linalg.lstsq(design * weights[:, None], np.concatenate(noisy) * weights, rcond=None)[0]
+    assert run.agreeing(noisy, variances) == pytest.approx(expected)
+
+
+def test_psd_cuts_near_the_median_if_it_may(recipe):
+    run = recipe("psd")
+    codes = np.arange(1_000) % 100
+    assert abs(run.cut_place(codes, 0, 100, 50.0, np.random.default_rng(0)) - 50) <= 2
+    far = [run.cut_place(codes, 0, 100, 1e-6, np.random.default_rng(s)) for s in range(200)]
+    assert min(far) < 20 and max(far) > 80  # without a budget any cut will do
+
+
 def test_the_command_writes_a_table_of_the_schema():
     rng = np.random.default_rng(0)
     x = rng.normal(size=3_000)

@@ -24,7 +24,7 @@ SCHEMA = sklar.Schema(
     }
 )
 METRICS = {
-    "tvd1", "tvd2", "tvd3", "ks", "spearman", "kendall", "phik", "range_queries", "alpha_precision",
+    "tvd1", "tvd2", "tvd3", "ks", "moments", "spearman", "kendall", "phik", "range_queries", "alpha_precision",
     "beta_recall", "authenticity",
     "detection_linear", "detection_boosting", "copies", "learning", "g_epsilon_plus", "g_epsilon", "ks_all",
     "correlation_delta", "rare_ranges", "range_relative_error", "range_absolute_error",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 from pathlib import Path
 
@@ -28,8 +29,9 @@ NAMES = tuple(METRICS)
 
 
 def test_every_metric_file_is_listed_under_its_own_name() -> None:
-    files = [path.stem for path in Path(folder.__file__).parent.glob("*.py") if path.stem != "__init__"]
-    modules = [importlib.import_module(f"sklar.lab.metrics.{name}") for name in files]
+    modules = [
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(folder.__path__, "sklar.lab.metrics.")
+    ]
     told = {value for module in (*modules, transfer) for value in vars(module).values() if isinstance(value, About)}
     listed = {metric.about for metric in METRICS.values()}
     assert told <= listed
@@ -82,7 +84,7 @@ def test_what_each_metric_needs_is_true(monkeypatch: pytest.MonkeyPatch) -> None
     schema = sklar.Schema({name: sklar.Category(["x", "y"]) for name in labels})
     assert missing(people(120), SCHEMA, "smoker") == set()
     assert missing(people(120), SCHEMA, None) == needing("target")
-    assert missing(labels, schema, "a") == needing("numbers", "order")
+    assert missing(labels, schema, "a") == needing("numbers", "values", "order")
     for name in ("sklearn", "sklearn.ensemble", "phik", "phik.phik", "threadpoolctl"):
         monkeypatch.setitem(sys.modules, name, None)
     assert missing(people(120), SCHEMA, "smoker") == needing("eval")

@@ -8,8 +8,8 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
+from sklar.lab.metrics.correlations.phik import phik_matrix
 from sklar.lab.metrics.g_epsilon import GEpsilon, checked_weights, correlation_part, g_epsilon
-from sklar.lab.metrics.phik import phik_matrix
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.table import coarse_grid
 from tests.lab.pairs import read

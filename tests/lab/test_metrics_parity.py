@@ -11,10 +11,10 @@ from scipy.stats import kendalltau, ks_2samp, spearmanr
 
 import sklar
 from sklar.lab.learning import transfer as measures
-from sklar.lab.metrics.kendall import kendall_matrix, kendall_tau
+from sklar.lab.metrics.correlations.kendall import kendall_matrix, kendall_tau
+from sklar.lab.metrics.correlations.phik import phik_matrix
+from sklar.lab.metrics.correlations.spearman import spearman, spearman_matrix
 from sklar.lab.metrics.ks import ks
-from sklar.lab.metrics.phik import phik_matrix
-from sklar.lab.metrics.spearman import spearman, spearman_matrix
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.table import coarse_codes, coarse_grid, ordered_names
 from tests.lab.pairs import MIXED, mixed_frame, read

@@ -8,9 +8,9 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
+from sklar.lab.metrics.correlations.spearman import correlation_delta, spearman
 from sklar.lab.metrics.ks import ks, ks_all
 from sklar.lab.metrics.ranges import FEWEST, RangeWorkload, range_errors, ranges_of_size, rare_score
-from sklar.lab.metrics.spearman import correlation_delta, spearman
 from sklar.lab.tables.table import coarse_grid
 from tests.lab.pairs import MIXED, mixed, mixed_frame, read
 

@@ -133,6 +133,43 @@ def test_noise_hurts_and_is_off_without_epsilon():
     assert gaps[0] < 0.05 < gaps[1]
 
 
+@pytest.mark.parametrize("margins", ["density", "efpa", "privelet", "noisefirst", "structurefirst"])
+def test_any_dp_histogram_may_take_the_place_of_noisy_counts(margins: str):
+    real = table(4_000)
+    model = fit(real, margins=margins, epsilon=20.0)
+    made = model.sample(4_000, seed=0).to_pandas()
+    ages = [np.bincount(frame["age"].dropna().astype(int) // 10, minlength=10) / 4_000 for frame in (real, made)]
+    assert np.abs(ages[0] - ages[1]).sum() < 0.3 < np.abs(ages[0] - 0.1).sum()
+    assert abs((made["left"] == "yes").mean() - (real["left"] == "yes").mean()) < 0.05
+    assert not model.claim.guarantee and f"DP histogram '{margins}'" in str(model.claim)
+    noisy = fit(real, margins=margins, epsilon=0.001).sample(4_000, seed=0).to_pandas()
+    other = np.bincount(noisy["age"].dropna().astype(int) // 10, minlength=10) / 4_000
+    assert np.abs(ages[0] - other).sum() > 0.3
+
+
+def test_as_published_every_number_that_occurs_is_a_bin(tmp_path: Path):
+    schema = sklar.Schema(
+        {
+            "x": sklar.Real(0, 10, bins=4, nullable=True), "wide": sklar.Integer(0, 20_000_000),
+            "few": sklar.Integer(0, 3),
+        }
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    x = rng.choice(np.append(rng.uniform(0, 10, 30), [0.0, 10.0, np.nan]), 600)
+    wide = np.where(np.nan_to_num(x) > 5, 1, 2) * rng.integers(1, 9, 600) * 1_000_003
+    real = pd.DataFrame({"x": x, "wide": wide, "few": rng.integers(0, 4, 600)})
+    model = fit(real, schema, published=True)
+    model.save(tmp_path / "m.sklar")
+    made = sklar.load(tmp_path / "m.sklar").sample(2_000, seed=0).to_pandas()
+    for name in schema:
+        assert set(made[name].dropna()) <= set(real[name].dropna())
+    assert made["x"].nunique() > 25 and made["x"].isna().any()
+    assert made["x"].corr(made["wide"], "spearman") < -0.3
+    assert model.schema["x"].source == (("atoms", "from-rows"),) and model.schema["few"] == schema["few"]
+    ours = fit(real, schema).sample(500, seed=0).to_pandas()
+    assert not set(ours["x"].dropna()) <= set(real["x"].dropna())
+
+
 def test_few_columns_and_constants():
     alone = fit(facts=sklar.Schema({"pay": sklar.Real(0.0, 50.0)})).sample(500, seed=0).to_pandas()
     assert alone["pay"].median() == pytest.approx(table()["pay"].median(), rel=0.1)
@@ -175,6 +212,10 @@ def test_a_category_the_encoder_never_saw_is_still_drawn():
         ({"reference": "left", "target": "grade"}, "one of them"),
         ({"families": "wavelet"}, "families"),
         ({"match_ranks": "no"}, "True or False; found 'no'"),
+        ({"margins": "efpa"}, "noise of its own and an epsilon"),
+        ({"margins": "efpa", "epsilon": 1.0, "mechanism": "gaussian"}, "noise of its own"),
+        ({"margins": "efpa", "epsilon": 1.0, "published": True}, "'margins' as it is set is ours"),
+        ({"margins": "wavelet", "epsilon": 1.0}, "one of"),
     ],
 )
 def test_bad_input_is_refused_in_plain_words(options: dict[str, Any], says: str):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import sklar
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.methods.independent import INDEPENDENT, IndependentOptions
 from sklar.model.codec import decode, encode
@@ -47,6 +49,20 @@ def test_a_fit_gives_margins_near_the_rows(open_door, repair: str, noise: str | 
     fitted = np.bincount(np.arange(100) // 10, model.margins[1].dense())
     assert np.abs(ages - fitted).sum() < 0.05
     assert model.simulate_rounded(100, np.random.default_rng(1)).shape == (100, 3)
+
+
+@pytest.mark.parametrize("name", ["efpa", "privelet", "noisefirst", "structurefirst"])
+def test_any_histogram_gives_margins_near_the_rows(name: str):
+    table, options = pd.DataFrame(codes(5_000)), IndependentOptions(histogram=name)  # type: ignore[arg-type]
+    table = table.assign(sex=np.array(["F", "M"])[table["sex"]], dose=table["dose"] / SCHEMA.size("dose"))
+    model = sklar.fit(table, SCHEMA, method="independent", histogram=name, epsilon=20.0, delta=0.0)
+    ages = np.bincount(table["age"] // 10, minlength=10) / 5_000
+    fitted = model.table_model.margins[1].dense()
+    assert np.abs(ages - np.bincount(np.arange(100) // 10, fitted)).sum() < 0.1
+    assert model.claim.epsilon <= 20.0
+    assert INDEPENDENT.plan is not None and INDEPENDENT.plan(SCHEMA, options) == ()
+    with pytest.raises(UsageError, match="own noise and repair"):
+        IndependentOptions(histogram=name, noise="laplace")  # type: ignore[arg-type]
 
 
 def test_the_plan_is_public_and_only_for_gaussian_noise():

@@ -16,8 +16,9 @@ import pytest
 
 from sklar.lab.intervals import Estimate, exactly
 from sklar.lab.learning.transfer import Learned, Transfer
-from sklar.lab.metrics.correlation import Correlations
+from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
+from sklar.lab.metrics.moments import ColumnMoments, ColumnSummary
 from sklar.lab.metrics.queries import Answered, ErrorLine, QueryProfiles, QuerySet
 from sklar.lab.metrics.score import About, Part, Score, not_applicable
 from sklar.lab.metrics.support import Support
@@ -25,6 +26,7 @@ from sklar.lab.overview import MarginPicture, Overview, PairPicture
 from sklar.report.charts.canvas import image_address
 from sklar.report.colours import diverge, shade
 from sklar.report.page import figure, interval, learning_span, matrix_image, number, pair_image, render, words
+from sklar.schema import Real
 
 EVIL = "<script>alert(1)</script>\"'&"
 ABOUT = About(
@@ -68,9 +70,14 @@ def page(columns: int, name: str = "column") -> str:
         "ks": not_applicable(ABOUT, "because."), "alpha_precision": replace(SCORE, behind=support),
         "learning": replace(SCORE, behind=learned), "g_epsilon_plus": replace(SCORE, behind=g),
     }  # fmt: skip
+    one = ColumnMoments(null=0.25, mean=12.0, sd=3.0, quantiles=(1.0,) * 7)
+    both = ColumnSummary(column=name, facts=Real(0, 1), real=one, synthetic=one, shifts=(0.0,) * 4, floor=0.01)
+    lost = ColumnMoments(null=1.0)
+    summaries = (replace(both, synthetic=lost), *(replace(both, column=n) for n in names[1:]))
     table = SimpleNamespace(
         name=name, rows={"real": 12_345, "synthetic": 10}, verdict=(f"Fine {name}.",), warnings=(name,), claim=name,
         schema=SimpleNamespace(modelled=names), scores=scores, overview=seen, unchecked=(name,), attacks=(),
+        columns=summaries,
     )  # fmt: skip
     notice = "For the custodian: computed from real rows, not private."
     return render("report.html", title=name, notice=notice, version="0", tables=[table])
@@ -115,6 +122,7 @@ def test_what_does_not_apply_says_why() -> None:
     found = page(4)
     assert "Not computed: because." in found
     assert "12,345 real rows" in found
+    assert "25.0%" in found and "100.0%" in found
     assert "For the custodian: computed from real rows, not private." in found
 
 

@@ -39,6 +39,7 @@ ENDS: dict[str, tuple[Column, Column]] = {
     "both nullable": (Integer(-50, 300, nullable=True), Integer(0, 500, nullable=True)),
     "days": (Datetime("2020-01-01", "2024-12-31"), Datetime("2020-01-01", "2024-12-31")),
     "seconds": (Datetime("2020-01-01T00:00:00", "2024-12-31T00:00:00"),) * 2,
+    "a step": (Integer(0, 30_000, step=100), Integer(0, 50_000, step=100)),
     "reals": (Real(0, 100), Real(0, 200)),
     "decimals": (Real(0, 100, decimals=2), Real(0, 200, decimals=2)),
     "other decimals": (Real(0, 100, decimals=1), Real(0, 200, decimals=3)),
@@ -58,6 +59,7 @@ def _used(column: Column) -> np.ndarray:
 @pytest.mark.parametrize("kind", ENDS)
 def test_rows_read_back_to_the_codes_they_came_from(kind: str, limits: dict[str, int]) -> None:
     low, high = ENDS[kind]
+    limits = {name: 100 * limit for name, limit in limits.items()} if kind == "a step" else limits
     by = coordinates(Schema({"low": low, "high": high}, [AtMost(low="low", high="high", **limits)]))
     rng = np.random.default_rng(1)
     codes = np.stack([rng.choice(_used(by.schema[name]), 4000) for name in by.schema.modelled], axis=1)

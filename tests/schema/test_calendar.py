@@ -53,10 +53,11 @@ def test_parts_are_those_of_the_standard_library(lower: str, upper: str, resolut
     apart = calendar.take_apart(ticks)
     for i, tick in enumerate(ticks.tolist()):
         moment: datetime = EPOCH + timedelta(microseconds=tick * RESOLUTIONS[resolution])
-        parts = {"month": moment.month - 1, "weekday": moment.weekday(), "hour": moment.hour}
+        parts = {"month": moment.month, "weekday": moment.isoweekday(), "hour": moment.hour}
         assert {part: apart[part][i] for part in calendar.parts} == {part: parts[part] for part in calendar.parts}
-    assert apart["line"].min() == 0
-    assert apart["line"].max() == calendar.steps - 1
+    assert (apart["line"].min(), apart["line"].max()) == calendar.ends["line"]
+    if calendar.line == "year":
+        assert calendar.ends["line"][0] == int(lower[:4])
 
 
 @pytest.mark.parametrize(("lower", "upper", "resolution"), [span[:3] for span in SPANS])
@@ -73,8 +74,7 @@ def test_moments_put_together_agree_with_all_their_parts(lower: str, upper: str,
 @pytest.mark.parametrize(("lower", "upper", "resolution"), [span[:3] for span in SPANS])
 def test_parts_that_no_moment_has_stay_inside_the_bounds(lower: str, upper: str, resolution: str) -> None:
     calendar, rng = _calendar(lower, upper, resolution), np.random.default_rng(4)
-    cells: dict[str, int] = {"line": calendar.steps, "month": 12, "weekday": 7, "hour": 24}
-    parts = {name: rng.integers(0, cells[name], 20_000) for name in ("line", *calendar.parts)}
+    parts = {name: rng.integers(*ends, 20_000, endpoint=True) for name, ends in calendar.ends.items()}
     moments = calendar.put_together(parts, (rng.random(20_000), rng.random(20_000)))
     assert calendar.lower <= moments.min() <= moments.max() <= calendar.upper
     if "month" in calendar.parts:  # the year gives way, not the month
@@ -84,7 +84,7 @@ def test_parts_that_no_moment_has_stay_inside_the_bounds(lower: str, upper: str,
 def test_days_that_agree_are_equally_likely() -> None:
     calendar, rng = _calendar("2019-01-01", "2023-12-31", "day"), np.random.default_rng(5)
     rows = 60_000
-    parts = {"line": np.full(rows, 1), "month": np.full(rows, 4), "weekday": np.full(rows, 5)}
+    parts = {"line": np.full(rows, 2020), "month": np.full(rows, 5), "weekday": np.full(rows, 6)}
     days, counts = np.unique(calendar.put_together(parts, (rng.random(rows), rng.random(rows))), return_counts=True)
     saturdays = [to_ticks(f"2020-05-{day:02}", "day") for day in (2, 9, 16, 23, 30)]
     assert days.tolist() == saturdays

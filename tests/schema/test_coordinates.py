@@ -31,7 +31,7 @@ from sklar.schema import (
 from sklar.schema.coordinates import Difference, coordinates, fitted_coordinates
 from sklar.schema.coordinates.lengths import LENGTH_CELLS, growing_edges
 
-DAYS = Datetime("2020-01-01", "2029-12-31")
+DAYS = Datetime("2020-01-01", "2029-12-31", calendar=[])
 
 
 def names(columns: dict[str, Column], *rules: Rule) -> list[str]:

@@ -17,6 +17,7 @@ from sklar.errors import UsageError
 
 if TYPE_CHECKING:
     from sklar.lab.evaluate import Evaluation, Progress
+    from sklar.lab.metrics.moments import ColumnSummary
 
 NAME = "evaluate"
 
@@ -135,11 +136,26 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
         if score.value is None:
             show.line(f"{score.about.name}: {score.reason}")
     show.line()
+    show.table(
+        ["column", "null", "mean", "sd", "5%", "50%", "95% (real / synthetic)"], map(_column_line, evaluation.columns)
+    )
+    show.line()
     asked = [(found, found.answered[0].lines) for found in evaluation.overview.queries.sets]
     told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
     show.table(["queries", "number", "95%", "99%", "100% (average / largest error, rows)"], told)
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
         show.line(sentence)
+
+
+def _column_line(one: ColumnSummary) -> list[str]:
+    """What one column is like in both tables."""
+    places = [one.levels.index(level) for level in (0.05, 0.5, 0.95)]
+    sides = [
+        [f"{side.null:.1%}", one.text(side.mean), one.text(side.sd, length=True)]
+        + [one.text(side.quantiles[place] if side.quantiles else None) for place in places]
+        for side in (one.real, one.synthetic)
+    ]
+    return [one.column, *(f"{a} / {b}" for a, b in zip(*sides, strict=True))]
 
 
 def _numbers(text: str, option: str, form: str) -> list[float]:

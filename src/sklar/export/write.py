@@ -176,7 +176,7 @@ def texts_of(array: Any, column: Column | None) -> Any:
             return pc.replace_substring(array.cast(pa.string()), " ", "T")
         return _by_distinct(array, lambda moments: _formatted(moments, pattern))
     texts = array.cast(pa.string())
-    if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.decimals == 0):
+    if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.whole):
         return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
     return texts
 

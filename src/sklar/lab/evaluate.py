@@ -8,14 +8,19 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sklar import notebook
 from sklar.arrays import Floats
-from sklar.report.page import NOTICE, write_page
+from sklar.notebook import notebook_bar
+from sklar.report.charts.canvas import Canvas, side_by_side, write_picture
+from sklar.report.charts.plots import margin_chart
+from sklar.report.page import GRADES, NOTICE, require_custodian_picture, write_page
 from sklar.sample.rng import named_streams, seed_entropy, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     from sklar.lab.attacks.result import AttackResult
+    from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.metrics.score import Score
     from sklar.lab.overview import Overview
@@ -35,9 +40,13 @@ wide apart and positions have no steps, so a small change of a metric moves an a
 LITTLE = 0.6
 """If no measure of dependence can tell more than this (see `Score.telling`), there is hardly any to keep. Of seven
 kinds of made-up tables those with dependence had .77 and more, and one without .46."""
+ALONE = "Single columns"
+FAR, MOST_FAR = 0.1, 3
+"""Columns of `moments` beyond their floors by more than this are named, the worst three: a standard deviation off by a
+tenth shows in any summary, and more names than three are a table, which the report has."""
 TOGETHER = "How columns go together"
 QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[str, str, str, str]]] = {
-    "Single columns": (("tvd1", "ks"), (
+    ALONE: (("tvd1", "ks", "moments"), (
         "are as close as a fresh real sample would be", "are close to the real ones",
         "differ visibly from the real ones", "differ strongly from the real ones",
     )),
@@ -94,6 +103,12 @@ class Evaluation:
         return kept / math.fsum(weights) if found else None
 
     @property
+    def columns(self) -> tuple[ColumnSummary, ...]:
+        """Mean, standard deviation, quantiles and share of nulls of every column of both tables, in their order."""
+        floors = {part.columns[0]: part.floor for part in self["moments"].parts}
+        return tuple(replace(one, floor=floors.get(one.column)) for one in self["moments"].behind or ())
+
+    @property
     def verdict(self) -> tuple[str, ...]:
         """What the scores mean: one sentence a question."""
         return (*(self._answer(subject) for subject in QUESTIONS), self._rare_ranges)
@@ -107,10 +122,18 @@ class Evaluation:
         at = min(known) if kept is None else kept
         answer = answers[sum(at < level for level in LEVELS)]
         if kept is None:
-            return f"{subject} {answer}."
+            return f"{subject} {answer}{self._far_off if subject == ALONE else ''}."
         little = max(self[name].telling for name in names) < LITTLE
         answer = "matters little here, the real columns hardly depend on each other" if little else answer
         return f"{subject} {answer} ({kept:.0%} of the way from independent columns to a fresh real sample)."
+
+    @property
+    def _far_off(self) -> str:
+        """Columns whose mean, spread, quantiles or nulls are off by more than `FAR`, worst first."""
+        worst = self["moments"].worst
+        names = [part.columns[0] for part in worst if part.value - (part.floor or 0.0) > FAR][:MOST_FAR]
+        said = {one.column: one.largest for one in self.columns}
+        return "; furthest off: " + ", ".join(f"{name} ({said[name]})" for name in names) if names else ""
 
     @property
     def _rare_ranges(self) -> str:
@@ -137,6 +160,7 @@ class Evaluation:
             "verdict": list(self.verdict),
             "dependence": self.dependence,
             "claim": self.claim,
+            "columns": {one.column: one.to_dict() for one in self.columns},
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
             **_details(self.scores, self.overview),
             **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
@@ -145,6 +169,35 @@ class Evaluation:
     def html(self, path: str | PathLike[str]) -> None:
         """Write the report, readable by the owner only; the name must end in .custodian.html."""
         write_report([self], path)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Canvas:
+        """Draw every column, real and synthetic: for a notebook, or into a file *.custodian.svg or *.custodian.png."""
+        shown = self.overview.margins
+        canvas = side_by_side(
+            {m.column: margin_chart(m.column, m.real, m.synthetic, m.numeric, m.distance) for m in shown},
+            f"{self.name}: real shares filled, synthetic ones as lines. {NOTICE}",
+        )
+        if path is not None:
+            require_custodian_picture(path)
+            write_picture(canvas, path, mode=0o600)
+        return canvas
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                score.about.title,
+                score.value,
+                score.floor,
+                GRADES[score.grade],
+                score.reason or f"{score.about.better} is better",
+            )
+            for score in self.scores.values()
+        ]
+        headings = ("metric", "value", "fresh sample", "grade", "")
+        verdict = notebook.bullets((*self.warnings, *self.verdict))
+        return notebook.card(
+            f"Evaluation of {self.name}", notebook.paragraph(NOTICE), verdict, notebook.table(headings, rows)
+        )
 
 
 def evaluate(
@@ -216,7 +269,7 @@ def evaluate(
     )  # fmt: skip
     require_attacks(attacks, sensitive, holdout is not None)
     budget = checked_query_budget(query_budget)
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("evaluating") or (lambda what, fraction: None)
     tell("reading the tables", 0.0)
     reading = replace(read or ReadOptions(), progress=None)
     # A query is about the real table.

@@ -26,6 +26,7 @@ from sklar.lab.learning.learners import learn
 from sklar.lab.learning.transfer import multiclass_auc, score_predictions
 from sklar.lab.pictures import tradeoff, tradeoff_point
 from sklar.lab.tables.reading import read_raw, read_table
+from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.run import fit
 from sklar.pipeline.model import Model
 from sklar.report.charts.plots import Tradeoff
@@ -218,7 +219,7 @@ def levels(
     kinds = tuple(dict.fromkeys(attacks))
     _check(kinds, privacy, weight, sets)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("weighing levels") or (lambda what, fraction: None)
     streams, reading = substreams(seed, 5), read or ReadOptions()
     tell("fitting", 0.0)
     raw = read_raw(data, facts, reading)

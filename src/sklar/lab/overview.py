@@ -8,7 +8,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.lab.metrics.bench import Bench, Scores
-from sklar.lab.metrics.correlation import Correlations
+from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.queries import ROWS, QueryProfiles, query_profiles
 from sklar.lab.metrics.score import Part
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes

@@ -10,6 +10,8 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables
 from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.dpcopula.margins import measure_named, outline_named
 from sklar.methods.margins import MarginOptions, Repair, measure_margins, outline_margins, plan_margins
 from sklar.methods.method import Method, Outline, require_listed
 from sklar.model.independent import IndependentModel
@@ -17,6 +19,7 @@ from sklar.release.door import Door
 from sklar.schema.table import Schema
 
 NoiseName = Literal["gaussian", "laplace", "geometric"]
+Histogram = Literal["efpa", "privelet", "noisefirst", "structurefirst"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +31,36 @@ class IndependentOptions:
             Laplace distribution. By default Gaussian, and Laplace when delta is 0.
         repair: How noisy counts become probabilities: "density" (smooth densities from two histograms), "simplex" (the
             nearest probabilities) or "clip" (negative counts become 0, the rest is scaled).
+        histogram: "efpa", "privelet", "noisefirst" or "structurefirst": each column by the histogram of this name,
+            which has its own noise and repair, all with equal shares of the budget.
     """
 
     noise: NoiseName | None = None
     repair: Repair = "density"
+    histogram: Histogram | None = None
 
     def __post_init__(self) -> None:
         if self.noise is not None:
             require_listed("noise", self.noise, get_args(NoiseName))
         require_listed("repair", self.repair, get_args(Repair))
+        if self.histogram is not None:
+            require_listed("histogram", self.histogram, get_args(Histogram))
+            if self.noise is not None or self.repair != "density":
+                raise UsageError(f"histogram='{self.histogram}' has its own noise and repair; leave those options out")
 
 
 def plan(schema: Schema, options: IndependentOptions) -> tuple[PlannedTables, ...]:
-    """Tables and weights; none for Laplace noise by name, whose scales are not those of a plan."""
-    return plan_margins(schema, _margin_options(options)) if options.noise in (None, "gaussian") else ()
+    """Tables and weights; none for Laplace noise or a histogram by name, whose scales are not those of a plan."""
+    planned = options.noise in (None, "gaussian") and options.histogram is None
+    return plan_margins(schema, _margin_options(options)) if planned else ()
 
 
 def fit(door: Door, options: IndependentOptions, rng: np.random.Generator) -> IndependentModel:
     """Measure and fit all margins through a Door; no randomness of its own is needed."""
-    measured = measure_margins(door, door.allowance, options=_margin_options(options))
+    if options.histogram is None:
+        measured = measure_margins(door, door.allowance, options=_margin_options(options))
+    else:
+        measured = measure_named(door, door.allowance, options.histogram)
     return IndependentModel(margins=measured.margins, rows_estimate=max(round(measured.rows), 1))
 
 
@@ -54,6 +68,8 @@ def outline(
     schema: Schema, options: IndependentOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
     """What will be measured, whatever the number of rows."""
+    if options.histogram is not None:
+        return outline_named(schema, allowance, unit, options.histogram)
     return outline_margins(schema, allowance, unit, _margin_options(options))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklar.sample.rules.computed import compute
 from sklar.sample.rules.dummies import from_choice
 from sklar.sample.rules.nulls import fill_only_where, share_nulls
 from sklar.sample.rules.order import to_grid
-from sklar.schema.coordinates import Coordinates, Difference, Same
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Same
 from sklar.schema.numbers import Ranged, Real
 from sklar.schema.rules import Together
 
@@ -21,10 +22,15 @@ from sklar.schema.rules import Together
 def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
     """The declared columns, and the rows whose coordinates do not go together and had to be bent to fit."""
     together = [rule for rule in by.declared.rules if isinstance(rule, Together)]
+    told_by = {column: (name,) for column, name in by.told_by.items()}
+    told_by |= {column: tuple(part.name for part in parts) for column, parts in by.dated.items()}
     for rule in together:
-        drawn = share_nulls(rule, by.told_by, drawn, rng)
+        drawn = share_nulls(rule, told_by, drawn, rng)
     table = {part.name: drawn[part.name] for part in by.parts if isinstance(part, Same)}
     bent = np.zeros(row_count(drawn), bool)
+    for name, parts in by.dated.items():
+        table[name], moved = _from_calendar(parts, drawn, rng)
+        bent |= moved
     for part in by.steps:
         if isinstance(part, Difference):
             table[part.column], moved = _from_difference(by, part, table[part.anchor], drawn[part.name])
@@ -51,10 +57,24 @@ def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: 
     return Values(data=np.where(length.null, 0, found), null=length.null), outside & ~length.null
 
 
+def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.random.Generator) -> tuple[Values, Mask]:
+    """Moments with the drawn line, month, weekday and hour, and the rows where there is none."""
+    calendar, null = parts[0].calendar, drawn[parts[0].name].null
+    wanted = {part.part: np.where(drawn[part.name].null, calendar.ends[part.part][0], drawn[part.name].data)
+              for part in parts}  # fmt: skip
+    moments = calendar.put_together(wanted, (rng.random(len(null)), rng.random(len(null))))
+    got, bent = calendar.take_apart(moments), np.zeros(len(null), bool)
+    for part in parts:
+        bent |= drawn[part.name].null | (got[part.part] != wanted[part.part])
+    return Values(data=np.where(null, 0, moments), null=null), bent & ~null
+
+
 def _on_grid(by: Coordinates, part: Difference, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Reals on the decimals of their column, never back over the anchor."""
+    """Values on the decimals or the step of their column, never back over the anchor."""
     column = by.declared[part.column]
-    if not isinstance(column, Real) or column.decimals is None:
+    if not isinstance(column, Real):
+        return to_grid(column, values, up=part.above)
+    if column.decimals is None:
         return values
     digits = column.decimals if part.decimals is None else part.decimals
     return to_grid(column, np.round(values, digits), up=part.above) + 0.0

@@ -20,7 +20,7 @@ from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered_widths, row_count
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal, truth_of
-from sklar.schema.grid import EPOCH, RESOLUTIONS, decimal_span, from_ticks, parse_time
+from sklar.schema.grid import EPOCH, RESOLUTIONS, from_ticks, parse_time, ratio, span_of
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -189,9 +189,7 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
     if low > upper or high < lower:
         span = f"from {shown_number(column, lower)} to {shown_number(column, upper)}"
         raise UsageError(f"given: '{name}' has no such value: it goes {span} by the schema.")
-    window = Window(low=max(low, lower), high=min(high, upper))
-    _require_decimals(name, column, window)
-    return window
+    return _on_multiples(name, column, Window(low=max(low, lower), high=min(high, upper)))
 
 
 def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | float:
@@ -229,16 +227,30 @@ def _moment(value: Any) -> datetime:
     raise TypeError
 
 
-def _require_decimals(name: str, column: Number, window: Window) -> None:
-    """A range between two neighbouring decimals holds no value that the column can take."""
-    if not isinstance(column, Real) or column.decimals is None:
-        return
-    if any(window.low <= atom <= window.high for atom in column.atoms):
-        return
-    first, last = decimal_span(float(window.low), float(window.high), column.decimals)
+def _on_multiples(name: str, column: Number, window: Window) -> Window:
+    """The same range, refused if it lies between two neighbouring values that the column can take.
+
+    With a step it is moved to the ends of cells, each of which stands for one multiple or several.
+    """
+    if isinstance(column, Integer) and column.step is not None:
+        low, high = -(-int(window.low) // column.step), int(window.high) // column.step
+        if low > high:
+            raise UsageError(f"given: '{name}' has multiples of {column.step}, and none lies in the range asked for.")
+        return Window(low=low * column.step, high=(high + 1) * column.step - 1)
+    if not isinstance(column, Real) or column.unit is None:
+        return window
+    if column.step is None and any(window.low <= atom <= window.high for atom in column.atoms):
+        return window
+    first, last = span_of(float(window.low), float(window.high), column.unit)
     if not first <= last:
-        problem = f"has {column.decimals} decimals, and no such number lies in the range asked for."
-        raise UsageError(f"given: '{name}' {problem}")
+        has = f"{column.decimals} decimals" if column.step is None else f"multiples of {column.step:g}"
+        raise UsageError(f"given: '{name}' has {has}, and no such number lies in the range asked for.")
+    if column.step is None or first == last:
+        return window
+    over, under = ratio(column.unit)
+    return Window(
+        low=(2 * first - 1) * over / under / 2, high=float(np.nextafter((2 * last + 1) * over / under / 2, 0))
+    )
 
 
 def shown_number(column: Number, value: int | float) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklar.arrays import Floats, Ints, Mask
 from sklar.sample.rng import generator
 from sklar.schema.columns import Column, Id, Ignore, Labels
-from sklar.schema.grid import Grid, into_span, multiples, nearest
+from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -189,17 +189,19 @@ def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Ints:
-    """Integers uniform on those of each row's cell; exact over all of 64 bits."""
-    first = grid.starts
-    last = np.append(first[1:], np.int64(grid.stop)) - 1
+    """Integers (multiples of the grid's step) uniform on those of each row's cell; exact over all of 64 bits."""
+    step = np.int64(grid.step)
+    first = grid.starts // step
+    last = np.append(first[1:], np.int64(grid.stop // int(step))) - 1
     if window is not None:
-        first, last = np.maximum(first, np.int64(window.low)), np.minimum(last, np.int64(window.high))
+        low, high = -(-int(window.low) // int(step)), int(window.high) // int(step)
+        first, last = np.maximum(first, np.int64(low)), np.minimum(last, np.int64(high))
     # Unsigned arithmetic wraps round, so a cell may span more than 2^63 integers.
     span = last.astype(np.uint64) - first.astype(np.uint64)
     if not span.any():
-        return first[cells]
+        return first[cells] * step
     offset = rng.integers(0, span[cells], endpoint=True, dtype=np.uint64)
-    return (first.astype(np.uint64)[cells] + offset).astype(np.int64)
+    return (first.astype(np.uint64)[cells] + offset).astype(np.int64) * step
 
 
 def draw_points(grid: Grid, cells: Cells, points: CellPoints, rng: np.random.Generator) -> npt.NDArray[np.generic]:
@@ -212,9 +214,9 @@ def draw_points(grid: Grid, cells: Cells, points: CellPoints, rng: np.random.Gen
 
 
 def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random.Generator) -> Floats:
-    """Reals uniform inside each row's cell, on the column's decimals if it has any.
+    """Reals uniform inside each row's cell, on the column's decimals or multiples of its step if it has any.
 
-    With decimals, all multiples of 10^-decimals in the cell are equally likely; a cell without any gives the one inside
+    With these, all multiples in the cell are equally likely; a cell without any gives the one inside
     the bounds that is nearest to its middle. Declared atoms come out exactly as declared.
     """
     low, high = (column.lower, column.upper) if window is None else (float(window.low), float(window.high))
@@ -225,16 +227,18 @@ def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random
     drawn *= u
     drawn += first.take(cells)  # never below it, as u is not negative
     np.minimum(drawn, np.nextafter(stop, -np.inf).take(cells), out=drawn)
-    if column.decimals is None:
+    if column.unit is None:
         return drawn
-    rounded = into_span(_on_decimals(u, cells, first, stop, column.decimals), low, high, column.decimals)
+    over, under = ratio(column.unit)
+    rounded = into_span(_on_multiples(u, cells, first, stop, column.unit), low, high, column.unit)
     declared = np.isin(column.grid.starts, column.atoms)[cells]
-    keep = declared | (np.abs(drawn) * 10.0**column.decimals >= EXACT)
+    keep = declared | (np.abs(drawn) * under / over >= EXACT)
     return np.where(keep, drawn, rounded)
 
 
-def _on_decimals(u: Floats, cells: Cells, first: Floats, stop: Floats, decimals: int) -> Floats:
-    start, count = multiples(first, stop, decimals)
+def _on_multiples(u: Floats, cells: Cells, first: Floats, stop: Floats, unit: Unit) -> Floats:
+    over, under = ratio(unit)
+    start, count = multiples(first, stop, unit)
     steps = np.minimum(np.floor(u * count[cells]), count[cells] - 1)
-    on_grid = (start[cells] + steps) / 10.0**decimals
-    return np.where(count[cells] > 0, on_grid, nearest(first, stop, decimals)[cells]) + 0.0  # no -0.0
+    on_grid = (start[cells] + steps) * over / under
+    return np.where(count[cells] > 0, on_grid, nearest(first, stop, unit)[cells]) + 0.0  # no -0.0

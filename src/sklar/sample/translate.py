@@ -8,17 +8,20 @@ rows that are not as asked for are drawn again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.sample.conditions import Condition, Conditions, holds, read_conditions
-from sklar.sample.decode import Values, decode_codes
+from sklar.sample.decode import CellPoints, Restriction, Values, decode_codes
 from sklar.sample.rules.dummies import switched
 from sklar.sample.rules.function import apply_function
+from sklar.schema.calendar import Calendar
 from sklar.schema.columns import Column
-from sklar.schema.coordinates import Choice, Coordinates, Difference
+from sklar.schema.coordinates import CalendarPart, Choice, Coordinates, Difference
 from sklar.schema.numbers import Integer
 from sklar.schema.rules import Function, Together, computing_order
 from sklar.schema.table import Schema
@@ -53,15 +56,18 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
                 asked[rule.of] = _both(asked.get(rule.of), _on_argument(by, rule, condition))
             else:
                 left.append(rule.gives)
-    parts, out = by.by_name, dict[str, Condition]()
+    parts, dated, out = by.by_name, by.dated, dict[str, Condition]()
     for name, condition in asked.items():
         part = parts[told[name]]
-        if isinstance(part, Choice):
-            condition = _on_choice(by, part, name, condition)
+        if name in dated:
+            found = _on_calendar(by, dated[name], condition)
+            left.append(name)
         elif isinstance(part, Difference):
-            condition = _on_null(by.schema[part.name], by.declared[name], condition)
-            left += [name] if condition.allowed[0] else []
-        out[part.name] = _both(out.get(part.name), condition)
+            found = {part.name: _on_null(by.schema[part.name], by.declared[name], condition)}
+            left += [name] if found[part.name].allowed[0] else []
+        else:
+            found = {part.name: _on_choice(by, part, name, condition) if isinstance(part, Choice) else condition}
+        out |= {coordinate: _both(out.get(coordinate), one) for coordinate, one in found.items()}
     return out, left
 
 
@@ -111,6 +117,33 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
     allowed = np.zeros(of.size, bool)
     allowed[codes[wanted]] = True
     return Condition(allowed=allowed)
+
+
+def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:
+    """For each part of a calendar, the numbers that the moments asked for have."""
+    calendar, column = parts[0].calendar, by.declared[parts[0].column]
+    null, any_moment = column.null_code, condition.restriction is None and bool(condition.allowed[0])
+    apart, asked = calendar.take_apart(_telling_moments(calendar, condition.restriction)), dict[str, Condition]()
+    for part in parts:
+        allowed = np.full(by.schema.size(part.name), any_moment)
+        allowed[apart[part.part] - calendar.ends[part.part][0]] = True
+        if null is not None:
+            allowed[-1] = condition.allowed[null]
+        asked[part.name] = Condition(allowed=allowed)
+    return asked
+
+
+def _telling_moments(calendar: Calendar, limit: Restriction | None) -> Ints:
+    """Moments that have, between them, every part that a moment asked for can have."""
+    if limit is None:
+        return np.zeros(0, dtype=np.int64)
+    if isinstance(limit, CellPoints):
+        return np.array(limit.values, dtype=np.int64)
+    hours = np.arange(24) * (calendar.ticks_per_day // 24) if "hour" in calendar.parts else np.zeros(1, np.int64)
+    day = calendar.ticks_per_day
+    days = np.arange(limit.low // day, limit.high // day + 1, dtype=np.int64) * day
+    moments = np.append((days[:, None] + hours).ravel(), [int(limit.low), int(limit.high)])
+    return moments[(moments >= limit.low) & (moments <= limit.high)]
 
 
 def _all_values(column: Column) -> tuple[np.ndarray, Values]:

@@ -19,7 +19,8 @@ from sklar.schema.grid import RESOLUTIONS
 Part = Literal["month", "weekday", "hour"]
 PARTS: tuple[Part, ...] = ("month", "weekday", "hour")
 """Parts that a column may ask for, besides its line."""
-CELLS: dict[Part, int] = {"month": 12, "weekday": 7, "hour": 24}
+ENDS: dict[str, tuple[int, int]] = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23)}
+"""First and last number of each part; weeks begin on Monday."""
 Line = Literal["year", "month", "day"]
 
 DAY_MICROS = RESOLUTIONS["day"]
@@ -53,16 +54,20 @@ class Calendar:
     parts: tuple[Part, ...]
 
     @property
-    def steps(self) -> int:
-        """Length of the line."""
-        return int(self._line(np.array([self.upper // self.ticks_per_day]))[0]) + 1
+    def ends(self) -> dict[str, tuple[int, int]]:
+        """First and last number of the line and of each part."""
+        line = self._line(np.array([self.lower, self.upper]) // self.ticks_per_day)
+        return {"line": (int(line[0]), int(line[1])), **{part: ENDS[part] for part in self.parts}}
 
     def take_apart(self, ticks: Ints) -> dict[str, Ints]:
-        """The line and the parts of each moment, counted from zero; Monday is zero, and so is January."""
+        """The line and the parts of each moment.
+
+        A line of years begins with the year of the first moment, one of months or days with zero.
+        """
         days = ticks // self.ticks_per_day
         found: dict[str, Ints] = {"line": self._line(days)}
         if "month" in self.parts:
-            found["month"] = _months(days) % 12
+            found["month"] = _months(days) % 12 + 1
         if "weekday" in self.parts:
             found["weekday"] = _weekdays(days)
         if "hour" in self.parts:
@@ -94,7 +99,7 @@ class Calendar:
         if self.line == "day":
             return days - first
         months = _months(days) - _months(first)
-        return months // 12 if self.line == "year" else months
+        return months // 12 + _months(first) // 12 + 1970 if self.line == "year" else months
 
     def _days(self, parts: Mapping[str, Ints], u: Floats) -> Ints:
         """One of the days that agree with line, month and weekday, each as likely as the others."""
@@ -120,14 +125,14 @@ class Calendar:
     def _span(self, parts: Mapping[str, Ints], low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """First and last day, inside the bounds, of a step of the line and a month of it."""
         ends = _months(np.array([self.lower, self.upper]) // self.ticks_per_day)
-        line = parts["line"]
+        line = parts["line"] - self.ends["line"][0]
         if self.line == "day":
             days = np.clip(self.lower // self.ticks_per_day + line, low, high)
             return days, days
         if self.line == "month":
             months, length = ends[0] + line, 1
         elif "month" in self.parts:
-            months, length = ends[0] + 12 * line + (parts["month"] - ends[0]) % 12, 1
+            months, length = ends[0] + 12 * line + (parts["month"] - 1 - ends[0]) % 12, 1
             months = np.where(months > ends[1], months - 12, months)
         else:
             months, length = ends[0] + 12 * line, 12
@@ -152,7 +157,7 @@ def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...
     line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
     told: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
     without: tuple[Part, ...] = (*told[line], *(("hour",) if ticks_per_day == 1 else ()))
-    parts = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
+    parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
     if not parts:
         return None
     return Calendar(lower=lower, upper=upper, ticks_per_day=ticks_per_day, line=line, parts=parts)
@@ -168,4 +173,4 @@ def _first_day(months: Ints) -> Ints:
 
 
 def _weekdays(days: Ints) -> Ints:
-    return (days + MONDAY) % 7
+    return (days + MONDAY) % 7 + 1

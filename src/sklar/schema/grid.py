@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -34,12 +35,14 @@ class Grid:
         starts: First value of each cell, ascending; int64 for integers and datetimes, float64 for reals.
         stop: End of the last cell (exclusive).
         is_atom: True where the cell holds a single value that was singled out (a bound, a declared or a round value).
+        step: Distance of possible values; a cell of this width holds one of them. 0 for reals without a declared step.
     """
 
     starts: npt.NDArray[Any]
     stop: int | float
     is_atom: Mask
     integer: bool
+    step: float = 0.0
 
     @property
     def cells(self) -> int:
@@ -61,22 +64,47 @@ class Grid:
 
 
 @lru_cache(maxsize=4096)
-def integer_grid(lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...]) -> Grid:
-    """Unit cells for a short range; else equal cells with atoms at the declared or round values."""
+def integer_grid(
+    lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...], step: int = 1
+) -> Grid:
+    """Unit cells for a short range; else equal cells with atoms at the declared or round values.
+
+    Of multiples of a step it is the grid of their numbers 0, 1, 2, ..., times the step.
+    """
+    if step > 1:
+        numbers = integer_grid(
+            -(-lower // step), upper // step, bins, tuple(dict.fromkeys(-(-edge // step) for edge in edges)),
+            tuple(atom // step for atom in atoms),
+        )  # fmt: skip
+        starts, stop = numbers.starts * np.int64(step), numbers.stop * step
+        return Grid(starts=starts, stop=stop, is_atom=numbers.is_atom, integer=True, step=step)
     span = upper - lower + 1
     if not edges and (span <= UNIT_RANGE if bins is None else span <= bins):
         starts = np.arange(lower, upper + 1, dtype=np.int64)
-        return Grid(starts=starts, stop=upper + 1, is_atom=np.zeros(span, bool), integer=True)
+        return Grid(starts=starts, stop=upper + 1, is_atom=np.zeros(span, bool), integer=True, step=1)
     cuts = list(edges[:-1]) or _equal_integer_cuts(lower, span, bins or DEFAULT_CELLS)
     singled = sorted(set(atoms) | (set() if edges or bins else set(_round_values(lower, upper))))
     starts = sorted(set(cuts) | set(singled) | {a + 1 for a in singled if a < upper})
     is_atom = np.isin(starts, singled)
-    return Grid(starts=np.array(starts, dtype=np.int64), stop=upper + 1, is_atom=is_atom, integer=True)
+    return Grid(starts=np.array(starts, dtype=np.int64), stop=upper + 1, is_atom=is_atom, integer=True, step=1)
 
 
 @lru_cache(maxsize=4096)
-def real_grid(lower: float, upper: float, bins: int | None, edges: tuple[float, ...], atoms: tuple[float, ...]) -> Grid:
-    """Equal cells (or the given ones), with atoms at both bounds, where clipped values land, and at declared values."""
+def real_grid(
+    lower: float, upper: float, bins: int | None, edges: tuple[float, ...], atoms: tuple[float, ...],
+    step: Fraction | None = None,
+) -> Grid:  # fmt: skip
+    """Equal cells (or the given ones), with atoms at both bounds, where clipped values land, and at declared values.
+
+    Of multiples of a step (if no edges are given) each cell holds one of them, or as many as the next, in its middle.
+    """
+    if step is not None and not edges:
+        first, last = span_of(lower, upper, step)
+        whole = tuple(round(Fraction(atom) / step) for atom in atoms)
+        numbers = integer_grid(int(first), int(last), bins or DEFAULT_CELLS, (), whole)
+        starts = (2.0 * numbers.starts - 1.0) * float(step) / 2.0
+        stop = (2.0 * numbers.stop - 1.0) * float(step) / 2.0
+        return Grid(starts=starts, stop=stop, is_atom=numbers.is_atom, integer=False, step=float(step))
     cuts = np.array(edges) if edges else np.linspace(lower, upper, (bins or DEFAULT_CELLS) + 1)
     singled = np.unique(np.array([lower, upper, *atoms], dtype=float))
     after = np.nextafter(singled[singled < upper], np.inf)
@@ -130,40 +158,53 @@ def from_ticks(tick: int, resolution: str) -> datetime:
     return EPOCH + timedelta(microseconds=tick * RESOLUTIONS[resolution])
 
 
-def multiples(first: Floats, stop: Floats, decimals: int) -> tuple[Floats, Floats]:
-    """First multiple of 10^-decimals in each [first, stop), in units of it, and how many there are.
+Unit = int | Fraction
+"""What numbers are multiples of: 10^-d for d digits after the point (an int), or a step (a Fraction)."""
 
-    The product with 10^decimals is rounded, so both ends are checked against the value that k / 10^decimals gives.
+
+def ratio(unit: Unit) -> tuple[float, float]:
+    """Numerator and denominator of a unit: k times the one, over the other, is the k-th multiple, correctly rounded."""
+    if isinstance(unit, Fraction):
+        return float(unit.numerator), float(unit.denominator)
+    return 1.0, 10.0**unit
+
+
+def multiples(first: Floats, stop: Floats, unit: Unit) -> tuple[Floats, Floats]:
+    """First multiple of the unit in each [first, stop), in units of it, and how many there are.
+
+    The quotient by the unit is rounded, so both ends are checked against the value that the k-th multiple has.
     """
-    scale = 10.0**decimals
+    over, under = ratio(unit)
     with np.errstate(over="ignore", invalid="ignore"):
-        start, end = np.ceil(first * scale), np.ceil(stop * scale)
-        start = np.where((start - 1) / scale >= first, start - 1, start)
-        start = np.where(start / scale < first, start + 1, start)
-        end = np.where((end - 1) / scale >= stop, end - 1, end)
-        end = np.where(end / scale < stop, end + 1, end)
+        start, end = np.ceil(first * under / over), np.ceil(stop * under / over)
+        start = np.where((start - 1) * over / under >= first, start - 1, start)
+        start = np.where(start * over / under < first, start + 1, start)
+        end = np.where((end - 1) * over / under >= stop, end - 1, end)
+        end = np.where(end * over / under < stop, end + 1, end)
         return start, np.nan_to_num(np.maximum(end - start, 0))
 
 
-def decimal_span(low: float, high: float, decimals: int) -> tuple[float, float]:
-    """First and last multiple of 10^-decimals in [low, high], in units of it; first > last if there is none."""
-    first, count = multiples(np.array([low]), np.array([np.nextafter(high, np.inf)]), decimals)
+def span_of(low: float, high: float, unit: Unit) -> tuple[float, float]:
+    """First and last multiple of the unit in [low, high], in units of it; first > last if there is none."""
+    first, count = multiples(np.array([low]), np.array([np.nextafter(high, np.inf)]), unit)
     return float(first[0]), float(first[0] + count[0] - 1)
 
 
-def into_span(values: Floats, low: float, high: float, decimals: int) -> Floats:
-    """Values moved to the nearest multiple of 10^-decimals inside [low, high], or into it if it holds none."""
-    first, last = decimal_span(low, high, decimals)
+def into_span(values: Floats, low: float, high: float, unit: Unit) -> Floats:
+    """Values moved to the nearest multiple of the unit inside [low, high], or into it if it holds none."""
+    first, last = span_of(low, high, unit)
     if not first <= last:
         return np.clip(values, low, high)
-    return np.clip(values, first / 10.0**decimals, last / 10.0**decimals)
+    over, under = ratio(unit)
+    return np.clip(values, first * over / under, last * over / under)
 
 
-def held(grid: Grid, decimals: int) -> Mask:
-    """Which cells hold a multiple of 10^-decimals."""
-    return multiples(grid.starts, np.append(grid.starts[1:], grid.stop), decimals)[1] > 0
+def held(grid: Grid, unit: Unit) -> Mask:
+    """Which cells hold a multiple of the unit."""
+    return multiples(grid.starts, np.append(grid.starts[1:], grid.stop), unit)[1] > 0
 
 
-def nearest(first: Floats, stop: Floats, decimals: int) -> Floats:
-    """The number of so many decimals that a cell [first, stop) without any stands for: the nearest to its middle."""
-    return np.round(first + (stop - first) / 2.0, decimals)
+def nearest(first: Floats, stop: Floats, unit: Unit) -> Floats:
+    """The multiple that a cell [first, stop) without any stands for: the nearest to its middle."""
+    over, under = ratio(unit)
+    return np.rint((first + (stop - first) / 2.0) * under / over) * over / under

@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from sklar.schema.calendar import PARTS
+from sklar.schema.calendar import PARTS, Calendar, calendar_of
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
-from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, integer_grid, parse_time, real_grid, to_ticks
+from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, Unit, integer_grid, parse_time, real_grid, span_of, to_ticks
 from sklar.schema.zones import is_zone
 
 
@@ -46,6 +47,7 @@ class Integer(Ranged):
             200,000 values, else 2,048 cells and about 100 single cells at round values.
         edges: Cell edges instead of `bins`, from `lower` to `upper + 1`.
         atoms: Values that get a cell of their own on a coarser grid.
+        step: All values are multiples of it, as 100; others are read as the multiple below.
         missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
     """
 
@@ -55,17 +57,19 @@ class Integer(Ranged):
     bins: int | None = None
     edges: Sequence[int] = ()
     atoms: Sequence[int] = ()
+    step: int | None = None
     nullable: bool = False
     missing_value: int | None = None
     source: SourceMark = ()
 
     kind: ClassVar[str] = "integer"
     facts: ClassVar[tuple[str, ...]] = (
-        "kind", "lower", "upper", "bins", "edges", "atoms", "nullable", "missing_value",
+        "kind", "lower", "upper", "bins", "edges", "atoms", "step", "nullable", "missing_value",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         _plain_fields(self, lists=("edges", "atoms"))
+        object.__setattr__(self, "step", plain(self.step))
         Column.__post_init__(self)
 
     @property
@@ -74,7 +78,7 @@ class Integer(Ranged):
 
     @property
     def grid(self) -> Grid:
-        return integer_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
+        return integer_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms), self.step or 1)
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
@@ -85,6 +89,8 @@ class Integer(Ranged):
             return faults + wrong
         if not INT64_MIN <= self.lower <= self.upper < INT64_MAX:
             return [*faults, "lower and upper must be 64-bit integers with lower <= upper < 2^63 - 1"]
+        if self.step is not None:
+            faults += _step_faults(self, type(self.step) is int and 1 <= self.step < 2**31)
         return faults + _grid_faults(self, self.upper + 1)
 
 
@@ -96,7 +102,9 @@ class Real(Ranged):
         bins: Number of equal cells of the finest grid, 2,048 by default.
         edges: Cell edges instead of `bins`, from `lower` to `upper`.
         atoms: Values that occur exactly (0, 99, ...) and so get a cell of their own.
-        decimals: Digits after the point in the output; by default those that a fit finds, or all of them.
+        decimals: Digits after the point in the output; by default those that a fit finds, or all of them. Negative ones
+            are a step: -2 is step=100.
+        step: All values are multiples of it, as 0.25 or 1000; others are read as the nearest one.
         missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
     """
 
@@ -107,19 +115,21 @@ class Real(Ranged):
     edges: Sequence[float] = ()
     atoms: Sequence[float] = ()
     decimals: int | None = None
+    step: float | None = None
     nullable: bool = False
     missing_value: float | None = None
     source: SourceMark = ()
 
     kind: ClassVar[str] = "real"
     facts: ClassVar[tuple[str, ...]] = (
-        "kind", "lower", "upper", "bins", "edges", "atoms", "decimals", "nullable", "missing_value",
+        "kind", "lower", "upper", "bins", "edges", "atoms", "decimals", "step", "nullable", "missing_value",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         _plain_fields(self, lists=("edges", "atoms"))
-        for name in ("lower", "upper", "missing_value"):
-            object.__setattr__(self, name, _as_float(getattr(self, name)))
+        _decimals_as_step(self)
+        for name in ("lower", "upper", "step", "missing_value"):
+            object.__setattr__(self, name, _as_float(plain(getattr(self, name))))
         for name in ("edges", "atoms"):
             object.__setattr__(self, name, tuple(_as_float(x) for x in getattr(self, name)))
         Column.__post_init__(self)
@@ -130,7 +140,18 @@ class Real(Ranged):
 
     @property
     def grid(self) -> Grid:
-        return real_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms))
+        step = None if self.step is None else Fraction(repr(self.step))
+        return real_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms), step)
+
+    @property
+    def unit(self) -> Unit | None:
+        """What all values are multiples of: their step, or as many digits as declared; None if neither is."""
+        return self.decimals if self.step is None else Fraction(repr(self.step))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers, declared atoms apart."""
+        return self.decimals == 0 or (self.step is not None and self.step.is_integer())
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
@@ -141,7 +162,10 @@ class Real(Ranged):
         if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
             faults.append("lower must be below upper, and their distance finite")
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 15):
-            faults.append("decimals must be a whole number from 0 to 15")
+            faults.append("decimals must be a whole number up to 15")
+        if self.step is not None:
+            faults += _step_faults(self, type(self.step) is float and 1e-15 <= self.step <= 1e15)
+            faults += ["give decimals or step, not both"] if self.decimals is not None else []
         return faults + _grid_faults(self, self.upper)
 
 
@@ -202,6 +226,14 @@ class Datetime(Ranged):
     def grid(self) -> Grid:
         return integer_grid(*self.span, self.bins, (), ())
 
+    @property
+    def calendar_parts(self) -> Calendar | None:
+        """How moments are taken apart; not at all where the column says so, or cuts its line into bins by itself."""
+        if self.bins is not None and self.calendar is None:
+            return None
+        wanted = None if self.calendar is None else tuple(part for part in PARTS if part in self.calendar)
+        return calendar_of(*self.span, self.resolution, wanted)
+
     def faults(self) -> list[str]:
         faults = Column.faults(self)
         if self.resolution not in RESOLUTIONS:
@@ -217,6 +249,8 @@ class Datetime(Ranged):
             faults.append("zone must be the name of a time zone, as Europe/Vienna or UTC")
         if not _is_calendar(self.calendar):
             faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list asks for none")
+        elif self.calendar and not faults and self.calendar_parts is None:
+            faults.append("calendar asks for parts that its bounds and resolution tell already, or that it has not")
         return faults + _bins_faults(self.bins)
 
 
@@ -230,6 +264,33 @@ def _plain_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
         object.__setattr__(column, name, plain(getattr(column, name)))
     for name in lists:
         object.__setattr__(column, name, tuple(plain(x) for x in getattr(column, name)))
+
+
+def _decimals_as_step(column: Real) -> None:
+    """Negative decimals are a power of ten as a step; where the fact comes from goes with it."""
+    decimals = plain(column.decimals)
+    if type(decimals) is not int or not -15 <= decimals < 0 or column.step is not None:
+        return
+    object.__setattr__(column, "step", 10.0**-decimals)
+    object.__setattr__(column, "decimals", None)
+    if not isinstance(column.source, str):
+        marks = dict(column.source)
+        moved = {"step": marks.pop("decimals")} if "decimals" in marks else {}
+        object.__setattr__(column, "source", {**marks, **moved})
+
+
+def _step_faults(column: Integer | Real, plausible: bool) -> list[str]:
+    """What is wrong with a step: the bounds must have a multiple between them, and atoms must be multiples."""
+    if not plausible:
+        return [f"step must be a positive {'whole number' if column.kind == 'integer' else 'number'}"]
+    step = Fraction(repr(column.step))
+    first, last = span_of(float(column.lower), float(column.upper), step)
+    if not first <= last:
+        return [f"no multiple of the step {column.step:g} lies between lower and upper"]
+    if max(abs(first), abs(last)) >= 2.0**53:
+        return ["step is too small for these bounds"]
+    off = [atom for atom in column.atoms if (Fraction(repr(atom)) / step).denominator != 1]
+    return [f"atoms must be multiples of the step {column.step:g}"] if off else []
 
 
 def _as_float(x: Any) -> Any:

@@ -18,7 +18,7 @@ from sklar.schema.coordinates import coordinates
 
 SCHEMA = Schema(
     {
-        "in": Datetime("2020-01-01", "2021-12-31"),
+        "in": Datetime("2020-01-01", "2021-12-31", calendar=[]),
         "out": Datetime("2020-01-01", "2021-12-31", nullable=True),
         "low": Integer(0, 500, nullable=True),
         "high": Integer(0, 500, nullable=True),

@@ -11,9 +11,10 @@ from typing import Any
 
 from sklar.errors import PeerError, UsageError
 from sklar.lab.compare.peers import Limits, run_peer
-from sklar.lab.compare.store import as_arrow, modelled_schema
+from sklar.lab.compare.store import modelled_schema
 from sklar.lab.compare.systems import read_peer
 from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import as_arrow
 from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 

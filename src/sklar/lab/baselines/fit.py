@@ -37,9 +37,10 @@ def fit_baseline(request: FitRequest) -> Model:
     settings = method.read_options({**request.options, **{k: v for k, v in own.items() if v is not None}})
     method.check(schema, settings)
     table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
+    table = method.regrid(table, settings)
     model = method.fit(table, settings, generator(request.seed))
     claim, facts = _claim(schema, method, settings), _facts(method, settings)
-    return Model(Stored(schema=schema, claim=claim, fit=facts, recorded=(), model=model))
+    return Model(Stored(schema=table.schema, claim=claim, fit=facts, recorded=(), model=model))
 
 
 def _refuse_budget(method: BaselineMethod, request: FitRequest) -> None:

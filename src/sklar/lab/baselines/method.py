@@ -43,6 +43,7 @@ class BaselineMethod:
         takes_epsilon: Whether it has an option `epsilon` of its own, which is no guarantee (COPULA-SHIRLEY).
         takes_target: Whether it has an option `target`: the response.
         check: Refuses options that do not fit the schema, before the rows are read.
+        regrid: The rows on a grid of the method's own, for one whose bins are facts of the rows.
         learned: What a model with these options learned with and without noise; one sentence or two for the claim.
         caveats: Sentences for the claim: what the method does and does not do.
     """
@@ -54,6 +55,7 @@ class BaselineMethod:
     takes_epsilon: bool = False
     takes_target: bool = False
     check: Callable[[Schema, Any], None] = lambda schema, options: None
+    regrid: Callable[[ExactTable, Any], ExactTable] = lambda table, options: table
     learned: Callable[[Any], str] = lambda options: NOT_PRIVATE
     caveats: tuple[str, ...] = ()
 

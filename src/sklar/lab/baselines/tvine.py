@@ -15,9 +15,9 @@ from sklar.errors import UsageError
 from sklar.lab.baselines.columns import column_margin, pearson
 from sklar.lab.baselines.method import BaselineMethod, refuse_ours
 from sklar.lab.baselines.rvine import BaselineVineOptions, check_vine, fit_table, require_column, require_varying
-from sklar.lab.metrics.kendall import kendall_tau
-from sklar.lab.metrics.phik import phik_matrix
-from sklar.lab.metrics.spearman import spearman_correlation
+from sklar.lab.metrics.correlations.kendall import kendall_tau
+from sklar.lab.metrics.correlations.phik import phik_matrix
+from sklar.lab.metrics.correlations.spearman import spearman_correlation
 from sklar.lab.tables.table import ExactTable, ordered_values
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import SplitVineTable, VineTable

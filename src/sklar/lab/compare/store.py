@@ -18,14 +18,12 @@ import numpy as np
 
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import atomic_file, reason
-from sklar.sample.decode import Values, decode_column
-from sklar.sample.rng import generator, substream
+from sklar.lab.tables.table import ExactTable, as_arrow
+from sklar.sample.rng import substream
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from sklar.lab.tables.table import ExactTable
 
 HEAD, LOCK, SCHEMA = "compare.json", ".lock", "schema.toml"
 README = "PRIVATE.txt"
@@ -194,20 +192,3 @@ def write_folds(store: Store, table: ExactTable, schema: Schema, key: str, folds
 def modelled_schema(schema: Schema) -> Schema:
     """The schema of the columns that are modelled; keys and ignored columns play no part in a comparison."""
     return Schema({name: schema[name] for name in schema.modelled}, schema.rules)
-
-
-def as_arrow(schema: Schema, table: ExactTable) -> pa.Table:
-    """The rows as typed values: clipped to bounds, unlisted labels as `other`."""
-    from sklar.export.arrow import to_arrow
-
-    return to_arrow(schema, {name: _values(schema, table, name) for name in schema.modelled})
-
-
-def _values(schema: Schema, table: ExactTable, name: str) -> Values:
-    column = schema[name]
-    if name not in table.numbers:
-        return decode_column(column, table.codes[name].astype(np.int32), generator(0))
-    numbers = table.numbers[name]
-    null = np.isnan(numbers)
-    data = np.where(null, 0.0, numbers)
-    return Values(data=data if column.kind == "real" else np.rint(data).astype(np.int64), null=null)

@@ -9,8 +9,8 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.lab.learning.learners import LEARNERS
+from sklar.lab.metrics.correlations.phik import phik_names
 from sklar.lab.metrics.g_epsilon import checked_measures, checked_weights, chosen_targets
-from sklar.lab.metrics.phik import phik_names
 from sklar.lab.metrics.ranges import RangeWorkload
 from sklar.lab.metrics.score import Score
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid

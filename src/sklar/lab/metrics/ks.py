@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.correlation import listed_values
+from sklar.lab.metrics.correlations.matrices import listed_values
 from sklar.lab.metrics.score import About, Part, Score, mean_score
 from sklar.lab.tables.table import ExactTable, numeric_names
 

@@ -16,13 +16,14 @@ from sklar.errors import MissingExtraError
 from sklar.lab.learning import transfer as learning
 from sklar.lab.learning.learners import QUICK as QUICK_LEARNERS
 from sklar.lab.learning.learners import one_thread
-from sklar.lab.metrics import copies, detection, g_epsilon, kendall, ks, phik, queries, ranges, spearman, support, tvd
+from sklar.lab.metrics import copies, detection, g_epsilon, ks, moments, queries, ranges, support, tvd
 from sklar.lab.metrics.bench import Bench, Pair, Scores
+from sklar.lab.metrics.correlations import kendall, phik, spearman
 from sklar.lab.metrics.score import About, Score, not_applicable, with_floor
 from sklar.lab.tables.table import ExactTable, ordered_names
 
-Need = Literal["target", "numbers", "order", "eval"]
-"""A named target; a column of numbers; two ordered columns; the packages of the extra `eval`."""
+Need = Literal["target", "numbers", "values", "order", "eval"]
+"""A named target; a column of numbers; one of numbers, booleans or nulls; two ordered columns; the extra `eval`."""
 Floor = Literal["root", "same", "own"]
 """How the score of two fresh real samples becomes a floor: it falls as the square root of their rows; it is taken as it
 is; or the metric knows its floor itself."""
@@ -167,6 +168,7 @@ METRICS: dict[str, Metric] = {
     "tvd2": Metric(about=tvd.about(2), find=_margins(2), floor="own", dependence=True),
     "tvd3": Metric(about=tvd.about(3), find=_margins(3), floor="own", dependence=True),
     "ks": Metric(about=ks.ABOUT, find=_of_tables(ks.ks), floor="root", needs=("numbers",)),
+    "moments": Metric(about=moments.ABOUT, find=_of_tables(moments.moments), floor="root", needs=("values",)),
     "ks_all": Metric(about=ks.ALL, find=_of_tables(ks.ks_all), floor="root"),
     "spearman": Metric(
         about=spearman.ABOUT, find=_of_tables(spearman.spearman), floor="root", needs=("order",), rows=spearman.ROWS,

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
+from sklar.sample.decode import Values, decode_column
+from sklar.sample.rng import generator
 from sklar.schema import Column, Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CELLS = 32
 """Coarse cells of a column of numbers: more tell more apart, and leave fewer rows in each."""
@@ -92,6 +97,23 @@ def lost_columns(table: ExactTable, other: ExactTable) -> list[str]:
         return float((one.codes[name] >= one.schema[name].value_cells).mean())
 
     return [name for name in table.names if lost(table, name) > LOST and lost(other, name) < 0.5]
+
+
+def as_arrow(schema: Schema, table: ExactTable) -> pa.Table:
+    """The rows as typed values: clipped to bounds, unlisted labels as `other`."""
+    from sklar.export.arrow import to_arrow
+
+    return to_arrow(schema, {name: _values(schema, table, name) for name in schema.modelled})
+
+
+def _values(schema: Schema, table: ExactTable, name: str) -> Values:
+    column = schema[name]
+    if name not in table.numbers:
+        return decode_column(column, table.codes[name].astype(np.int32), generator(0))
+    numbers = table.numbers[name]
+    null = np.isnan(numbers)
+    data = np.where(null, 0.0, numbers)
+    return Values(data=data if column.kind == "real" else np.rint(data).astype(np.int64), null=null)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -85,7 +85,7 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
     found: dict[str, Column] = {}
     for name in schema.modelled:
         column, decimals = schema[name], digits.get(name)
-        if decimals is not None and isinstance(column, Real) and column.decimals is None:
+        if decimals is not None and isinstance(column, Real) and column.unit is None:
             source = {**dict(column.sources), "decimals": "measured"}
             found[name] = replace(column, decimals=decimals, source=source)
     return schema.with_columns(found) if found else schema

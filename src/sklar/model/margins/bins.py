@@ -87,7 +87,7 @@ def lay_out_column(column: Column) -> BinLayout:
     if isinstance(column, Integer | Real | Datetime):
         grid = column.grid
         width = np.maximum(grid.widths, 1e-300)
-        unit = bool(grid.integer and np.all(width == 1.0))
+        unit = bool(grid.step and np.allclose(width, grid.step, rtol=1e-9))
         if values > FEW_CELLS:
             coarse, candidate = _coarse_cells(width), grid.is_atom
         width = width / width.sum()
@@ -272,7 +272,7 @@ class DigitSearch:
 
 def digits_to_seek(column: Column) -> DigitSearch | None:
     """The search for a real column that declares no digits, if its cells are fine enough to show any."""
-    if not isinstance(column, Real) or column.decimals is not None:
+    if not isinstance(column, Real) or column.unit is not None:
         return None
     grid = column.grid
     free = ~grid.is_atom

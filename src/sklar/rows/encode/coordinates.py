@@ -17,7 +17,7 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.moment import moment_values
 from sklar.rows.encode.numbers import MISSING, integer_values, real_values
-from sklar.schema.coordinates import Choice, Coordinate, Coordinates, Difference
+from sklar.schema.coordinates import CalendarPart, Choice, Coordinate, Coordinates, Difference
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
 from sklar.schema.rules.dummies import switch_codes
 
@@ -36,6 +36,8 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
         return _difference_encoder(by, part, null_values)
     if isinstance(part, Choice):
         return _choice_encoder(by, part, null_values)
+    if isinstance(part, CalendarPart):
+        return _calendar_encoder(by, part, null_values)
     return encoder_of(by.declared[part.name], null_values)
 
 
@@ -74,6 +76,18 @@ def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[st
             length = np.round(length, part.decimals)
         codes = column.grid.code(length)
         return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
+
+    return encode
+
+
+def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
+    column, read = cast(Integer, by.schema[part.name]), _reader(by.declared[part.column], null_values)
+    dtype = np.min_scalar_type(max(column.size - 1, 0))
+
+    def encode(array: Any) -> npt.NDArray[Any]:
+        ticks, null = read(array)
+        codes = part.calendar.take_apart(ticks)[part.part] - column.lower
+        return np.where(null, 0 if column.null_code is None else column.null_code, codes).astype(dtype)
 
     return encode
 

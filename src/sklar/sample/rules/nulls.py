@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -28,20 +28,20 @@ def may_be_filled(rule: Together, table: SampledTable) -> Mask:
 
 
 def share_nulls(
-    rule: Together, told_by: Mapping[str, str], drawn: SampledTable, rng: np.random.Generator
+    rule: Together, told_by: Mapping[str, Sequence[str]], drawn: SampledTable, rng: np.random.Generator
 ) -> SampledTable:
     """Coordinates that are null together: the first decides, and what another lacks comes from a row that has it.
 
-    So the share of nulls is that of the first column, and the law of each other one given that it is filled stays.
+    So the share of nulls is that of the first column, and the law of each other one given that it is filled stays. A
+    column may be told by several coordinates.
     """
-    names = [told_by[column] for column in rule.columns]
-    null, out = drawn[names[0]].null, dict(drawn)
-    for name in names[1:]:
-        values = drawn[name]
-        lacking, having = np.flatnonzero(~null & values.null), np.flatnonzero(~values.null)
-        if len(having):
-            values = _copied(values, lacking, rng.choice(having, len(lacking)))
-        out[name] = _nulled(values, null)
+    null, out = drawn[told_by[rule.columns[0]][0]].null, dict(drawn)
+    for column in rule.columns:
+        empty = np.logical_or.reduce([drawn[name].null for name in told_by[column]])
+        lacking, having = np.flatnonzero(~null & empty), np.flatnonzero(~empty)
+        donors = rng.choice(having, len(lacking)) if len(having) else lacking
+        for name in told_by[column]:
+            out[name] = _nulled(_copied(drawn[name], lacking, donors), null)
     return out
 
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from sklar.arrays import Mask
 from sklar.sample.decode import SampledTable, Values
 from sklar.schema.columns import Column
-from sklar.schema.numbers import Ranged, Real
+from sklar.schema.grid import ratio
+from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules import AtMost
 from sklar.schema.table import Schema
 
@@ -70,10 +71,12 @@ def to_grid(column: Column, values: npt.NDArray[Any], *, up: bool) -> npt.NDArra
     """The nearest values above (or below) that the column can take."""
     toward = np.ceil if up else np.floor
     if not isinstance(column, Real):
-        return values if values.dtype.kind == "i" else toward(values).astype(np.int64)
-    if column.decimals is None:
+        step = (column.step or 1) if isinstance(column, Integer) else 1
+        whole = values if values.dtype.kind == "i" else toward(values).astype(np.int64)
+        return whole if step == 1 else (-(-whole // step) if up else whole // step) * step
+    if column.unit is None:
         return values.astype(np.float64)
-    scale, step = 10.0**column.decimals, 1.0 if up else -1.0
-    shifted = toward(values * scale)
-    nearer = (shifted - step) / scale  # the product is rounded, so the step before may do as well
-    return np.where(nearer >= values if up else nearer <= values, nearer, shifted / scale)
+    (over, under), step = ratio(column.unit), 1.0 if up else -1.0
+    shifted = toward(values * under / over)
+    nearer = (shifted - step) * over / under  # the quotient is rounded, so the step before may do as well
+    return np.where(nearer >= values if up else nearer <= values, nearer, shifted * over / under)

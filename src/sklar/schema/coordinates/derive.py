@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
-from sklar.schema.coordinates.lengths import difference_column, free_name, order_differences
-from sklar.schema.coordinates.parts import Choice, Coordinate, Coordinates, Difference, Same
-from sklar.schema.numbers import Integer
+from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
+from sklar.schema.coordinates.parts import CalendarPart, Choice, Coordinate, Coordinates, Difference, Same
+from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Sum, computing_order
 from sklar.schema.table import Schema
 
@@ -26,17 +26,25 @@ def coordinates(schema: Schema) -> Coordinates:
     taken = {name for step in choices for name in step.columns}
     taken |= {rule.gives for rule in schema.rules if isinstance(rule, Function | Sum)}
     ordered = [rule for rule in schema.rules if isinstance(rule, AtMost)]
-    steps = (*order_differences(schema, ordered, set(schema.modelled) - taken), *choices)
-    if not computed and not steps:
+    differences = order_differences(schema, ordered, set(schema.modelled) - taken)
+    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in differences}
+    for choice in choices:
+        told |= {name: (choice,) if name == choice.columns[0] else () for name in choice.columns}
+    told |= dict.fromkeys(computed, ())
+    for name in schema.modelled:
+        if name not in told and (dated := calendar_parts(schema, name)):
+            told[name] = dated
+    if not told:
         return plain_coordinates(schema)
-    parts: dict[str, Coordinate | None] = dict.fromkeys(computed)
-    for step in steps:
-        parts |= dict.fromkeys(step.sources, None) if isinstance(step, Choice) else {}
-        parts[step.columns[0] if isinstance(step, Choice) else step.column] = step
-    kept = {name: part for name in schema if (part := parts.get(name, Same(name=name))) is not None}
-    columns = {part.name: _column(schema, part) for part in kept.values()}
-    modelled = tuple(part for name, part in kept.items() if schema[name].modelled)
-    return Coordinates(declared=schema, schema=Schema(columns), parts=modelled, steps=steps)
+    parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled}
+    columns: dict[str, Column] = {}
+    for name, column in schema.items():
+        if not column.modelled:
+            columns[name] = column
+        for part in parts.get(name, ()):
+            columns[part.name] = _column_of(schema, part)
+    kept = tuple(part for several in parts.values() for part in several)
+    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=(*differences, *choices))
 
 
 def _is_total(schema: Schema, rule: Computing) -> bool:
@@ -45,18 +53,36 @@ def _is_total(schema: Schema, rule: Computing) -> bool:
 
 
 def _choice(schema: Schema, rule: OneHot) -> Choice:
-    name = free_name(schema, " | ".join(rule.columns))
+    name = fresh_name(schema, " | ".join(rule.columns))
     return Choice(name=name, columns=tuple(rule.columns), at_most_one=rule.at_most_one)
 
 
-def _column(schema: Schema, part: Coordinate) -> Column:
+def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
     """A coordinate as a column."""
     if isinstance(part, Difference):
-        return difference_column(schema, part)
+        return difference_column(columns, part)
     if isinstance(part, Choice):
-        other = free_name(part.columns, "none")
-        return Category(part.columns, other=other, nullable=schema[part.columns[0]].null_code is not None)
-    return schema[part.name]
+        other = fresh_name(part.columns, "none")
+        return Category(part.columns, other=other, nullable=columns[part.columns[0]].null_code is not None)
+    if isinstance(part, CalendarPart):
+        first, last = part.calendar.ends[part.part]
+        return Integer(first, last, nullable=columns[part.column].null_code is not None)
+    return columns[part.name]
+
+
+def calendar_parts(columns: Mapping[str, Column], name: str) -> tuple[CalendarPart, ...]:
+    """The parts that a datetime is put together from; none where its line tells everything."""
+    column = columns[name]
+    calendar = column.calendar_parts if isinstance(column, Datetime) else None
+    if calendar is None:
+        return ()
+    shown = {"line": calendar.line} if calendar.line == "year" else {"line": f"{calendar.line}s"}
+    return tuple(
+        CalendarPart(
+            name=fresh_name(columns, f"{name} ({shown.get(part, part)})"), column=name, part=part, calendar=calendar
+        )
+        for part in ("line", *calendar.parts)
+    )
 
 
 def fitted_coordinates(schema: Schema, names: Iterable[str]) -> Coordinates:

@@ -54,14 +54,24 @@ def difference_column(columns: Mapping[str, Column], part: Difference) -> Column
     if _nullable(columns[part.anchor]):  # then the distance from the end of the column's own range stands in
         most = max(most, part.least + (column.span[1] - column.span[0]))
     if not isinstance(column, Real):
-        least, most = int(part.least), int(most)
-        return Integer(least, most, edges=[least + e for e in growing_edges(most - least)], nullable=nullable)
+        return _whole_lengths(int(part.least), int(most), _common_step(column, columns[part.anchor]), nullable)
     scale = FINEST / (most - part.least) if part.decimals is None else 10.0**part.decimals
     starts = [part.least + edge / scale for edge in growing_edges(round((most - part.least) * scale))[:-1]]
     if part.decimals is not None:
         starts = [round(start, part.decimals) for start in starts]
     edges = [*dict.fromkeys(start for start in starts if start < most), float(most)]
     return Real(part.least, most, edges=edges, decimals=part.decimals, nullable=nullable)
+
+
+def _whole_lengths(least: int, most: int, step: int, nullable: bool) -> Integer:
+    """Whole differences, or multiples of a step."""
+    edges = [least + edge * step for edge in growing_edges((most - least) // step)[:-1]]
+    return Integer(least, most, edges=[*edges, most + 1], step=None if step == 1 else step, nullable=nullable)
+
+
+def _common_step(*columns: Column) -> int:
+    steps = {getattr(column, "step", None) for column in columns}
+    return steps.pop() or 1 if len(steps) == 1 else 1
 
 
 def growing_edges(last: int) -> list[int]:
@@ -85,11 +95,12 @@ def _edges(last: int, fine: int) -> list[int]:
 
 def _can_subtract(columns: Mapping[str, Column], rule: AtMost) -> bool:
     low, high = columns[rule.low], columns[rule.high]
-    if type(low) is not type(high):
+    if type(low) is not type(high) or any(isinstance(c, Real) and c.step is not None for c in (low, high)):
         return False
     assert isinstance(low, Integer | Real | Datetime) and isinstance(high, Integer | Real | Datetime)
     least, most = rule.reach(low, high)
-    return least < most and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
+    wide = least < most if isinstance(low, Real) else _common_step(low, high) <= most - least
+    return wide and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
 
 
 def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], root: str) -> list[Difference]:
@@ -109,9 +120,12 @@ def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], 
 def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column: str) -> Difference:
     low, high = cast(Ranged, columns[rule.low]), cast(Ranged, columns[rule.high])
     least, most = rule.reach(low, high)
+    step = _common_step(low, high)
+    if step > 1:  # then differences are multiples, too
+        least, most = -(-int(least) // step) * step, int(most) // step * step
     digits = [getattr(end, "decimals", None) for end in (low, high)]
     return Difference(
-        name=free_name(columns, f"{rule.high} - {rule.low}"),
+        name=fresh_name(columns, f"{rule.high} - {rule.low}"),
         column=column,
         anchor=anchor,
         above=column == rule.high,
@@ -121,7 +135,7 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     )
 
 
-def free_name(taken: Container[str], name: str) -> str:
+def fresh_name(taken: Container[str], name: str) -> str:
     """A name that is not taken."""
     while name in taken:
         name = f"({name})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sklar.schema.calendar import Calendar
 from sklar.schema.rules.every import computing_order
 from sklar.schema.table import Schema
 
@@ -60,9 +61,27 @@ class Choice:
         return self.columns
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarPart:
+    """The line of a datetime, or its month, weekday or hour; the datetime itself is put together from all of them.
+
+    Attributes:
+        part: "line", or a part of the calendar.
+    """
+
+    name: str
+    column: str
+    part: str
+    calendar: Calendar
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.column,)
+
+
 Step = Difference | Choice
-"""Coordinates from which declared columns are computed back."""
-Coordinate = Same | Step
+"""Coordinates that stand for columns of their own, computed back one by one."""
+Coordinate = Same | Step | CalendarPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,17 +110,26 @@ class Coordinates:
         return tuple(dict.fromkeys(name for part in parts for name in part.sources))
 
     @property
+    def dated(self) -> dict[str, list[CalendarPart]]:
+        """Datetimes that are put together from parts of their calendar, the line first."""
+        found: dict[str, list[CalendarPart]] = {}
+        for part in self.parts:
+            if isinstance(part, CalendarPart):
+                found.setdefault(part.column, []).append(part)
+        return found
+
+    @property
     def plain(self) -> bool:
         """Whether the coordinates are the declared columns."""
         return self.schema is self.declared
 
     @property
     def told_by(self) -> dict[str, str]:
-        """For each declared column that is not computed, the coordinate that tells it."""
+        """For each declared column that is not computed, the coordinate that tells it; of a calendar, its line."""
         told = {part.name: part.name for part in self.parts if isinstance(part, Same)}
         for step in self.steps:
             told |= dict.fromkeys(step.columns if isinstance(step, Choice) else (step.column,), step.name)
-        return told
+        return told | {column: parts[0].name for column, parts in self.dated.items()}
 
     def telling(self, name: str) -> str:
         """The coordinate that tells most of a declared column: its own, or that of the first column it depends on."""

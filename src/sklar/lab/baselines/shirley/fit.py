@@ -17,6 +17,8 @@ from sklar.lab.tables.table import ExactTable
 from sklar.lab.vines import fit_rvine
 from sklar.model.rvine.shirley import ShirleyColumn, ShirleyModel
 from sklar.model.rvine.vine import FAMILIES, RegularVine
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Integer, Real
 
 LEAST_ROWS = 20
 """A vine is not fitted to fewer rows."""
@@ -43,6 +45,27 @@ def fit(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) ->
         columns = tuple(with_offsets(column, uniforms) for column in columns)
     margins = (margin_of(name, table.schema.size(name), c) for name, c in zip(table.names, columns, strict=True))
     return ShirleyModel(margins=tuple(margins), columns=columns, vine=vine, rows_estimate=table.total)
+
+
+def on_values_that_occur(table: ExactTable, options: ShirleyOptions) -> ExactTable:
+    """As published, every number that occurs is a bin of its own: the schema of the model lists them, marked from-rows.
+
+    Numbers that the grid tells apart already, such as those of a short range of integers, stay as they are.
+    """
+    if not options.published:
+        return table
+    columns: dict[str, Column] = {}
+    codes = dict(table.codes)
+    for name, numbers in table.numbers.items():
+        column, known = table.schema[name], ~np.isnan(numbers)
+        if not isinstance(column, Real | Integer) or (column.grid.integer and column.grid.widths.max() == 1):
+            continue
+        source = {**dict(column.source), "atoms": "from-rows"}
+        atoms = tuple(np.unique(numbers[known].astype(column.grid.starts.dtype)).tolist())
+        columns[name] = fine = dataclasses.replace(column, bins=1, edges=(), atoms=atoms, source=source)
+        found = fine.grid.code(np.where(known, numbers, column.lower).astype(fine.grid.starts.dtype))
+        codes[name] = found if fine.null_code is None else np.where(known, found, fine.null_code)
+    return dataclasses.replace(table, schema=table.schema.with_columns(columns), codes=codes)
 
 
 def split_rows(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) -> tuple[ExactTable, ExactTable]:
@@ -112,11 +135,15 @@ def learned(options: ShirleyOptions) -> str:
     """What carries noise: the histograms, if an epsilon was given, and never anything else."""
     if options.epsilon is None:
         return NOT_PRIVATE
+    origin = (
+        "it comes from an ordinary random generator, not from the samplers of the DP methods"
+        if options.margins is None
+        else f"they are those of the DP histogram '{options.margins}' over the cells of the schema"
+    )
     return (
         f"The counts of its histograms carry noise, of an epsilon of {options.epsilon:g} spent once per column: d "
-        "columns cost d times as much; it comes from an ordinary random generator, not from the samplers of the DP "
-        "methods. All else, its vine, its bins, its encoders and its number of rows, was learned without noise; its "
-        "file holds that as it is."
+        f"columns cost d times as much; {origin}. All else, its vine, its bins, its encoders and its number of rows, "
+        "was learned without noise; its file holds that as it is."
     )
 
 
@@ -128,6 +155,7 @@ SHIRLEY = BaselineMethod(
     takes_epsilon=True,
     takes_target=True,
     check=check,
+    regrid=on_values_that_occur,
     learned=learned,
     caveats=(
         "Its vine is fitted to the rows themselves.",

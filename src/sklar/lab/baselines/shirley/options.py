@@ -13,6 +13,7 @@ from sklar.schema.table import Schema
 Encoder = Literal["ordinal", "one-hot", "woe", "glmm"]
 Mechanism = Literal["laplace", "geometric", "gaussian"]
 Ties = Literal["edge", "spread", "discrete"]
+DPHistogram = Literal["density", "efpa", "privelet", "noisefirst", "structurefirst"]
 SUPERVISED = ("woe", "glmm")
 
 
@@ -25,6 +26,9 @@ class ShirleyOptions:
         epsilon: Scale of the noise on histograms, spent once per column; None switches the noise off. No guarantee.
         mechanism: laplace, geometric or gaussian noise.
         noise_delta: Delta of the Gaussian mechanism.
+        margins: "Any DP histogram" in place of the noisy counts (section 4.2): density, efpa, privelet, noisefirst or
+            structurefirst, of the method `independent`, over the cells of the schema, at the same epsilon a column. Its
+            noise is that of the DP methods, so that a seed does not repeat the fit.
         encoder: How categories become numbers: ordinal, one-hot, woe or glmm. None is the paper's woe if a reference is
             named, which it cannot do without, else ordinal, as in the software.
         reference: Column with two values (for glmm also an ordinal one) that woe and glmm order categories by.
@@ -42,13 +46,15 @@ class ShirleyOptions:
             or more from the dependence of columns of few values; "spread" (ours), evenly over the step of F at x;
             "discrete" (ours, the default), by discrete pair copulas.
         match_ranks: Ours: pair copulas of the first tree are adjusted to the rank correlation of the rows.
-        published: The paper's system to the letter, with nothing of ours: rows at F(x), noisy counts cut at 0, one-hot
-            rows read as its software reads them, and samples of independent rows.
+        published: The paper's system to the letter, with nothing of ours: every number that occurs is a bin, rows lie
+            at F(x), noisy counts are cut at 0, one-hot rows are read as its software reads them, and samples have
+            independent rows.
     """
 
     epsilon: float | None = None
     mechanism: Mechanism = "laplace"
     noise_delta: float = 0.001
+    margins: DPHistogram | None = None
     encoder: Encoder | None = None
     reference: str | None = None
     target: str | None = None
@@ -64,10 +70,16 @@ class ShirleyOptions:
 
     def __post_init__(self) -> None:
         ours = {"ties": self.ties not in (None, "edge"), "match_ranks": self.match_ranks}
+        ours["margins"] = self.margins is not None  # on the cells of the schema, where the paper has values that occur
         refuse_ours(self.published, {**ours, "families": self.families in OUR_FAMILIES})
         if self.ties is None:
             object.__setattr__(self, "ties", "edge" if self.published else "discrete")
         _one_of("mechanism", self.mechanism, get_args(Mechanism))
+        _one_of("margins", self.margins, (None, *get_args(DPHistogram)))
+        if self.margins is not None and (self.epsilon is None or self.mechanism != "laplace"):
+            raise UsageError(
+                f"margins='{self.margins}' of 'shirley' has noise of its own and an epsilon; give that alone"
+            )
         _one_of("encoder", self.encoder, (None, *get_args(Encoder)))
         _one_of("ties", self.ties, get_args(Ties))
         check_settings(self.families, self.criterion, self.selection)

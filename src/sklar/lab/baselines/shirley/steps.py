@@ -7,6 +7,7 @@ since the vine sees the rows anyway. It is here to reproduce the published accur
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 
 from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
 from sklar.arrays import Floats, Ints, Mask
+from sklar.errors import SklarWarning
 from sklar.lab.baselines.shirley.options import ShirleyOptions
-from sklar.lab.metrics.spearman import spearman_correlation
-from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
+from sklar.lab.metrics.correlations.spearman import spearman_correlation
+from sklar.lab.tables.table import ExactTable, as_arrow, ordered_names, ordered_values
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.rvine.shirley import ShirleyColumn
+from sklar.schema.table import Schema
 
 ROWS = 5_000
 """Rows that decide on which side of the values a null is put: only the sign of a sum counts."""
@@ -103,11 +106,13 @@ def columns_of(
 ) -> tuple[ShirleyColumn, ...]:
     """Noisy cumulative distribution of every column, and its place among the variables of the vine."""
     columns: list[ShirleyColumn] = []
+    dense = {} if options.margins is None else dp_histograms(table, options)
     for name, found in zip(table.names, levels, strict=True):
         count = len(found.codes)
         exact = np.bincount(found.places(table.codes[name], table.schema.size(name)), minlength=count)
         # The rows of this half may lack a level of the other half; its count is the floor.
-        counts = noisy_counts(exact, options, rng)
+        by_name = dense[name][found.codes] if name in dense else None
+        counts = noisy_counts(exact, options, rng) if by_name is None else np.maximum(by_name, FLOOR)
         edges = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
         edges[-1] = 1.0
         columns.append(
@@ -120,6 +125,25 @@ def columns_of(
             )
         )
     return tuple(columns)
+
+
+def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Floats]:
+    """Counts of every base code by the histogram that `margins` names, through the door of a private fit.
+
+    Every column has the same epsilon, so that the fit has that of all columns together.
+    """
+    from sklar.pipeline.fit.run import fit
+
+    named = {} if options.margins == "density" else {"histogram": options.margins}
+    total = len(table.names) * (options.epsilon or 0.0)
+    schema = Schema({name: table.schema[name] for name in table.names})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SklarWarning)  # how much noise there is, shirley's claim says
+        model = fit(
+            as_arrow(schema, table), schema, method="independent", epsilon=total, delta=0.0,
+            neighbours="replace", **named,
+        )  # fmt: skip
+    return {margin.column: margin.dense() * table.rows for margin in model.table_model.margins}
 
 
 def noisy_counts(exact: Ints, options: ShirleyOptions, rng: np.random.Generator) -> Floats:

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.correlation import (
+from sklar.lab.metrics.correlations.matrices import (
     Correlations,
     correlation_score,
     listed_values,

@@ -15,7 +15,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
-from sklar.lab.metrics.correlation import Correlations, correlation_score, listed_values, pairwise_matrix
+from sklar.lab.metrics.correlations.matrices import Correlations, correlation_score, listed_values, pairwise_matrix
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.correlation import Correlations, correlation_score, pairwise_matrix, varies
+from sklar.lab.metrics.correlations.matrices import Correlations, correlation_score, pairwise_matrix, varies
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
