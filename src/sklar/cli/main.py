@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -11,9 +12,6 @@ import typer
 
 from sklar import __version__
 from sklar.cli import (
-    attack,
-    attack_method,
-    audit,
     compare,
     demo,
     evaluate,
@@ -24,11 +22,18 @@ from sklar.cli import (
     methods,
     plan,
     sample,
+    split,
     synth,
 )
+from sklar.cli.attacks import audit
+from sklar.cli.attacks import method as attack_method
+from sklar.cli.attacks import table as attack_table
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 
+SHELLS = ("bash", "zsh", "fish")
+COMPLETE = "_SKLAR_COMPLETE"
+"""Set by a shell that asks for the words that may follow."""
 app = typer.Typer(
     name="sklar",
     help="Private synthetic tables: learn a table under differential privacy, and sample as many new rows as wanted.",
@@ -45,9 +50,10 @@ for module in (
     synth,
     fit,
     sample,
+    split,
     inspect,
     evaluate,
-    attack,
+    attack_table,
     attack_method,
     levels,
     compare,
@@ -65,11 +71,32 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _print_completion(shell: str | None) -> None:
+    if shell is None:
+        return
+    from typer.completion import get_completion_script
+
+    if shell not in SHELLS:
+        raise typer.BadParameter(f"known are {', '.join(SHELLS)}", param_hint="--completion")
+    typer.echo(get_completion_script(prog_name="sklar", complete_var=COMPLETE, shell=shell))
+    raise typer.Exit
+
+
 @app.callback()
 def about(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
+    completion: Annotated[
+        str | None,
+        typer.Option(
+            "--completion",
+            metavar="SHELL",
+            help='Print the completion of bash, zsh or fish, as for: eval "$(sklar --completion bash)".',
+            callback=_print_completion,
+            is_eager=True,
+        ),
+    ] = None,
 ) -> None:
     """Private synthetic tables: learn a table under differential privacy, and sample as many new rows as wanted."""
 
@@ -77,6 +104,10 @@ def about(
 def main() -> NoReturn:
     """Run the command and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    if COMPLETE in os.environ:
+        from typer.completion import completion_init
+
+        completion_init()
     try:
         app(prog_name="sklar")
         code: str | int | None = 0
