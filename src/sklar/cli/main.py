@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -71,14 +72,17 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _typer_completion() -> Any:
+    """Typer's own completion, of which it exports nothing by name."""
+    return importlib.import_module("typer.completion")
+
+
 def _print_completion(shell: str | None) -> None:
     if shell is None:
         return
-    from typer.completion import get_completion_script
-
     if shell not in SHELLS:
         raise typer.BadParameter(f"known are {', '.join(SHELLS)}", param_hint="--completion")
-    typer.echo(get_completion_script(prog_name="sklar", complete_var=COMPLETE, shell=shell))
+    typer.echo(_typer_completion().get_completion_script(prog_name="sklar", complete_var=COMPLETE, shell=shell))
     raise typer.Exit
 
 
@@ -105,9 +109,7 @@ def main() -> NoReturn:
     """Run the command and exit."""
     signal.signal(signal.SIGTERM, _terminate)
     if COMPLETE in os.environ:
-        from typer.completion import completion_init
-
-        completion_init()
+        _typer_completion().completion_init()
     try:
         app(prog_name="sklar")
         code: str | int | None = 0
