@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         sweep,
         truncation_levels,
     )
+    from sklar.lab.binary import BinaryEvaluation, evaluate_binary
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
     from sklar.lab.demo import demo
@@ -78,6 +79,7 @@ _HOMES = {
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
     "sklar.lab.baselines.levels": "at_level candidate_levels choose_level privacy_utility sweep truncation_levels",
+    "sklar.lab.binary": "BinaryEvaluation evaluate_binary",
     "sklar.lab.compare.compare": "compare",
     "sklar.lab.compare.result": "Compared",
     "sklar.lab.demo": "demo",
@@ -101,14 +103,14 @@ _HOMES = {
 _PLACES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "AtMost", "Attack", "Audit", "Boolean", "BudgetError", "Category", "Claim", "Compared", "Datetime", "Evaluation",
-    "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never",
-    "Ordinal", "OverspendError", "Payment", "PlanLine", "RangeWorkload", "ReadOptions", "Real", "Schema",
-    "SchemaError", "SklarError", "SklarWarning", "SourceError", "UsageError", "at_level", "attack", "attack_method",
-    "audit", "audit_schema", "candidate_levels", "check_schema", "choose_level", "compare", "demo", "draft_schema",
-    "draw_model", "evaluate", "fit", "levels", "load", "methods", "pay", "plan", "plot_levels", "plot_pairs",
-    "privacy_utility", "read_ledger", "read_sdv", "rules", "scatter", "schema_from_sdv", "sweep", "synth", "to_sdv",
-    "tradeoff", "tradeoff_point", "truncation_levels", "verify_ledger",
+    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Claim", "Compared",
+    "Datetime", "Evaluation", "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView",
+    "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "PlanLine", "RangeWorkload", "ReadOptions",
+    "Real", "Schema", "SchemaError", "SklarError", "SklarWarning", "SourceError", "UsageError", "at_level", "attack",
+    "attack_method", "audit", "audit_schema", "candidate_levels", "check_schema", "choose_level", "compare", "demo",
+    "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load", "methods", "pay", "plan",
+    "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv", "rules", "scatter", "schema_from_sdv",
+    "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify_ledger",
 ]  # fmt: skip
 
 

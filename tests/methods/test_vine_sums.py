@@ -141,7 +141,6 @@ def test_nulls_do_not_bend_the_correlation_of_values(world):
     assert np.isclose(first.top, 1 - missing.mean())
     for b in (1, 2, 3):
         assert abs(known[0, b].corr - CORR[0, b]) < 5 * np.sqrt(known[0, b].variance + 3 / len(codes)) + 0.005
-        assert known[0, b].tops == (first.top, 1.0)
 
 
 def test_a_column_of_mostly_nulls_is_scored_and_one_of_a_single_value_is_not(world):

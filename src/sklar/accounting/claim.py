@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
+from sklar import notebook
+
 NOT_COVERED = (
     "how long the fit took, how much memory it used and whether it failed",
     "choices made after looking at reports, comparisons or attacks computed from these rows",
@@ -136,6 +138,9 @@ class Claim:
     def __str__(self) -> str:
         sentences = [*(self._promise() if self.guarantee else self._no_promise()), *self.caveats]
         return " ".join(sentence for sentence in sentences if sentence)
+
+    def _repr_html_(self) -> str:
+        return notebook.card(self.label, notebook.paragraph(str(self)))
 
     def _promise(self) -> list[str]:
         return [

@@ -8,8 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sklar import notebook
 from sklar.arrays import Floats
-from sklar.report.page import NOTICE, write_page
+from sklar.notebook import notebook_bar
+from sklar.report.charts.canvas import Canvas, side_by_side, write_picture
+from sklar.report.charts.plots import margin_chart
+from sklar.report.page import GRADES, NOTICE, require_custodian_picture, write_page
 from sklar.sample.rng import named_streams, seed_entropy, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -166,6 +170,35 @@ class Evaluation:
         """Write the report, readable by the owner only; the name must end in .custodian.html."""
         write_report([self], path)
 
+    def plot(self, path: str | PathLike[str] | None = None) -> Canvas:
+        """Draw every column, real and synthetic: for a notebook, or into a file *.custodian.svg or *.custodian.png."""
+        shown = self.overview.margins
+        canvas = side_by_side(
+            {m.column: margin_chart(m.column, m.real, m.synthetic, m.numeric, m.distance) for m in shown},
+            f"{self.name}: real shares filled, synthetic ones as lines. {NOTICE}",
+        )
+        if path is not None:
+            require_custodian_picture(path)
+            write_picture(canvas, path, mode=0o600)
+        return canvas
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                score.about.title,
+                score.value,
+                score.floor,
+                GRADES[score.grade],
+                score.reason or f"{score.about.better} is better",
+            )
+            for score in self.scores.values()
+        ]
+        headings = ("metric", "value", "fresh sample", "grade", "")
+        verdict = notebook.bullets((*self.warnings, *self.verdict))
+        return notebook.card(
+            f"Evaluation of {self.name}", notebook.paragraph(NOTICE), verdict, notebook.table(headings, rows)
+        )
+
 
 def evaluate(
     real: Any,
@@ -236,7 +269,7 @@ def evaluate(
     )  # fmt: skip
     require_attacks(attacks, sensitive, holdout is not None)
     budget = checked_query_budget(query_budget)
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("evaluating") or (lambda what, fraction: None)
     tell("reading the tables", 0.0)
     reading = replace(read or ReadOptions(), progress=None)
     # A query is about the real table.

@@ -4,7 +4,7 @@ and risk, and scatter plots of synthetic rows, beside real ones if wanted."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.lab.baselines.levels import at_level, candidate_levels, truncation_levels
-from sklar.pipeline.inspection import draw_structure
 from sklar.pipeline.model import Model
 from sklar.report.charts.canvas import require_picture, write_picture
 from sklar.report.charts.grids import MOST_COLUMNS, draw_contours, draw_levels, scatter_grid
 from sklar.report.charts.plots import Tradeoff, TradeoffPoint, Triple, tradeoff_chart
+from sklar.report.page import require_custodian_picture
 from sklar.sample.rng import generator, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -182,13 +182,11 @@ def scatter(
 
 def require_scatter(path: str | PathLike[str], real: bool) -> None:
     """Refuse a name that does not tell the form, or whom a picture of real rows is for."""
-    require_picture(path)
-    if real and ".custodian." not in fspath(path):
-        raise UsageError("a picture of real rows is for the custodian: let its name end in .custodian.svg or .png")
+    (require_custodian_picture if real else require_picture)(path)
 
 
-PICTURES: dict[str, Callable[[Model, str | PathLike[str]], None]] = {
-    "trees": lambda model, path: draw_structure(model.inspect(), path),
+PICTURES: dict[str, Callable[[Model, str | PathLike[str]], object]] = {
+    "trees": lambda model, path: model.plot(path),
     "levels": plot_levels,
     "pairs": plot_pairs,
     "scatter": lambda model, path: scatter(model.sample(SCATTERED, seed=0), model.schema, path),

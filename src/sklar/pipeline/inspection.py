@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklar.errors import UsageError
 from sklar.model.margins.margin import Margin
 from sklar.pipeline.model_file import Stored
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, Release
+from sklar.report.charts.canvas import Canvas
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.grid import from_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -38,13 +38,12 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
     return facts
 
 
-def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
-    """Draw the vine of a model, as told by `inspect_model`, into an .svg or .png file.
+def structure_picture(facts: Mapping[str, Any]) -> Canvas:
+    """The vine of a model, as told by `inspect_model`.
 
     Raises:
-        UsageError: The model has no vine, or the file's name has another ending.
+        UsageError: The model has no vine.
     """
-    from sklar.report.charts.canvas import write_picture
     from sklar.report.charts.trees import draw_vine
 
     structure = facts.get("structure") or {}
@@ -53,7 +52,7 @@ def draw_structure(facts: Mapping[str, Any], path: str | PathLike[str]) -> None:
     columns = [margin["column"] for margin in facts["margins"]]
     promise = "" if facts["claim_record"]["guarantee"] else ", NO DP GUARANTEE"
     title = f"Vine of {len(columns)} columns (method {facts['method']}{promise})"
-    write_picture(draw_vine(columns, [tree["edges"] for tree in structure["trees"]], title), path)
+    return draw_vine(columns, [tree["edges"] for tree in structure["trees"]], title)
 
 
 def _step(step: Recorded) -> dict[str, Any]:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
 from sklar.model.protocol import TableModel
-from sklar.pipeline.inspection import draw_structure, inspect_model
+from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
+from sklar.report.charts.canvas import Canvas, write_picture
+from sklar.schema.confirming import describe_column
 from sklar.schema.coordinates import Coordinates
 from sklar.schema.table import Schema
 
@@ -37,6 +40,13 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<sklar.Model: method {self.method}, {len(self.schema.names)} columns>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, describe_column(column)) for name, column in self.schema.items()]
+        about = notebook.paragraph(self.claim.label[:1].upper() + self.claim.label[1:] + ".")
+        more = notebook.paragraph(f"About {self.rows_estimate:,} rows. See .claim, .sample(n), .inspect(), .plot().")
+        head = f"Model of {len(self.schema)} columns"
+        return notebook.card(head, about, more, notebook.table(("column", "what it is"), rows))
 
     @property
     def schema(self) -> Schema:
@@ -255,9 +265,12 @@ class Model:
         """Claim, budget by step, margins and structure, as plain data."""
         return inspect_model(self._stored)
 
-    def plot(self, path: str | PathLike[str]) -> None:
-        """Draw the trees of its vine into an .svg or .png file; `sklar.draw_model` has more pictures."""
-        draw_structure(self.inspect(), path)
+    def plot(self, path: str | PathLike[str] | None = None) -> Canvas:
+        """Draw the trees of its vine: into an .svg or .png file, or for a notebook. `sklar.draw_model` has more."""
+        canvas = structure_picture(self.inspect())
+        if path is not None:
+            write_picture(canvas, path)
+        return canvas
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""

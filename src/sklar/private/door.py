@@ -38,11 +38,13 @@ class PrivateDoor:
     """A Door over encoded rows. It holds the rows; what it returns carries noise that was paid for."""
 
     def __init__(
-        self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder, noise: NoiseSource
-    ):
+        self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder, noise: NoiseSource,
+        doing: Callable[[str], None] | None = None,
+    ):  # fmt: skip
         self._rows = rows
         self._recorder = recorder
         self._noise = noise
+        self._doing = doing or (lambda what: None)
         self.schema = schema
         self.allowance = allowance
         self.unit = unit
@@ -154,9 +156,11 @@ class PrivateDoor:
         recorded = self._recorder.recall(label, digest)
         if recorded is not None:
             return recorded
+        self._doing(f"measuring {label}")
         step = self._recorder.charge(events, label)
         releases = measure()
         self._recorder.record(step, label, digest, releases)
+        self._doing(f"working on {label}")
         return releases
 
 

@@ -81,7 +81,8 @@ def open_session(
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
-            door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise)
+            doing = getattr(read.progress, "doing", None)
+            door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise, doing)
             yield Session(door, account, recorder, resumed=old)
             account.close()
             if path is not None:

@@ -16,7 +16,7 @@ from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.report import colours
 from sklar.report.charts import plots as charts
-from sklar.report.charts.canvas import Canvas, image_address, to_svg
+from sklar.report.charts.canvas import Canvas, image_address, require_picture, to_svg
 from sklar.report.charts.plots import Range, line_colour
 from sklar.report.colours import diverge, shade
 
@@ -34,6 +34,13 @@ def require_report(path: str | PathLike[str]) -> None:
             f"found {fspath(path)}."
         )
     require_writable(path)
+
+
+def require_custodian_picture(path: str | PathLike[str]) -> None:
+    """Refuse a name for a picture of real rows that does not tell its form, or whom it is for."""
+    require_picture(path)
+    if ".custodian." not in fspath(path):
+        raise UsageError("a picture of real rows is for the custodian: let its name end in .custodian.svg or .png")
 
 
 def write_page(path: str | PathLike[str], template: str, **values: Any) -> None:

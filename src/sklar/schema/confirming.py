@@ -92,6 +92,18 @@ def describe_column(column: Column) -> str:
     return words + (", may be missing" if getattr(column, "nullable", False) else "")
 
 
+def marks_of(column: Column) -> str:
+    """Where the facts of a column come from, as "assumed; pay: lower, upper"."""
+    marked = dict(column.sources)
+    plain = "assumed" if any(fact not in marked for fact in column.facts) else ""
+    words = {word: [fact for fact in column.facts if marked.get(fact) == word] for word in marked.values()}
+    return "; ".join([*([plain] if plain else []), *(_mark(word, facts, column) for word, facts in words.items())])
+
+
+def _mark(word: str, facts: Sequence[str], column: Column) -> str:
+    return word if len(facts) == len(column.facts) else f"{word}: {', '.join(facts)}"
+
+
 def _short(bound: object) -> str:
     return f"{bound:.12g}" if isinstance(bound, float) else str(bound)
 

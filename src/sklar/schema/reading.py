@@ -10,7 +10,8 @@ from typing import Any
 from sklar.errors import UsageError
 
 Progress = Callable[[float], None]
-"""Told the fraction of the present pass that is done, 0.0 when one begins; never a count of rows."""
+"""Told the fraction of the present pass that is done, 0.0 when one begins; never a count of rows. One that has a method
+`doing` is also told, in words, what the passes are for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

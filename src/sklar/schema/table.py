@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from sklar import notebook
 from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import toml
 from sklar.schema.columns import PROVENANCES, Column, is_unicode
@@ -14,7 +15,9 @@ from sklar.schema.confirming import (
     Confirmation,
     Question,
     confirmed_column,
+    describe_column,
     left_out,
+    marks_of,
     paid_column,
     question_of,
     require_column,
@@ -79,6 +82,15 @@ class Schema(Mapping[str, Column]):
 
     def __repr__(self) -> str:
         return f"Schema({self._columns!r}, rules={self.rules!r}, prices={self.prices!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, describe_column(column), marks_of(column)) for name, column in self.items()]
+        left = len(self.questions())
+        asked = f"{left} of them have facts that nobody has confirmed: see questions() and confirm()." if left else ""
+        rules = notebook.bullets(f"rule {rule.kind}: {', '.join(rule.columns)}" for rule in self.rules)
+        head = f"Schema of {len(self)} columns"
+        said = notebook.paragraph(asked) if asked else ""
+        return notebook.card(head, said, notebook.table(("column", "what it is", "source"), rows), rules)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -40,6 +40,6 @@ def test_mutual_information_limits():
 
 def test_denoised_pair_is_a_distribution_even_when_all_counts_are_negative():
     half = np.array([0.5, 0.5])
-    table = denoise_pair(np.full((2, 2), -1000.0), 1.0, 10.0, half, half)
+    table = denoise_pair(np.full((2, 2), -1000.0), 1.0, 10.0, (half, half))
     assert np.all(table >= 0)
     assert np.isclose(table.sum(), 1.0)

@@ -20,7 +20,7 @@ from sklar.accounting.ledger.file import Decide, FileJournal, Journal, MemoryJou
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
-from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, left_epsilon
+from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, ledger_card, left_epsilon
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError, OverspendError
 
@@ -58,6 +58,9 @@ class Ledger:
     def open(cls, path: str | PathLike[str]) -> Ledger:
         """Open an existing ledger file for writing, after verifying all of it."""
         return cls(FileJournal(real_path(path)))
+
+    def _repr_html_(self) -> str:
+        return ledger_card(self.header, self.fits)
 
     @property
     def path(self) -> Path | None:

@@ -16,7 +16,7 @@ from sklar.accounting.ledger.book import Book
 from sklar.accounting.ledger.filters import left_of_cap
 from sklar.accounting.ledger.locks import exclusive, is_alive
 from sklar.accounting.ledger.records import GENESIS, LONGEST_LINE, FitRecord, Header, damage, is_torn, seal, unseal
-from sklar.accounting.ledger.totals import LedgerTotals, describe_left, ledger_totals, left_epsilon
+from sklar.accounting.ledger.totals import LedgerTotals, describe_left, ledger_card, ledger_totals, left_epsilon
 from sklar.errors import LedgerError
 
 _CHUNK = 1 << 20
@@ -274,6 +274,9 @@ class LedgerView:
     head: str
     torn: bool
     alive: frozenset[str]
+
+    def _repr_html_(self) -> str:
+        return ledger_card(self.header, self.fits)
 
     @property
     def unfinished(self) -> tuple[FitRecord, ...]:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Context
 from math import fsum
 
+from sklar import notebook
 from sklar.accounting.budget import ROUNDING, SMALLEST_EPSILON, Budget, checked_delta
 from sklar.accounting.composition.exact import SMALLEST_DELTA, DominatingPair, exact_epsilon, pair_of, why_not_exact
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
@@ -158,6 +159,17 @@ def describe_left(header: Header, fits: Sequence[FitRecord], delta: float | None
         return f"one more fit of epsilon up to {rounded_down(epsilon)} {at}"
     pure = left_epsilon(header, fits, 0.0) if chosen else 0.0
     return f"nothing {at}" + (f", one more fit of epsilon up to {rounded_down(pure)} at delta 0" if pure else "")
+
+
+def ledger_card(header: Header, fits: Sequence[FitRecord]) -> str:
+    """A ledger for a notebook: its cap, its fits, and what is left."""
+    cap = "no cap" if header.cap is None else f"cap epsilon {header.cap.epsilon:g} at delta {header.cap.delta:g}"
+    totals = [(fit, fit_total(fit)) for fit in fits]
+    rows = [(fit.id, fit.opened, fit.method, total.epsilon, total.delta, fit.closed) for fit, total in totals]
+    table = notebook.table(("fit", "opened", "method", "epsilon", "delta", "finished"), rows) if rows else ""
+    left = "" if header.cap is None else notebook.paragraph(f"Left: {describe_left(header, fits)}.")
+    about = notebook.paragraph(f"{cap}, neighbours {header.neighbours}, created {header.created}")
+    return notebook.card(f"Ledger '{header.name}'", about, table, left)
 
 
 def common_delta(header: Header, fits: Sequence[FitRecord]) -> float:

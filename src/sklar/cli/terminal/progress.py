@@ -20,6 +20,12 @@ class Passes:
         self.count = 0
         self._bar, self._task, self._text, self._size = bar, task, text, size
 
+    def doing(self, what: str) -> None:
+        """What the passes that follow are for; told by a fit."""
+        self._text = what
+        if self._bar is not None:
+            self._bar.update(self._task, description=what)
+
     def __call__(self, fraction: float) -> None:
         if fraction == 0:
             self.count += 1

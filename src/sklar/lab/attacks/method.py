@@ -18,6 +18,7 @@ from sklar.lab.attacks.result import AttackResult, Progress
 from sklar.lab.attacks.shadow import shadow_attack
 from sklar.lab.tables.reading import read_raw, read_table
 from sklar.methods.registry import BASELINE_NAMES, METHODS, find_method
+from sklar.notebook import notebook_bar
 from sklar.sample.rng import substream
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -117,7 +118,7 @@ def attack_method(
         options = {"epsilon": (settings or {})["epsilon"], **options}
     if options.get("workers") is None:  # a function of a session cannot be sent to another process
         options["workers"] = WORKERS if isinstance(generator, MethodGenerator | PeerGenerator) else 1
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("attacking") or (lambda what, fraction: None)
     result = METHOD_ATTACKS[kind](Subject(real=exact, raw=raw, generator=generator, seed=seed), tell, **options)
     tell("done", 1.0)
     called = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))

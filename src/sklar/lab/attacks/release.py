@@ -15,6 +15,7 @@ from sklar.lab.attacks.attribute import infer_attributes
 from sklar.lab.attacks.closeness import find_copies, monte_carlo
 from sklar.lab.attacks.result import LABEL, AttackResult, Progress, Tables
 from sklar.lab.attacks.singling_out import link, single_out
+from sklar.notebook import notebook_bar
 from sklar.report.page import NOTICE, write_page
 from sklar.sample.rng import substreams
 from sklar.schema.reading import ReadOptions
@@ -110,7 +111,7 @@ def attack(
     require_option(kind, "seed", seed)
     run = _find(kind, options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("attacking") or (lambda what, fraction: None)
     streams = substreams(seed, 4)
     reading = read or ReadOptions()
     other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic

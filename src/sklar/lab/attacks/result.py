@@ -11,8 +11,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from sklar import notebook
 from sklar.lab.intervals import LEVEL, Estimate, exactly
 from sklar.lab.tables.table import ExactTable
+from sklar.report.page import NOTICE
 
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
 Progress = Callable[[str, float], None]
@@ -142,6 +144,20 @@ class AttackResult:
             "verdict": list(self.verdict), "missing": list(self.missing), "settings": dict(self.settings),
             "numbers": {number.name: number.to_dict() for number in self.numbers}, "details": dict(self.details),
         }  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (n.title, *(_range(x) for x in (n.attack, n.control, n.baseline)), n.ideal, n.worse) for n in self.numbers
+        ]
+        headings = ("number", "attack", "control", "without the release", "ideal", "worse")
+        notes = notebook.bullets((*self.verdict, *(f"Not measured: {text}" for text in self.missing)))
+        return notebook.card(
+            self.title, notebook.paragraph(NOTICE), notes, notebook.table(headings, rows) if rows else ""
+        )
+
+
+def _range(found: Estimate | None) -> str | None:
+    return None if found is None else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def _words(number: Number) -> str:

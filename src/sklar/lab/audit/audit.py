@@ -33,6 +33,7 @@ from sklar.lab.audit.statistic import (
 )
 from sklar.lab.intervals import Estimate, hedges_difference
 from sklar.methods.registry import find_method
+from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.run import DEFAULT_DELTA
 from sklar.pipeline.fit.run import fit as private_fit
 from sklar.pipeline.model import Model
@@ -191,7 +192,7 @@ def audit(
     relation = neighbours or chosen.neighbours
     chosen.require_relation(relation)
     tables = neighbour_pairs(method, relation, pairs)
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("auditing") or (lambda what, fraction: None)
     settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}
     run = _Run(fit=fit, settings=settings, notes=Notes(method, options), half=runs // 2, tell=tell)
     found = run.judge(tables, 1 - confidence)

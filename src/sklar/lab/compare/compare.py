@@ -33,6 +33,7 @@ from sklar.lab.compare.systems import (
 from sklar.lab.metrics.bench import read_settings
 from sklar.lab.metrics.ranges import RangeWorkload
 from sklar.lab.tables.reading import read_table
+from sklar.notebook import notebook_bar
 from sklar.report.charts.canvas import write_picture
 from sklar.report.charts.plots import tradeoff_chart
 from sklar.sample.rng import seed_entropy, substream
@@ -130,7 +131,7 @@ def compare(
     )
     if rows is not None:
         require_whole(rows, "rows", 1)
-    tell = progress or (lambda what, fraction: None)
+    tell = progress or notebook_bar("comparing") or (lambda what, fraction: None)
     tell("reading the table", 0.0)
     # Under the schema's rules, and thinned (always in the same way) if it is very large.
     table = read_table(data, facts, substream(seed, 0), role="real", read=replace(read or ReadOptions(), progress=None))

@@ -10,6 +10,7 @@ from os import PathLike
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sklar import notebook
 from sklar.errors import UsageError
 from sklar.lab.compare.store import now
 from sklar.lab.compare.systems import LEARNED, Cell, CompareSettings, System
@@ -183,6 +184,18 @@ class Compared:
         done = sum(row.ok for row in self.rows)
         return f"<sklar.Compared: {len(self.systems)} systems, {done} of {len(self.rows)} cells ended well>"
 
+    def _repr_html_(self) -> str:
+        parts = [notebook.paragraph(NOTICE)]
+        for epsilon in self.budgets:
+            found = {m.name: {s.system: s for s in self.standings(epsilon, m)} for m in self.measures}
+            names = list(dict.fromkeys(name for standing in found.values() for name in standing))
+            rows = [(name, *(_placed(found[m].get(name)) for m in found)) for name in names]
+            headings = ("system", *(f"{m.title} ({m.better} is better)" for m in self.measures))
+            parts.append(notebook.paragraph("without a budget" if epsilon is None else f"epsilon {epsilon:g}"))
+            parts.append(notebook.table(headings, rows))
+        failed = [f"{row.cell.system.name}: {row.result.get('reason')}" for row in self.failures]
+        return notebook.card(repr(self)[1:-1], *parts, notebook.bullets(failed))
+
     @property
     def failures(self) -> tuple[Row, ...]:
         """Cells without a table."""
@@ -345,6 +358,14 @@ class Compared:
             "rows": result.get("rows"), "seconds": result.get("seconds"), "peak_bytes": result.get("peak_bytes"),
             **result["metrics"], **(result.get("extras") or {}),
         }  # fmt: skip
+
+
+def _placed(standing: Standing | None) -> str:
+    """Mean, half width and rank in one cell."""
+    if standing is None or standing.mean is None:
+        return "-"
+    half = "" if standing.half is None else f" ± {standing.half:.2g}"
+    return f"{standing.mean:.4g}{half}" + ("" if standing.rank is None else f", rank {standing.rank}")
 
 
 def _ends(mean: float, half: float | None) -> tuple[float, float, float]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.accounting.noise import Noise
-from sklar.model.axis import Scale, lay_out
+from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
-from sklar.model.pairs.grouping import Groups, base_lookup, group_cells
+from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_tops
 from sklar.model.pairs.hints import Hint
+from sklar.model.pairs.nulls import NullExcess
 from sklar.release.door import Door, RecodedTable
 from sklar.schema.table import Schema
 
@@ -46,7 +47,8 @@ class VineAxis:
 
     def groups(self, most: int, sigma: float, rows: float) -> Groups:
         """At most `most` groups that stand out of noise of standard deviation `sigma`."""
-        return group_cells(self.scale, most, LEAST_SIGMAS * sigma / rows, self.coarse)
+        least = LEAST_SIGMAS * sigma / rows
+        return group_cells(self.scale, most, least, self.coarse, last_alone=self.null is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,6 +61,8 @@ class MeasuredTable:
         counts: noisy counts.
         sigma: standard deviation of the noise of a count.
         hint: what else is known about the correlation of a pair, or None.
+        tops: where the values of the two axes of a pair end, as far as nulls are groups of their own.
+        nulls: what is known about nulls of a pair that come together, or None.
     """
 
     columns: tuple[int, ...]
@@ -66,6 +70,8 @@ class MeasuredTable:
     counts: np.ndarray
     sigma: float
     hint: Hint | None = None
+    tops: Tops = NO_NULLS
+    nulls: NullExcess | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,6 +128,19 @@ def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], la
     ]
     released = door.count_recoded(requests, label)
     return tuple(
-        MeasuredTable(columns=plan.columns, groups=plan.groups, counts=noisy.counts, sigma=noisy.noise.std)
+        MeasuredTable(
+            columns=plan.columns,
+            groups=plan.groups,
+            counts=noisy.counts,
+            sigma=noisy.noise.std,
+            tops=_tops(axes, plan),
+        )
         for plan, noisy in zip(plans, released, strict=True)
     )
+
+
+def _tops(axes: Sequence[VineAxis], plan: TablePlan) -> Tops:
+    if len(plan.columns) != 2:
+        return NO_NULLS
+    first, second = plan.columns
+    return value_tops((plan.groups[0], plan.groups[1]), (axes[first].top, axes[second].top))

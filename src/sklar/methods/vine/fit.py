@@ -11,6 +11,7 @@ from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
 from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
+from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
@@ -80,14 +81,15 @@ def fit_vine(
     known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
     pairs = _measure_pairs(door, stages.pairs, axes, rows, options)
     known = doubt(known, pairs, rows)
+    pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
-    fine = measure_tree(door, stages.tree, axes, forest, rows)
+    fine = link_again(measure_tree(door, stages.tree, axes, forest, rows), pairs, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
-        others = [*fine, *extra, *histogram_tables(axes, margins)]
+        others = [*fine, *extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
         calibrated = calibrate_vine(vine, axes, pairs, others, rows, rng)
     return VineModel(
         margins=margins.margins,

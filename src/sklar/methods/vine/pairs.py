@@ -66,7 +66,7 @@ def share_out(
 def dependence(table: MeasuredTable, rows: float) -> float:
     """Mutual information of a pair table after denoising: zero when nothing stands out of the noise."""
     first, second = table.groups
-    return mutual_information(denoise_pair(table.counts, table.sigma, rows, first.mass, second.mass))
+    return mutual_information(denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.nulls))
 
 
 ALL_PAIRS = 780

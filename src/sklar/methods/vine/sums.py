@@ -13,10 +13,8 @@ from sklar.methods.few_rows.sums import measure_mean
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.options import VineOptions, scored_columns
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
-from sklar.model.axis import NO_NULLS
 from sklar.model.latent.indirect import Moment, fit_correlations
 from sklar.model.latent.scores import NEARLY_ALL, Latent, score_lookup
-from sklar.model.pairs.grouping import value_tops
 from sklar.model.pairs.hints import Reading, move_along, read_correlation, score_hint
 from sklar.release.door import Door
 from sklar.release.features import PairSums, Scores
@@ -31,11 +29,10 @@ ENOUGH = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A correlation of values on the normal scale, its variance, and where values end on the two axes."""
+    """A correlation of values on the normal scale, and its variance."""
 
     corr: float
     variance: float
-    tops: tuple[float, float] = NO_NULLS
 
 
 Correlations = Mapping[tuple[int, int], Known]
@@ -88,11 +85,10 @@ def measure_correlations(
     ]
     feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
     mean, variance = measure_mean(door, allowance.part(1 - 1e-9), feature, rows, "correlations")
-    tops = [axes[j].top for j in scored]
     moment = Moment(mean=mean, variance=variance)
-    corr, spread = fit_correlations(latents, np.array(tops), moment, rng)
+    corr, spread = fit_correlations(latents, np.array([axes[j].top for j in scored]), moment, rng)
     return {
-        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]), tops=(tops[a], tops[b]))
+        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]))
         for a, b in combinations(range(len(scored)), 2)
     }
 
@@ -140,12 +136,8 @@ def _sharpened(known: Correlations, table: MeasuredTable, rows: float) -> Measur
     reading, one = found
     counts, corr = move_along(table.counts, reading, rows, one.corr, one.variance)
     edges = table.groups[0].edges, table.groups[1].edges
-    hint = score_hint(edges, corr, one.variance + 1 / rows, _tops(table, one))
+    hint = score_hint(edges, corr, one.variance + 1 / rows, table.tops)
     return replace(table, counts=counts, hint=hint)
-
-
-def _tops(table: MeasuredTable, one: Known) -> tuple[float, float]:
-    return value_tops((table.groups[0], table.groups[1]), one.tops)
 
 
 def _read(known: Correlations, table: MeasuredTable, rows: float) -> tuple[Reading, Known] | None:
@@ -154,5 +146,5 @@ def _read(known: Correlations, table: MeasuredTable, rows: float) -> tuple[Readi
     if one is None:
         return None
     edges = table.groups[0].edges, table.groups[1].edges
-    reading = read_correlation(table.counts, table.sigma, rows, edges, one.corr, _tops(table, one))
+    reading = read_correlation(table.counts, table.sigma, rows, edges, one.corr, table.tops)
     return None if reading is None else (reading, one)

@@ -68,10 +68,11 @@ def independent_edge(first: int, second: int) -> Edge:
 
 def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Edge:
     first, second = table.columns
-    fine, tops = None, (axes[first].top, axes[second].top)
+    fine = None
     if axes[first].ordered and axes[second].ordered:
         fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
-    pair = fit_pair(table.counts, table.sigma, rows, (table.groups[0], table.groups[1]), fine, table.hint, tops)
+    groups = table.groups[0], table.groups[1]
+    pair = fit_pair(table.counts, table.sigma, rows, groups, fine, table.hint, table.tops, table.nulls)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)
 
 

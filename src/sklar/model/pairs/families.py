@@ -16,6 +16,7 @@ from sklar.model.axis import NO_NULLS, TINY, Tops, clip_open, interval_of, split
 from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.grouping import Groups, value_tops
 from sklar.model.pairs.hints import Hint, Pair
+from sklar.model.pairs.nulls import NullExcess, nulls_together
 
 if TYPE_CHECKING:
     import pyvinecopulib
@@ -172,21 +173,26 @@ def fit_pair(
     fine: tuple[Groups, Groups] | None,
     hint: Hint | None = None,
     tops: Tops = NO_NULLS,
+    nulls: NullExcess | None = None,
 ) -> FittedPair:
     """The pair copula of a noisy table.
 
     The table is explained first by a parametric family (only when `fine` is given, that is for two numeric columns),
     then the residual is denoised by singular value shrinkage and added back cell by cell. Inside the cells of the
-    table the density follows the family, on the finer grid of `fine`.
+    table the density follows the family, on the finer grid of `fine`. Nulls that come together are a part of their own.
 
     Args:
         counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
         fine: finer groups of the two ends, to carry the parametric shape.
         tops: where values end and nulls begin on each axis.
+        nulls: what is known about nulls that come together.
     """
     edges, tops = (groups[0].edges, groups[1].edges), value_tops(groups, tops)
-    member = None if fine is None else fit_family(counts, sigma, rows, edges, hint, tops)
-    base = np.outer(groups[0].mass, groups[1].mass) if member is None else cell_masses(member, *edges, tops)
+    masses = groups[0].mass, groups[1].mass
+    together = nulls_together(nulls, masses)
+    member = None if fine is None else fit_family(counts - together, sigma, rows, edges, hint, tops)
+    base = np.outer(*masses) if member is None else cell_masses(member, *edges, tops)
+    base = np.maximum(base + together / rows, 0.0)
     edge = 1.0 if member is None else CLEARLY
     table = np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
     if member is None or fine is None:
@@ -237,12 +243,12 @@ def shrink_singular_values(residual: Floats, sigma: float, edge: float = 1.0) ->
     return (left * kept) @ right
 
 
-def denoise_pair(counts: Floats, sigma: float, rows: float, mass1: Floats, mass2: Floats) -> Floats:
+def denoise_pair(counts: Floats, sigma: float, rows: float, masses: Pair, nulls: NullExcess | None = None) -> Floats:
     """Probabilities of a pair table: independence under the released margins plus what stands out of the noise."""
-    expected = rows * np.outer(mass1, mass2)
+    expected = rows * np.outer(*masses) + nulls_together(nulls, masses)
     table = np.maximum(expected + shrink_singular_values(counts - expected, sigma), 0.0)
     total = table.sum()
-    return table / total if total > 0 else np.outer(mass1, mass2)
+    return table / total if total > 0 else np.outer(*masses)
 
 
 def mutual_information(table: Floats) -> float:

@@ -44,25 +44,36 @@ def base_lookup(groups: Groups, scale: Scale) -> np.ndarray:
     return np.repeat(groups.lookup, scale.widths).astype(np.int32)
 
 
-def group_cells(scale: Scale, most: int, least_mass: float, coarse: np.ndarray | None = None) -> Groups:
+def group_cells(
+    scale: Scale, most: int, least_mass: float, coarse: np.ndarray | None = None, *, last_alone: bool = False
+) -> Groups:
     """At most `most` groups of mass about `least_mass` or more: heavy cells alone, the rest in near-equal parts.
 
     With `coarse` (the public cell each margin cell lies in) light cells are merged along public cell borders and
     only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on.
-    The smallest mass worth a group is usually 3 sigma / n.
+    The smallest mass worth a group is usually 3 sigma / n. With `last_alone` the last cell, that of nulls, shares no
+    group with values unless it is too light for one.
     """
     mass = np.diff(scale.edges)
     least_mass = max(least_mass, 2 * TINY)  # an empty group would have no width on the axis
     parents = None if coarse is None else _consecutive(np.asarray(coarse)[scale.order])
-    if parents is None or parents[-1] + 1 == len(mass):
-        along = _partition(mass, most, least_mass)
+    if last_alone and most > 2 and mass[-1] >= least_mass / 2 and mass[:-1].sum() >= least_mass / 2:
+        inside = _along(mass[:-1], None if parents is None else parents[:-1], most - 1, least_mass)
+        along = np.append(inside, inside[-1] + 1)
     else:
-        along = _partition_nested(mass, parents, most, least_mass)
+        along = _along(mass, parents, most, least_mass)
     lookup = np.empty(len(mass), dtype=np.int64)
     lookup[scale.order] = along
     edges = np.concatenate([[0.0], np.cumsum(np.bincount(along, mass))])
     edges[-1] = 1.0
     return Groups(lookup=lookup, edges=np.minimum(edges, 1.0))
+
+
+def _along(mass: np.ndarray, parents: np.ndarray | None, most: int, least_mass: float) -> np.ndarray:
+    """Group number of each cell along the axis, nested in public cells where they are known and coarser."""
+    if parents is None or parents[-1] + 1 == len(mass):
+        return _partition(mass, most, least_mass)
+    return _partition_nested(mass, parents, most, least_mass)
 
 
 def _consecutive(labels: np.ndarray) -> np.ndarray:

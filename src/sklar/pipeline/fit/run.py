@@ -21,6 +21,7 @@ from sklar.accounting.ledger import Ledger
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
+from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
@@ -93,7 +94,12 @@ def fit(
         rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, new_ledger=new_ledger,
         resume=resume, read=read, seed=seed, pay_share=pay_share, **options,
     )  # fmt: skip
+    bar = None if request.read.progress else notebook_bar("fitting")
+    if bar is not None:
+        request = dataclasses.replace(request, read=dataclasses.replace(request.read, progress=bar))
     with fitting(request) as model:
+        if bar is not None:
+            bar.close()
         return model
 
 

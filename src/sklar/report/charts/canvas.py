@@ -6,8 +6,8 @@ import base64
 import io
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike, fspath
 from typing import Any, Literal
@@ -18,6 +18,8 @@ from sklar.report.colours import Colour
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 INK, GREY, PAPER, FRAME = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
 ENDINGS = (".svg", ".png")
+GAP = 12.0
+"""Between pictures of a grid."""
 LARGEST = 20_000
 """Pixels of a side of a PNG image, at most."""
 Anchor = Literal["start", "middle", "end"]
@@ -113,6 +115,29 @@ class Canvas:
     shapes: tuple[Shape, ...]
     role: str = ""
     style: str = ""
+
+    def _repr_svg_(self) -> str:
+        return to_svg(self)
+
+
+def side_by_side(parts: Mapping[str, Canvas], title: str, across: int = 3) -> Canvas:
+    """Pictures in a grid, each below its name."""
+    wide, high = max(p.width for p in parts.values()) + 2 * GAP, max(p.height for p in parts.values()) + 3 * GAP
+    shapes: list[Shape] = [Label(x=GAP, y=GAP + 2, text=title, colour=GREY)]
+    for at, (name, part) in enumerate(parts.items()):
+        x, y = at % across * wide + GAP, at // across * high + 3 * GAP
+        shapes.append(Label(x=x, y=y, text=name, bold=True))
+        shapes += [_moved(shape, x, y + GAP / 2) for shape in part.shapes]
+    rows = -(-len(parts) // across)
+    return Canvas(width=across * wide, height=rows * high + 3 * GAP, title=title, shapes=tuple(shapes))
+
+
+def _moved(shape: Shape, dx: float, dy: float) -> Shape:
+    if isinstance(shape, Path):
+        return replace(shape, pieces=tuple(tuple((x + dx, y + dy) for x, y in piece) for piece in shape.pieces))
+    if isinstance(shape, Group):
+        return replace(shape, shapes=tuple(_moved(inner, dx, dy) for inner in shape.shapes))
+    return replace(shape, x=shape.x + dx, y=shape.y + dy)
 
 
 def rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:

@@ -1,0 +1,56 @@
+"""Nulls that come together: read off the released tables of pairs and handed to the fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.nulls import NullExcess, read_null_excess
+
+CLEAR = 2.0
+"""The model is calibrated to nulls together of pairs whose number is above this many standard deviations."""
+
+
+def link_nulls(pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
+    """The tables of pairs, each with what it tells about nulls of its columns that come together."""
+    return tuple(replace(table, nulls=_read(table, rows)) for table in pairs)
+
+
+def link_again(fine: Sequence[MeasuredTable], pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
+    """Finer tables of some of the pairs, with what they tell themselves added to what is known."""
+    known = {table.columns: table.nulls for table in pairs}
+    linked: list[MeasuredTable] = []
+    for table in fine:
+        own, before = _read(table, rows), known.get(table.columns)
+        linked.append(replace(table, nulls=own if own is None or before is None else own.pooled(before)))
+    return tuple(linked)
+
+
+def null_tables(
+    axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], fine: Sequence[MeasuredTable], rows: float
+) -> list[MeasuredTable]:
+    """Tables of two by two cells, value or null, of the pairs whose nulls clearly come together, to calibrate to."""
+    known = {(t.columns[0], t.columns[1]): t.nulls for t in (*pairs, *fine) if t.nulls is not None}
+    groups = [_null_groups(axis) for axis in axes]
+    clear = {pair: one for pair, one in known.items() if one.expected > CLEAR * np.sqrt(one.variance)}
+    return [_two_by_two(pair, (groups[pair[0]], groups[pair[1]]), one, rows) for pair, one in clear.items()]
+
+
+def _read(table: MeasuredTable, rows: float) -> NullExcess | None:
+    first, second = table.groups
+    return read_null_excess(table.counts, table.sigma, rows, (first.mass, second.mass), table.tops)
+
+
+def _null_groups(axis: VineAxis) -> Groups:
+    """Values in one group, and nulls in another."""
+    lookup = (np.arange(len(axis.scale.order)) == axis.null).astype(np.int64)
+    return Groups(lookup=lookup, edges=np.array([0.0, axis.top, 1.0]))
+
+
+def _two_by_two(pair: tuple[int, int], groups: tuple[Groups, Groups], excess: NullExcess, rows: float) -> MeasuredTable:
+    counts = rows * np.outer(groups[0].mass, groups[1].mass) + excess.expected * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return MeasuredTable(columns=pair, groups=groups, counts=counts, sigma=float(np.sqrt(excess.variance)))

@@ -1,0 +1,106 @@
+"""What a notebook shows: everything escaped, no colours of its own, and a bar for work that takes long."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sklar
+from sklar import notebook
+from sklar.errors import UsageError
+from sklar.notebook import NotebookBar, notebook_bar
+
+EVIL = "<script>alert('x')</script>"
+ROWS = {"age": [20, 30, 40] * 40, EVIL: ["a", "b", EVIL] * 40}
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One of each thing that a notebook can show, with a name and a label that would run."""
+    draft = sklar.draft_schema(ROWS)
+    schema = draft.confirm("age", lower=0, upper=99, by=EVIL).confirm(EVIL, values=["a", "b", EVIL])
+    path = tmp_path_factory.mktemp("ledger") / "l.ledger"
+    sklar.Ledger.create(path, name=EVIL, epsilon=3, delta=3e-9)
+    model = sklar.fit(ROWS, schema, epsilon=1.0, ledger=path)
+    synthetic = model.sample(100, seed=1)
+    compared = sklar.compare(ROWS, schema, methods=["independent"], epsilons=[1], folds=2, metrics=["tvd1"])
+    return {
+        "draft": draft, "schema": schema, "claim": model.claim, "model": model,
+        "evaluation": sklar.evaluate(ROWS, synthetic, schema, name=EVIL),
+        "attack": sklar.attack("copies", ROWS, synthetic, schema, name=EVIL), "compared": compared,
+        "ledger": sklar.Ledger.open(path), "view": sklar.read_ledger(path),
+    }  # fmt: skip
+
+
+KINDS = ["draft", "schema", "claim", "model", "evaluation", "attack", "compared", "ledger", "view"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_is_escaped_and_takes_the_colours_of_the_page(shown: dict[str, Any], kind: str) -> None:
+    html = shown[kind]._repr_html_()
+    assert "<script" not in html and 'class="sklar"' in html
+    assert not re.search(r"[;\"](color|background)[^;\"]*:", html) and "#" not in re.sub(r"&#\w+;", "", html)
+    if kind in ("draft", "schema", "claim", "model", "evaluation", "ledger", "view"):
+        assert "&lt;script&gt;" in html
+
+
+def test_what_a_card_says(shown: dict[str, Any]) -> None:
+    assert "2 of them have facts that nobody has confirmed" in shown["draft"]._repr_html_()
+    assert "nobody has confirmed" not in shown["schema"]._repr_html_()
+    assert "integer from 0 to 99" in shown["model"]._repr_html_()
+    assert "Left: one more fit" in shown["ledger"]._repr_html_()
+    assert all("not private" in shown[kind]._repr_html_() for kind in ("evaluation", "attack", "compared"))
+
+
+def test_long_tables_are_cut_with_a_word() -> None:
+    html = notebook.table(("n",), [(i,) for i in range(100)])
+    assert html.count("<tr>") == 1 + notebook.MOST_ROWS and "and 40 more" in html
+
+
+def test_pictures_of_an_evaluation_and_a_model(shown: dict[str, Any], tmp_path: Path) -> None:
+    svg = shown["evaluation"].plot()._repr_svg_()
+    assert svg.startswith("<svg") and "<script" not in svg and ">age<" in svg
+    shown["evaluation"].plot(tmp_path / "e.custodian.svg")
+    assert (tmp_path / "e.custodian.svg").stat().st_mode & 0o077 == 0
+    with pytest.raises(UsageError, match="for the custodian"):
+        shown["evaluation"].plot(tmp_path / "e.svg")
+    assert shown["model"].plot()._repr_svg_().startswith("<svg")
+
+
+def test_a_bar_is_patient_and_says_what_is_done() -> None:
+    pictures: list[str] = []
+    times = iter([0.0, 0.5, 1.5, 1.5, 1.6, 2.0, 2.0])
+    bar = NotebookBar("fitting", pictures.append, clock=lambda: next(times))
+    bar("early", 0.1)
+    assert not pictures
+    bar.doing("measuring <margins>")
+    bar(0.25)
+    bar(0.26)  # too soon for another picture
+    bar("pairs", 7.0)
+    bar.close()
+    assert [re.sub("<[^>]+>", "", picture).strip() for picture in pictures] == [
+        "fitting: measuring &lt;margins&gt; (25%)", "fitting: pairs (100%)", "",
+    ]  # fmt: skip
+
+
+def test_outside_of_notebooks_there_is_no_bar() -> None:
+    assert notebook_bar("fitting") is None
+
+
+def test_a_fit_tells_what_its_passes_are_for() -> None:
+    class Told:
+        def __init__(self) -> None:
+            self.words: list[str] = []
+
+        def __call__(self, fraction: float) -> None: ...
+
+        def doing(self, what: str) -> None:
+            self.words.append(what)
+
+    told = Told()
+    sklar.fit(ROWS, sklar.Schema({"age": sklar.Integer(0, 99)}), method="independent", epsilon=1.0,
+              read=sklar.ReadOptions(progress=told))  # fmt: skip
+    assert "measuring margins" in told.words and told.words[-1].startswith("working on")
