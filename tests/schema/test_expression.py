@@ -10,7 +10,7 @@ import pytest
 import sklar
 from sklar.errors import SchemaError
 from sklar.schema.rules import Expression
-from sklar.schema.rules.expression import Known, evaluate_expression
+from sklar.schema.rules.expression import RowValues, evaluate_expression
 from sklar.schema.rules.parsing import parse_expression
 from sklar.schema.table import schema_from_toml, schema_to_toml
 
@@ -35,7 +35,7 @@ def numbers(text: str, **values: list[float | None]) -> list[bool | None]:
     """What an expression is in rows of numbers; None is null, or unknown."""
     rows = len(next(iter(values.values())))
     known = {
-        name: Known(np.array([0.0 if x is None else x for x in xs]), np.array([x is None for x in xs]))
+        name: RowValues(np.array([0.0 if x is None else x for x in xs]), np.array([x is None for x in xs]))
         for name, xs in values.items()
     }
     columns = dict.fromkeys(values, sklar.Real(-1e9, 1e9))

@@ -9,7 +9,7 @@ from sklar.sample.decode import SampledTable, row_count
 from sklar.schema.grid import RESOLUTIONS
 from sklar.schema.numbers import Datetime
 from sklar.schema.rules import Expression
-from sklar.schema.rules.expression import Known, evaluate_expression
+from sklar.schema.rules.expression import RowValues, evaluate_expression
 from sklar.schema.rules.parsing import parse_expression
 from sklar.schema.table import Schema
 
@@ -21,10 +21,10 @@ def expression_holds(schema: Schema, rule: Expression, table: SampledTable) -> M
     return found.data.astype(bool) | found.unknown
 
 
-def _known(schema: Schema, name: str, table: SampledTable) -> Known:
+def _known(schema: Schema, name: str, table: SampledTable) -> RowValues:
     values, column = table[name], schema[name]
     if values.labels is not None:
-        return Known(np.array(values.labels)[values.data], values.null)
+        return RowValues(np.array(values.labels)[values.data], values.null)
     if isinstance(column, Datetime):
-        return Known(values.data * (RESOLUTIONS[column.resolution] / RESOLUTIONS["day"]), values.null)
-    return Known(values.data, values.null)
+        return RowValues(values.data * (RESOLUTIONS[column.resolution] / RESOLUTIONS["day"]), values.null)
+    return RowValues(values.data, values.null)

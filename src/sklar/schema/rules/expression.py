@@ -43,7 +43,7 @@ _SINGLE_COLUMN_POINTS = 100_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class RowValues:
     """A part of an expression in every row: its values, and where they are unknown."""
 
     data: npt.NDArray[Any]
@@ -89,54 +89,56 @@ class Expression:
         return [f"it is true for no value that '{self.columns[0]}' can have"] if never else []
 
 
-def evaluate_expression(tree: Node, columns: Mapping[str, Column], values: Callable[[str], Known], rows: int) -> Known:
+def evaluate_expression(
+    tree: Node, columns: Mapping[str, Column], values: Callable[[str], RowValues], rows: int
+) -> RowValues:
     """What a tree is in every row; `values` gives numbers, days of moments, truths, or texts of labels."""
     if isinstance(tree, ColumnValue):
         return values(tree.name)
     if isinstance(tree, Constant):
-        return Known(np.full(rows, tree.value), np.zeros(rows, bool))
+        return RowValues(np.full(rows, tree.value), np.zeros(rows, bool))
     sign, parts = tree.sign, tree.parts
     if sign in COMPARISONS:
         return _compared(sign, parts, columns, values, rows)
     known = [evaluate_expression(part, columns, values, rows) for part in parts]
     if sign == "is null":
-        return Known(known[0].unknown, np.zeros(rows, bool))
+        return RowValues(known[0].unknown, np.zeros(rows, bool))
     if sign == "not":
-        return Known(~known[0].data.astype(bool), known[0].unknown)
+        return RowValues(~known[0].data.astype(bool), known[0].unknown)
     if sign in ("and", "or"):
         return _joined(sign, known[0], known[1])
     if len(known) == 1:
-        return Known(-known[0].data, known[0].unknown)
+        return RowValues(-known[0].data, known[0].unknown)
     unknown = known[0].unknown | known[1].unknown
     if sign == "/":
         unknown = unknown | (known[1].data == 0)
     with np.errstate(all="ignore"):
-        return Known(np.nan_to_num(_COMPUTE[sign](known[0].data, known[1].data)), unknown)
+        return RowValues(np.nan_to_num(_COMPUTE[sign](known[0].data, known[1].data)), unknown)
 
 
-def _joined(sign: str, one: Known, two: Known) -> Known:
+def _joined(sign: str, one: RowValues, two: RowValues) -> RowValues:
     """And, or: false and anything is false, true or anything is true, whatever is unknown."""
     decisive = sign == "or"
     settled = (~one.unknown & (one.data == decisive)) | (~two.unknown & (two.data == decisive))
-    return Known(np.where(settled, decisive, not decisive), ~settled & (one.unknown | two.unknown))
+    return RowValues(np.where(settled, decisive, not decisive), ~settled & (one.unknown | two.unknown))
 
 
 def _compared(
-    sign: str, parts: tuple[Node, ...], columns: Mapping[str, Column], values: Callable[[str], Known], rows: int
-) -> Known:
+    sign: str, parts: tuple[Node, ...], columns: Mapping[str, Column], values: Callable[[str], RowValues], rows: int
+) -> RowValues:
     sides = [_for_comparison(part, other, columns) for part, other in ((parts[0], parts[1]), (parts[1], parts[0]))]
     known = [evaluate_expression(side, columns, values, rows) for side in sides]
     order = next((labels for labels in (_order_of(part, columns) for part in parts) if labels is not None), None)
     if order is not None and sign not in ("==", "!="):
         known = [_placed(one, order) for one in known]
-    return Known(_COMPARE[sign](known[0].data, known[1].data), known[0].unknown | known[1].unknown)
+    return RowValues(_COMPARE[sign](known[0].data, known[1].data), known[0].unknown | known[1].unknown)
 
 
-def _placed(known: Known, order: tuple[str, ...]) -> Known:
+def _placed(known: RowValues, order: tuple[str, ...]) -> RowValues:
     """Places of ordinal labels in their list; what is not listed has none."""
     places = {label: i for i, label in enumerate(order)}
     found = np.array([places.get(str(x), -1) for x in known.data.tolist()])
-    return Known(found, known.unknown | (found < 0))
+    return RowValues(found, known.unknown | (found < 0))
 
 
 def _for_comparison(part: Node, other: Node, columns: Mapping[str, Column]) -> Node:
@@ -221,7 +223,7 @@ def _ever_holds(tree: Node, name: str, column: Column) -> bool:
     nulls = np.zeros(len(points), bool)
     if getattr(column, "nullable", False):
         points, nulls = np.append(points, points[:1]), np.append(nulls, True)
-    found = evaluate_expression(tree, {name: column}, lambda _: Known(points, nulls), len(points))
+    found = evaluate_expression(tree, {name: column}, lambda _: RowValues(points, nulls), len(points))
     return bool((found.data.astype(bool) | found.unknown).any())
 
 
