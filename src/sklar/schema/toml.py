@@ -188,7 +188,7 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
 
 
 _RULE_TYPES: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("values", "table"), Mapping),
+    **dict.fromkeys(("values", "table", "counts"), Mapping),
     **dict.fromkeys(("at_least", "at_most"), (int, float)),
 }
 """What an entry of a rule is, unless it is text."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sklar.schema.columns import Column
+from sklar.schema.rules.expression import Expression
 from sklar.schema.rules.function import Function, chain_faults
 from sklar.schema.rules.never import Never
 from sklar.schema.rules.order import AtMost, order_faults
+from sklar.schema.rules.totals import Totals, totals_faults
 
-Rule = AtMost | Never | Function
-RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Function)}
+Rule = AtMost | Never | Function | Expression | Totals
+RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Function, Expression, Totals)}
 
 
 def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[str]:
@@ -21,6 +23,7 @@ def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[st
         faults += [f"rule {i} ({rule.kind}): {fault}" for fault in _faults_of(columns, rule)]
     return faults or [
         *chain_faults([rule for rule in numbered.values() if isinstance(rule, Function)]),
+        *totals_faults([rule for rule in numbered.values() if isinstance(rule, Totals)]),
         *order_faults(columns, {i: rule for i, rule in numbered.items() if isinstance(rule, AtMost)}),
     ]
 
