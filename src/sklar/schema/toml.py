@@ -188,7 +188,7 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
 
 
 _RULE_TYPES: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("values", "table", "only_if"), Mapping),
+    **dict.fromkeys(("values", "table", "only_if", "counts"), Mapping),
     **dict.fromkeys(("columns", "parts"), list),
     "at_most_one": bool,
     **dict.fromkeys(("at_least", "at_most"), (int, float)),

@@ -8,14 +8,17 @@ from graphlib import CycleError, TopologicalSorter
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.numbers import Integer
 from sklar.schema.rules.dummies import OneHot
+from sklar.schema.rules.expression import Expression
 from sklar.schema.rules.function import Function
 from sklar.schema.rules.never import Never
 from sklar.schema.rules.nulls import Together
 from sklar.schema.rules.order import AtMost, order_faults
 from sklar.schema.rules.sums import Sum
+from sklar.schema.rules.totals import Totals, totals_faults
 
-Rule = AtMost | Never | Function | Sum | Together | OneHot
-RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (AtMost, Never, Function, Sum, Together, OneHot)}
+Rule = AtMost | Never | Function | Sum | Together | OneHot | Expression | Totals
+KINDS = (AtMost, Never, Function, Sum, Together, OneHot, Expression, Totals)
+RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in KINDS}
 
 Computing = Function | Sum
 """Rules that compute a column from others of the row."""
@@ -29,6 +32,7 @@ def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[st
         faults += [f"rule {i} ({rule.kind}): {fault}" for fault in _faults_of(columns, rule)]
     return faults or [
         *_given_twice(list(numbered.values())),
+        *totals_faults([rule for rule in numbered.values() if isinstance(rule, Totals)]),
         *order_faults(columns, {i: rule for i, rule in numbered.items() if isinstance(rule, AtMost)}),
         *_nothing_left(columns, [rule for rule in numbered.values() if isinstance(rule, Never)]),
     ]
