@@ -21,7 +21,7 @@ from sklar.sample.rules.dummies import switched
 from sklar.sample.rules.function import apply_function
 from sklar.schema.calendar import Calendar
 from sklar.schema.columns import Column
-from sklar.schema.coordinates import CalendarPart, Choice, Coordinates, Difference
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, DummyChoice
 from sklar.schema.numbers import Integer
 from sklar.schema.rules import Function, Together, computing_order
 from sklar.schema.table import Schema
@@ -66,7 +66,7 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
             found = {part.name: _on_null(by.schema[part.name], by.declared[name], condition)}
             left += [name] if found[part.name].allowed[0] else []
         else:
-            found = {part.name: _on_choice(by, part, name, condition) if isinstance(part, Choice) else condition}
+            found = {part.name: _on_choice(by, part, name, condition) if isinstance(part, DummyChoice) else condition}
         out |= {coordinate: _both(out.get(coordinate), one) for coordinate, one in found.items()}
     return out, left
 
@@ -101,7 +101,7 @@ def _on_null(difference: Column, column: Column, condition: Condition) -> Condit
     return Condition(allowed=allowed)
 
 
-def _on_choice(by: Coordinates, part: Choice, name: str, condition: Condition) -> Condition:
+def _on_choice(by: Coordinates, part: DummyChoice, name: str, condition: Condition) -> Condition:
     """The values of a category by which a dummy column is as asked for."""
     column, place = by.schema[part.name], np.arange(by.schema.size(part.name))
     image = switched(by.declared[name], place == part.columns.index(name), place == column.null_code)

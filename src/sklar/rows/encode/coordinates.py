@@ -17,7 +17,7 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.moment import moment_values
 from sklar.rows.encode.numbers import MISSING, integer_values, real_values
-from sklar.schema.coordinates import CalendarPart, Choice, Coordinate, Coordinates, Difference
+from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
 from sklar.schema.rules.dummies import switch_codes
 
@@ -34,14 +34,14 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
     """What computes the codes of a coordinate from Arrow arrays of its sources."""
     if isinstance(part, Difference):
         return _difference_encoder(by, part, null_values)
-    if isinstance(part, Choice):
+    if isinstance(part, DummyChoice):
         return _choice_encoder(by, part, null_values)
     if isinstance(part, CalendarPart):
         return _calendar_encoder(by, part, null_values)
     return encoder_of(by.declared[part.name], null_values)
 
 
-def _choice_encoder(by: Coordinates, part: Choice, null_values: tuple[str, ...]) -> RowEncoder:
+def _choice_encoder(by: Coordinates, part: DummyChoice, null_values: tuple[str, ...]) -> RowEncoder:
     """The first dummy column that is set; null if any of them is, `other` if none is set."""
     column, dummies = by.schema[part.name], [by.declared[name] for name in part.columns]
     encoders = [encoder_of(dummy, null_values) for dummy in dummies]

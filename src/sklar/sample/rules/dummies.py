@@ -7,7 +7,7 @@ import numpy as np
 from sklar.arrays import Ints, Mask
 from sklar.sample.decode import SampledTable, Values, decode_codes
 from sklar.schema.columns import Column
-from sklar.schema.coordinates import Choice, Coordinates
+from sklar.schema.coordinates import Coordinates, DummyChoice
 from sklar.schema.rules import OneHot
 from sklar.schema.rules.dummies import switch_codes
 from sklar.schema.table import Schema
@@ -29,7 +29,7 @@ def keep_one(schema: Schema, rule: OneHot, table: SampledTable) -> SampledTable:
     return {**table, **{n: switched(schema[n], codes == at, null) for at, n in enumerate(rule.columns)}}
 
 
-def from_choice(by: Coordinates, part: Choice, drawn: Values) -> tuple[dict[str, Values], Mask]:
+def from_choice(by: Coordinates, part: DummyChoice, drawn: Values) -> tuple[dict[str, Values], Mask]:
     """The dummy columns of a category, and the rows where none is set though one should be."""
     none = ~drawn.null & (drawn.data == len(part.columns))
     place = np.where(none & (not part.at_most_one), 0, drawn.data)

@@ -9,14 +9,14 @@ stands. Start with `derive`; `parts` are the kinds of coordinates, `lengths` the
 """
 
 from sklar.schema.coordinates.derive import coordinates, fitted_coordinates
-from sklar.schema.coordinates.parts import CalendarPart, Choice, Coordinate, Coordinates, Difference, Same
+from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Same
 
 __all__ = [
     "CalendarPart",
-    "Choice",
     "Coordinate",
     "Coordinates",
     "Difference",
+    "DummyChoice",
     "Same",
     "coordinates",
     "fitted_coordinates",

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
 from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
-from sklar.schema.coordinates.parts import CalendarPart, Choice, Coordinate, Coordinates, Difference, Same
+from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Same
 from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Sum, computing_order
 from sklar.schema.table import Schema
@@ -52,16 +52,16 @@ def _is_total(schema: Schema, rule: Computing) -> bool:
     return isinstance(rule, Sum) or image_is_total(schema, rule)
 
 
-def _choice(schema: Schema, rule: OneHot) -> Choice:
+def _choice(schema: Schema, rule: OneHot) -> DummyChoice:
     name = fresh_name(schema, " | ".join(rule.columns))
-    return Choice(name=name, columns=tuple(rule.columns), at_most_one=rule.at_most_one)
+    return DummyChoice(name=name, columns=tuple(rule.columns), at_most_one=rule.at_most_one)
 
 
 def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
     """A coordinate as a column."""
     if isinstance(part, Difference):
         return difference_column(columns, part)
-    if isinstance(part, Choice):
+    if isinstance(part, DummyChoice):
         other = fresh_name(part.columns, "none")
         return Category(part.columns, other=other, nullable=columns[part.columns[0]].null_code is not None)
     if isinstance(part, CalendarPart):

@@ -49,7 +49,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DummyChoice:
     """Which of some dummy columns is set, as one category; the first, if several are. `other` means none of them."""
 
     name: str
@@ -79,7 +79,7 @@ class CalendarPart:
         return (self.column,)
 
 
-Step = Difference | Choice
+Step = Difference | DummyChoice
 """Coordinates that stand for columns of their own, computed back one by one."""
 Coordinate = Same | Step | CalendarPart
 
@@ -128,7 +128,7 @@ class Coordinates:
         """For each declared column that is not computed, the coordinate that tells it; of a calendar, its line."""
         told = {part.name: part.name for part in self.parts if isinstance(part, Same)}
         for step in self.steps:
-            told |= dict.fromkeys(step.columns if isinstance(step, Choice) else (step.column,), step.name)
+            told |= dict.fromkeys(step.columns if isinstance(step, DummyChoice) else (step.column,), step.name)
         return told | {column: parts[0].name for column, parts in self.dated.items()}
 
     def telling(self, name: str) -> str:
