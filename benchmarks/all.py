@@ -1,7 +1,8 @@
 """Runs every benchmark and writes RESULTS.md: `python -m benchmarks.all`. Takes long; each can be run alone.
 
 What each printed is kept in benchmarks/results, so `--missing` goes on where a run was stopped, `--only a,b` repeats
-some, and `--write` just writes RESULTS.md again.
+some, and `--write` just writes RESULTS.md again. Those of the papers are run by `python -m benchmarks.papers`, which
+has pages of its own.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ WORDS = {"benchmarks.dpc": ("adult", "pure", "epsilon")}
 
 
 def modules() -> list[str]:
-    """All benchmarks that can be run, those of the papers last."""
-    found = [*sorted(HERE.glob("*.py")), *sorted((HERE / "papers").glob("*.py"))]
+    """All benchmarks that can be run, but for those of the papers."""
+    found = sorted(HERE.glob("*.py"))
     runnable = [path for path in found if path.stem != "all" and '__name__ == "__main__"' in path.read_text()]
     return [".".join(path.relative_to(HERE.parent).with_suffix("").parts) for path in runnable]
 

@@ -30,6 +30,9 @@ def main() -> None:
         boxes["competitors"] = {}
         for competitor in of_tvine("simulated", asked.quick, (1.0,) if asked.quick else (0.1, 1.0, 5.0)):
             gain = competing_gains(tables, asked, column, competitor)
+            if np.isnan(gain).any():
+                print(f"{competitor.label}: left out of a quick run, since its fits take longest")
+                continue
             told = f"{np.median(gain):5.2f} ({min(gain):5.2f}, {max(gain):5.2f})"
             print(f"{competitor.label + ', ' + column:26s} {told}", flush=True)
             boxes["competitors"][competitor.label] = gain

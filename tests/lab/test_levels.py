@@ -131,6 +131,29 @@ def test_bad_requests_are_told(options: dict[str, Any], words: str) -> None:
         sklar.levels(people(), SCHEMA, "y", "a", **{**QUICK, "attacks": ["attribute"], **options})
 
 
+def test_an_interrupted_attack_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklar.lab.attacks import attribute_fits
+
+    real, played = attribute_fits.play_attribute, list[str]()
+
+    def play(game: Any, part: str) -> Any:
+        played.append(part)
+        if played.count("002-fit") == 1 and part == "002-fit":
+            raise KeyboardInterrupt
+        return real(game, part)
+
+    monkeypatch.setattr(attribute_fits, "play_attribute", play)
+    asked: dict[str, Any] = {**QUICK, "attacks": ["attribute"], "state": tmp_path / "kept"}
+    with pytest.raises(KeyboardInterrupt):
+        sklar.levels(people(), SCHEMA, "y", ["a"], **asked)
+    assert (tmp_path / "kept.attribute").is_dir()
+    again = sklar.levels(people(), SCHEMA, "y", ["a"], **asked)
+    assert played == ["000-fit", "001-fit", "002-fit", "002-fit", "003-fit"]
+    assert not (tmp_path / "kept.attribute").exists()
+    whole = sklar.levels(people(), SCHEMA, "y", ["a"], **{**asked, "state": None})
+    assert again.risks == whole.risks
+
+
 def test_membership_gives_a_privacy_gain_for_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = ShadowProfile(iterations=2, reference=60, shadows=2, tables=3, size=50, synthetic=50, test_tables=4)
     monkeypatch.setitem(SHADOW_PROFILES, "quick", tiny)

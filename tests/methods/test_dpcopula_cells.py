@@ -186,6 +186,14 @@ def test_hybrid_with_too_many_cells_says_how_many_and_which():
         split_columns(facts, HYBRID.read_options({}))
 
 
+def test_numbers_of_few_values_are_large_where_cells_are_many():
+    facts = {f"c{j}": sklar.Category(list("abcdefg")) for j in range(3)}
+    numbers = {"year": sklar.Integer(2019, 2023), "weekday": sklar.Integer(1, 7)}
+    assert split_columns(sklar.Schema(facts | numbers), HYBRID.read_options({})).small == (0, 1, 2, 3)
+    fewer = {"c0": facts["c0"]} | numbers
+    assert split_columns(sklar.Schema(fewer), HYBRID.read_options({})).small == (0, 1, 2)
+
+
 def test_hybrid_survives_saving_and_few_rows():
     model, arrays = fitted(table(3), FACTS, "dpcopula-hybrid", epsilon=0.1), []
     again = decode(encode(model, arrays), arrays)

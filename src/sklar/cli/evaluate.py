@@ -18,6 +18,7 @@ from sklar.errors import UsageError
 if TYPE_CHECKING:
     from sklar.lab.evaluate import Evaluation, Progress
     from sklar.lab.metrics.moments import ColumnSummary
+    from sklar.lab.metrics.queries import QueryProfiles
 
 NAME = "evaluate"
 
@@ -56,6 +57,9 @@ def command(
     query_budget: Annotated[
         str, typer.Option("--query-budget", metavar="EPSILON,DELTA", help="Of the references Lap and Gauss of queries.")
     ] = "0.99,9.313225746154785e-10",
+    binary: Annotated[
+        bool, typer.Option("--binary", help="SYNTHETIC is dpc's binary table, by `sample --binary`: queries alone.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Fixes subsamples, splits and folds.")] = 0,
     *,
     read: Any,
@@ -69,11 +73,16 @@ def command(
     \b
     Example:
       sklar evaluate people.csv synthetic.csv -s people.toml --target income --report people.custodian.html
+      sklar evaluate people.csv bits.parquet -s people.toml --binary
     """
     from sklar.lab.evaluate import evaluate, write_report
     from sklar.pipeline.model import load
 
     require_reportable(report)
+    if binary:
+        given = {"--report": report, "--scatter": scatter, "--target": target, "--holdout": holdout}
+        _queries_alone(real, synthetic, schema, given | {"--attacks": attacks}, query_budget, seed, read, json)
+        return
     _require_scatter(scatter, columns, synthetic)
     names = table_names(synthetic)
     claims = {name: load(path).claim for name, path in zip(names, model or (), strict=False)}
@@ -92,6 +101,32 @@ def command(
 
         draw(synthetic[0], schema, scatter, real=real, columns=words(columns), seed=seed, read=read)
     hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
+
+
+def _queries_alone(
+    real: str,
+    binary: Sequence[str],
+    schema: str,
+    idle: dict[str, str | None],
+    query_budget: str,
+    seed: int,
+    read: Any,
+    json: bool,
+) -> None:
+    """Evaluate binary tables."""
+    from sklar.lab.binary import evaluate_binary
+
+    given = [name for name, value in idle.items() if value is not None]
+    if given:
+        raise UsageError(f"a binary table answers counting queries alone and takes no {given[0]}; leave it out.")
+    budget = _numbers(query_budget, "--query-budget", "0.9,1e-9")
+    found = [
+        evaluate_binary(real, path, schema, name=name, query_budget=budget, seed=seed, read=read)
+        for name, path in zip(table_names(binary), binary, strict=True)
+    ]
+    hand_over(
+        found, tell=lambda one: _tell_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
+    )
 
 
 def _share(progress: Progress | None, at: int, count: int) -> Progress | None:
@@ -140,11 +175,15 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
         ["column", "null", "mean", "sd", "5%", "50%", "95% (real / synthetic)"], map(_column_line, evaluation.columns)
     )
     show.line()
-    asked = [(found, found.answered[0].lines) for found in evaluation.overview.queries.sets]
-    told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
-    show.table(["queries", "number", "95%", "99%", "100% (average / largest error, rows)"], told)
+    _tell_queries(evaluation.overview.queries)
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
         show.line(sentence)
+
+
+def _tell_queries(queries: QueryProfiles, name: str = "queries") -> None:
+    asked = [(found, found.answered[0].lines) for found in queries.sets]
+    told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
+    show.table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], told)
 
 
 def _column_line(one: ColumnSummary) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.cli.attack_method import numbers
+from sklar.cli.attacks.method import numbers
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading
@@ -48,6 +48,12 @@ def command(
     profile: Annotated[str, typer.Option("--profile", help="Sizes of the attacks' games: paper or quick.")] = "paper",
     option: MethodOptions = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes of the attacks.")] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state", metavar="PATH", help="Keeps finished parts; default: FILE.levels. Run again to resume."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Fixes split, fit, samples and targets.")] = 0,
     *,
     read: Any,
@@ -71,7 +77,7 @@ def command(
             file, schema, target, [name.strip() for name in sensitive.split(",")], holdout=holdout,
             candidates=numbers(levels, "--levels"), attacks=attacks.split(","), privacy=privacy, weight=weight,
             learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,
-            read=read, progress=progress, **read_options(option),
+            state=state or f"{file}.levels", read=read, progress=progress, **read_options(option),
         )  # fmt: skip
     files = () if output is None else found.save(output)
     if json:

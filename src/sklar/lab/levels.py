@@ -188,6 +188,7 @@ def levels(
     profile: str = "paper",
     published: bool = False,
     workers: int | None = None,
+    state: str | os.PathLike[str] | None = None,
     seed: int = 0,
     read: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -210,6 +211,7 @@ def levels(
         profile: Sizes of the games: "paper" or "quick".
         published: The published forms of `tvine` and of the attacker alone (see `attack_method`).
         workers: Processes of the attacks.
+        state: Keeps the finished parts of an attack in folders that begin with this path; the same call goes on there.
         seed: Fixes split, fits, samples and targets.
         read: How to read the tables.
         progress: Told what is being computed, and the fraction that is done.
@@ -240,6 +242,7 @@ def levels(
     for at, kind in enumerate(kinds):
         start, width = 0.4 + 0.6 * at / len(kinds), 0.6 / len(kinds)
         more: dict[str, Any] = {"published": published} if kind == "shadow" else {}
+        more |= {} if state is None else {"state": f"{os.fspath(state)}.{kind}"}
         found.append(
             attack_method(
                 kind, "tvine", train, facts, settings=settings, levels=list(chosen), sensitive=list(names), seed=seed,

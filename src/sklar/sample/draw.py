@@ -17,8 +17,10 @@ from sklar.sample.conditions import Conditions, conditions_hold, read_conditions
 from sklar.sample.decode import SampledTable, concatenate, decode, row_count, take, with_keys
 from sklar.sample.rng import generator, seed_entropy, substream
 from sklar.sample.rules.enforce import Drawn, enforce
+from sklar.sample.rules.totals import meet_totals
 from sklar.sample.translate import on_coordinates
 from sklar.schema.coordinates import fitted_coordinates
+from sklar.schema.rules import Totals
 from sklar.schema.table import Schema
 
 Given = Mapping[str, Any] | None
@@ -59,6 +61,28 @@ def draw_block(
 
     Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
     """
+    table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded)
+    if totals := not conditions and any(isinstance(rule, Totals) for rule in schema.rules):
+
+        def more(count: int, given: Mapping[str, Any]) -> SampledTable:
+            return _draw_rows(sampler, schema, count, rng, read_conditions(schema, given))[0]
+
+        table = meet_totals(schema, table, more, rng)
+    if rounded or conditions or totals:
+        table = take(table, rng.permutation(rows))
+    return with_keys(schema, table, rows, first_key), worth
+
+
+def _draw_rows(
+    sampler: TableModel,
+    schema: Schema,
+    rows: int,
+    rng: np.random.Generator,
+    conditions: Conditions,
+    *,
+    rounded: bool = False,
+) -> tuple[SampledTable, float]:
+    """Rows that obey all conditions and every rule on rows, and what they are worth."""
     drawn = worth = 0.0
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
     asked = on_coordinates(by, conditions)
@@ -70,10 +94,7 @@ def draw_block(
         return assemble(by, decode(by.schema, codes, rng, restrictions(asked)), rng)
 
     as_asked = partial(conditions_hold, schema, conditions) if conditions else None
-    table = enforce(schema, draw(rows, first=True), draw, rng, as_asked)
-    if rounded or conditions:
-        table = take(table, rng.permutation(rows))
-    return with_keys(schema, table, rows, first_key), rows * worth / drawn
+    return enforce(schema, draw(rows, first=True), draw, rng, as_asked), rows * worth / drawn
 
 
 def whole_number(value: Any, what: str) -> int:

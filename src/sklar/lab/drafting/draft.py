@@ -18,8 +18,12 @@ from sklar.lab.drafting.moments import guess_moment, moment
 from sklar.lab.drafting.ordered_words import guess_ordered_words
 from sklar.lab.drafting.profile import Profile, numbers_of, profile_of
 from sklar.lab.drafting.quantities import guess_quantity, quantity
+from sklar.lab.drafting.relations import relation_notes
+from sklar.lab.tables.reading import read_table
+from sklar.lab.tables.table import ExactTable
 from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
+from sklar.sample.rng import named_streams
 from sklar.schema.columns import Ordinal
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
@@ -75,7 +79,15 @@ def draft_schema(
     }
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
+    found = relation_notes(_drafted(table, guesses), named_streams(0)("relations"))
+    guesses = {name: guess.with_notes(*found.get(name, ())) for name, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)))
+
+
+def _drafted(table: Any, guesses: Mapping[str, Guess]) -> ExactTable:
+    """The rows looked at, as the drafted columns read them."""
+    columns = {name: guess.column for name, guess in guesses.items()}
+    return read_table(table, Schema(columns), named_streams(0)("rows"), role="real")
 
 
 def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:

@@ -18,6 +18,10 @@ MARGIN = 0.05
 """Share of the span by which bounds go beyond what was seen: wider ones clip fewer unseen values, in coarser cells."""
 LARGEST = 5e307
 """Bounds beyond this would be further apart than a real can tell; values beyond are clipped."""
+USUAL_STEPS = (1000, 500, 100, 50, 25, 10, 5)
+"""Steps that are looked for, largest first."""
+STEP_VALUES = 20
+"""Different values, at least, that must all be multiples: twenty by chance are multiples of 5 once in 1e14."""
 EXACT_SPAN = 20
 """Whole numbers without a gap that span at most this many are taken to be a scale with exactly these ends."""
 BULK = 0.01
@@ -56,6 +60,7 @@ def _integer(name: str, numbers: Numbers, nullable: bool) -> Guess:
         facts = {"edges": (*cuts, upper + 1)} if cuts else {}
     if upper - lower >= UNIT_RANGE:
         facts |= {"atoms": shared_values(numbers)} if shared_values(numbers) else {}
+    facts |= _step(numbers)
     column = Integer(int(lower), int(upper), **facts, nullable=nullable)
     how = _how(known is not None, ends == (lower, upper))
     return Guess(column=column, notes=(f"whole numbers from {lower} to {upper}, {how}", *_grid_notes(facts)))
@@ -73,10 +78,19 @@ def _real(name: str, numbers: Numbers, nullable: bool) -> Guess:
     atoms = [v for v in shared_values(numbers) if lower < v < upper]
     facts |= {"atoms": tuple(atoms)} if atoms else {}
     decimals = decimals_of(numbers.floats)
-    facts |= {"decimals": decimals} if decimals is not None else {}
+    facts |= _step(numbers) or ({"decimals": decimals} if decimals is not None else {})
     column = Real(float(lower), float(upper), **facts, nullable=nullable)
     how = _how(known is not None, False)
     return Guess(column=column, notes=(f"numbers from {lower:,.9g} to {upper:,.9g}, {how}", *_grid_notes(facts)))
+
+
+def _step(numbers: Numbers) -> dict[str, Any]:
+    """The largest usual step of which all values are multiples, if many different ones tell."""
+    if not numbers.whole or len(numbers.values) < STEP_VALUES:
+        return {}
+    found = (s for s in USUAL_STEPS if all(v % s == 0 for v in numbers.values))
+    step = next(found, None)
+    return {} if step is None else {"step": step}
 
 
 def _known(name: str, numbers: Numbers) -> tuple[int, int] | None:
@@ -101,6 +115,8 @@ def _grid_notes(facts: dict[str, Any]) -> list[str]:
             "Most values lie close together, so the cells are finer there and grow with the size of the value. If you "
             "change a bound, or pay for the bounds, delete `edges`."
         )
+    if "step" in facts:
+        notes.append(f"All values are multiples of {facts['step']}: `step`. Is that so by rule?")
     if "atoms" in facts:
         shown = ", ".join(f"{v:g}" for v in facts["atoms"])
         notes.append(f"Many rows have exactly {shown}: listed under `atoms`, so that they stay exact.")

@@ -159,16 +159,28 @@ def query_profiles(
 ) -> QueryProfiles:
     """Ask the real and the synthetic table the same conjunctions; errors are told in rows of the whole real table."""
     real = tables[0]
-    one, two = _binary_tables(tables, grid, _columns(real, grid, rng))
+    pair = _binary_tables(tables, grid, _columns(real, grid, rng))
+    return binary_profiles(pair, real.total, len(real.names), budget, rng)
+
+
+def binary_profiles(
+    tables: tuple[BinaryTable, BinaryTable],
+    rows: int,
+    columns: int,
+    budget: tuple[float, float],
+    rng: np.random.Generator,
+) -> QueryProfiles:
+    """The same of two binary tables, the real one first; errors are told in so many rows of so many columns."""
+    one, two = tables
     places: list[tuple[Ints, ...]] = [two_way_places(one.owner), tuple(three_way_places(one.owner, TRIPLES, rng).T)]
-    rows, pairs = real.total, [pair_matrix(table) / max(len(table.bits), 1) for table in (one, two)]
+    pairs = [pair_matrix(table) / max(len(table.bits), 1) for table in (one, two)]
     exact_q1, q1 = (rows * one_way(table) / len(table.bits) for table in (one, two))
     exact_q2, q2 = (rows * share[places[0]] for share in pairs)
     exact_q3, q3 = (rows * three_way(table, np.column_stack(places[1])) / len(table.bits) for table in (one, two))
     asked = [("Q1", exact_q1, {"synthetic": q1})]
     for name, exact, found, at in (("Q2", exact_q2, q2, places[0]), ("Q3", exact_q3, q3, places[1])):
         asked.append((name, exact, {"synthetic": found, "no-cor": independent_answers(pairs[0].diagonal(), rows, at)}))
-    for (_, exact, answers), scales in zip(asked, _reference_scales(len(real.names), *budget), strict=True):
+    for (_, exact, answers), scales in zip(asked, _reference_scales(columns, *budget), strict=True):
         for kind, scale in scales.items():
             answers[NOISES[kind]] = np.maximum(noisy_answers(exact, kind, scale, rng), 0.0)
     strong, many = correlated(pairs[0], 1, places[0], STRONG), exact_q3 >= MANY

@@ -9,6 +9,7 @@ tables over the same columns are one table of counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, get_args
@@ -39,6 +40,9 @@ Unlisted = Literal["named", "always"]
 MOST_CELLS = 20_000
 PUBLISHED_BINS = 1024
 """As published the margin of a cell has every value, up to this many."""
+CELLS_WITH_NUMBERS = 3_000
+"""Cells up to which numbers of few values make cells, too. Each cell has a copula of its own: beyond, rows get rare in
+them and time grows, and a number is at home in a Gaussian copula."""
 CELLS, MARGINS, PAIRS = "cells of small columns", "margins in cells", "pairs in cells"
 TRUST = 4.0
 """A cell's taus count fully once its rows are this many times the noise on a whole table of a pair."""
@@ -103,17 +107,20 @@ class CellSplit:
 
 
 def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
-    """Which columns make the cells; too many cells are refused with a hint."""
+    """Which columns make the cells.
+
+    Where they are too many, numbers of few values, which a Gaussian copula can bear, count as large, those with most
+    values first; what is still too many is refused with a hint.
+    """
     names = schema.modelled
-    small = tuple(j for j, name in enumerate(names) if schema[name].value_cells < options.small)
-    codes = tuple(_places(schema[names[j]], options.unlisted) for j in small)
-    split = CellSplit(
-        small=small,
-        large=tuple(j for j in range(len(names)) if j not in small),
-        lookups=tuple(_lookup(schema[names[j]], at) for j, at in zip(small, codes, strict=True)),
-        codes=codes,
-    )
+    small = [j for j, name in enumerate(names) if schema[name].value_cells < options.small]
+    split = _split(schema, small, options)
+    for j in sorted((j for j in small if schema[names[j]].numeric), key=lambda j: -schema[names[j]].value_cells):
+        if split.cells > CELLS_WITH_NUMBERS:
+            small.remove(j)
+            split = _split(schema, small, options)
     if split.cells > MOST_CELLS:
+        codes = split.codes
         order = sorted(range(len(small)), key=lambda i: -len(codes[i]))[:3]
         listed = ", ".join(f"'{names[small[i]]}' ({len(codes[i])})" for i in order)
         raise UsageError(
@@ -121,6 +128,17 @@ def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
             f"{options.small}), or coarsen the largest of them: {listed}"
         )
     return split
+
+
+def _split(schema: Schema, small: Sequence[int], options: HybridOptions) -> CellSplit:
+    names = schema.modelled
+    codes = tuple(_places(schema[names[j]], options.unlisted) for j in small)
+    return CellSplit(
+        small=tuple(small),
+        large=tuple(j for j in range(len(names)) if j not in small),
+        lookups=tuple(_lookup(schema[names[j]], at) for j, at in zip(small, codes, strict=True)),
+        codes=codes,
+    )
 
 
 def _places(column: Column, unlisted: Unlisted) -> Ints:

@@ -60,7 +60,7 @@ def on_values_that_occur(table: ExactTable, options: ShirleyOptions) -> ExactTab
         column, known = table.schema[name], ~np.isnan(numbers)
         if not isinstance(column, Real | Integer) or (column.grid.integer and column.grid.widths.max() == 1):
             continue
-        source = {**dict(column.source), "atoms": "from-rows"}
+        source = {**dict(column.sources), "atoms": "from-rows"}
         atoms = tuple(np.unique(numbers[known].astype(column.grid.starts.dtype)).tolist())
         columns[name] = fine = dataclasses.replace(column, bins=1, edges=(), atoms=atoms, source=source)
         found = fine.grid.code(np.where(known, numbers, column.lower).astype(fine.grid.starts.dtype))

@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +135,7 @@ def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Float
     """
     from sklar.pipeline.fit.run import fit
 
-    named = {} if options.margins == "density" else {"histogram": options.margins}
+    named: dict[str, Any] = {} if options.margins == "density" else {"histogram": options.margins}
     total = len(table.names) * (options.epsilon or 0.0)
     schema = Schema({name: table.schema[name] for name in table.names})
     with warnings.catch_warnings():

@@ -1,0 +1,119 @@
+"""Evaluate a binary table, as dpc's paper publishes it: errors of counting queries against the real rows, no more.
+
+Its rows may have several values of one column, or none, so that no other metric applies to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sklar.errors import UsageError
+from sklar.lab.metrics.queries import BinaryTable, QueryProfiles, binary_profiles, checked_query_budget
+from sklar.lab.tables.reading import read_table
+from sklar.report.page import NOTICE
+from sklar.rows.sources import open_source
+from sklar.sample.binary import cell_text
+from sklar.sample.conditions import NULL, shown_number
+from sklar.sample.rng import substreams
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+Cells = dict[str, list[tuple[int, int]]]
+"""The base codes, from the first to before the last, of each binary column of a column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryEvaluation:
+    """Errors of Q1, Q2 and Q3 of a binary table. Computed from real rows without noise: not private."""
+
+    name: str
+    rows: dict[str, int]
+    queries: QueryProfiles
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {"notice": NOTICE, "name": self.name, "rows": self.rows, "queries": self.queries.to_dict()}
+
+
+def evaluate_binary(
+    real: Any,
+    binary: Any,
+    schema: Schema | str | PathLike[str],
+    *,
+    name: str = "binary",
+    query_budget: Sequence[float] = (0.99, 2.0**-30),
+    seed: int = 0,
+    read: ReadOptions | None = None,
+) -> BinaryEvaluation:
+    """Ask a binary table (`sample(binary=True)`, `sklar sample --binary`) and the real one the same counting queries.
+
+    Args:
+        real: The real table: a file, a data frame, or anything that speaks Arrow.
+        binary: The binary table, likewise; its columns are named as `sample` names them, in that order.
+        schema: Public facts about the columns, or the path of a schema file.
+        name: What to call the binary table.
+        query_budget: Epsilon and delta of the references Lap and Gauss.
+        seed: Fixes which conjunctions of three values are asked, and subsamples of very large tables.
+        read: How to read the real table.
+    """
+    facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    budget, streams = checked_query_budget(query_budget), substreams(seed, 3)
+    names = tuple(open_source(binary, schema=None).column_names)
+    cells = cells_of(facts, names)
+    made = read_table(binary, Schema({one: Integer(0, 1) for one in names}), streams[0], role="synthetic")
+    exact = read_table(real, facts, streams[1], role="real", read=read)
+    owner = np.repeat(np.arange(len(cells)), [len(found) for found in cells.values()])
+    columns = [
+        (exact.codes[column] >= first) & (exact.codes[column] < stop)
+        for column, found in cells.items()
+        for first, stop in found
+    ]
+    tables = (
+        BinaryTable(bits=np.column_stack(columns).astype(np.uint8), owner=owner),
+        BinaryTable(bits=np.column_stack([made.codes[one] for one in names]).astype(np.uint8), owner=owner),
+    )
+    found = binary_profiles(tables, exact.total, len(cells), budget, streams[2])
+    return BinaryEvaluation(name=name, rows={"real": exact.total, "synthetic": made.total}, queries=found)
+
+
+def cells_of(schema: Schema, names: Sequence[str]) -> Cells:
+    """The base codes that each binary column stands for, read from their names: runs of codes, end to end."""
+    left, out = list(names), Cells()
+    for column in schema.modelled:
+        known = _first_texts(schema[column])
+        firsts: list[int] = []
+        while left and (found := _begins(left[0], f"{column}=", known, firsts)) is not None:
+            firsts.append(found)
+            left.pop(0)
+        out[column] = list(pairwise([*firsts, schema.size(column)]))
+    written = [f"{name}={cell_text(schema[name], *ends)}" for name, runs in out.items() for ends in runs]
+    if left or written != list(names) or any(not runs or runs[0][0] for runs in out.values()):
+        raise UsageError(
+            "this is no binary table of this schema: its columns are not the values of the schema's, as age=30..39 and "
+            "sex=F, from first to last. `sklar sample --binary` writes such a table"
+        )
+    return out
+
+
+def _first_texts(column: Column) -> list[str]:
+    """How the name of a cell begins that starts at each base code."""
+    if not isinstance(column, Integer | Real | Datetime):
+        return [cell_text(column, code, code + 1) for code in range(column.size)]
+    texts = [shown_number(column, start) for start in column.grid.starts.tolist()]
+    return [*texts, *(NULL for _ in range(column.size - len(texts)))]
+
+
+def _begins(name: str, prefix: str, known: Sequence[str], before: Sequence[int]) -> int | None:
+    """The first code, beyond those before, at which a cell of this name may begin; None if it is of another column."""
+    text = name.removeprefix(prefix)
+    start = before[-1] + 1 if before else 0
+    places = (code for code in range(start, len(known)) if text == known[code] or text.startswith(known[code] + ".."))
+    return next(places, None) if name.startswith(prefix) else None

@@ -1,0 +1,160 @@
+"""Guess: what columns have to do with each other in all rows looked at, as questions that name the rule to state.
+
+Nothing here becomes a rule by itself: that it holds in some rows is a fact read off rows, which only somebody who knows
+it without them can confirm.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+
+import numpy as np
+
+from sklar.arrays import Floats, Ints, Mask
+from sklar.lab.tables.table import ExactTable
+from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.numbers import Datetime, Integer
+
+FEW_ROWS = 50
+"""Fewer rows with values say nothing about a rule."""
+MOST_COLUMNS = 40
+"""Columns among which pairs are looked at; triples among a third of them."""
+BY_CHANCE = 0.05
+"""An order of two columns is told only if it would be broken in this share of rows of columns drawn apart."""
+FEW_NULLS = 10
+"""Nulls that two columns must share before that is called no accident."""
+MOST_LISTED = 40
+"""Values of a column that a function of it may list: longer tables belong to a code book."""
+
+Notes = Mapping[str, Sequence[str]]
+
+
+def relation_notes(table: ExactTable, rng: np.random.Generator) -> Notes:
+    """By column, questions about rules that all rows looked at obey."""
+    notes: dict[str, list[str]] = defaultdict(list)
+    for find in (_orders, _functions, _nulls_together, _one_hot, _sums):
+        for column, note in find(table, rng):
+            notes[column].append(note)
+    return notes
+
+
+def _orders(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    names = [name for name in table.names if name in table.numbers][:MOST_COLUMNS]
+    for low, high in permutations(names, 2):
+        a, b = table.numbers[low], table.numbers[high]
+        both = ~(np.isnan(a) | np.isnan(b))
+        if _comparable(table.schema[low], table.schema[high]) and both.sum() >= FEW_ROWS and (a[both] <= b[both]).all():
+            apart = (rng.permutation(a[both]) > b[both]).mean()
+            if apart >= BY_CHANCE and (a[both] < b[both]).any():
+                rule = f'kind = "at-most", low = "{low}", high = "{high}"'
+                yield high, f"It is at least {low} in all rows seen. If that must be so, add [[rules]] with {rule}."
+
+
+def _comparable(one: Column, two: Column) -> bool:
+    if isinstance(one, Datetime) or isinstance(two, Datetime):
+        return isinstance(one, Datetime) and isinstance(two, Datetime) and one.resolution == two.resolution
+    return True
+
+
+def _functions(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    """Labels and booleans that follow from another column, the first that does."""
+    names = [name for name in table.names if isinstance(table.schema[name], Labels | Boolean | Integer)][:MOST_COLUMNS]
+    for column in names:
+        if isinstance(table.schema[column], Integer):
+            continue
+        for of in names:
+            pairs = _pairs(table, column, of) if of != column else None
+            if pairs is not None:
+                listed = ", ".join(f"{_word(table.schema[of], a)} = {_word(table.schema[column], b)}" for a, b in pairs)
+                rule = f'kind = "function", column = "{column}", of = "{of}", table = {{ {listed} }}'
+                yield column, f"It follows from {of} in all rows seen. If that must be so, add [[rules]] with {rule}."
+                break
+
+
+def _pairs(table: ExactTable, column: str, of: str) -> list[tuple[int, int]] | None:
+    """The function as codes; None if it is none, says too little, or has too long a list."""
+    cells = [table.schema[name].value_cells for name in (of, column)]
+    known = (table.codes[of] < cells[0]) & (table.codes[column] < cells[1])
+    a, b = table.codes[of][known].astype(np.int64), table.codes[column][known].astype(np.int64)
+    if len(a) < FEW_ROWS or len(np.unique(b)) < 2:
+        return None
+    both = np.unique(a * cells[1] + b)
+    arguments = both // cells[1]
+    told = len(arguments) == len(np.unique(arguments)) and len(arguments) <= min(MOST_LISTED, len(a) // 5)
+    images = both % cells[1]
+    # Twice a value at the least: else a column that only numbers the rows would do.
+    return list(zip(arguments.tolist(), images.tolist(), strict=True)) if told and len(arguments) > 1 else None
+
+
+def _word(column: Column, code: int) -> str:
+    """A value as the schema file writes it in the table of a function."""
+    if isinstance(column, Boolean):
+        return "true" if code else "false"
+    if isinstance(column, Integer):
+        return str(int(column.grid.starts[code]))
+    value = column.values[code] if isinstance(column, Labels) else code
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    seen: dict[bytes, str] = {}
+    for name in table.names:
+        null = _nulls(table, name)
+        if null is None or not FEW_NULLS <= null.sum() <= len(null) - FEW_NULLS:
+            continue
+        first = seen.setdefault(null.tobytes(), name)
+        if first != name:
+            yield name, f"It is missing in exactly the rows in which {first} is. Is that so by rule?"
+
+
+def _nulls(table: ExactTable, name: str) -> Mask | None:
+    code = table.schema[name].null_code
+    return None if code is None else table.codes[name] == code
+
+
+def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    """Neighbouring columns of zeros and ones of which just one is one in each row."""
+    flags = {name: flag for name in table.names if (flag := _flag(table, name)) is not None}
+    names = list(table.names)
+    start = 0
+    while start < len(names):
+        stop = start
+        total = np.zeros(table.rows, np.int64)
+        while stop < len(names) and names[stop] in flags and (total + flags[names[stop]] <= 1).all():
+            total = total + flags[names[stop]]
+            stop += 1
+        if stop - start >= 3 and table.rows >= FEW_ROWS and (total == 1).all():
+            group = ", ".join(names[start:stop])
+            yield names[start], f"Of {group} just one is 1 (or true) in each row. Are they the values of one category?"
+            start = stop
+        else:
+            start += 1
+
+
+def _flag(table: ExactTable, name: str) -> Ints | None:
+    """A column of zeros and ones, without nulls, that has both."""
+    column = table.schema[name]
+    values = table.codes[name] if isinstance(column, Boolean) else table.numbers.get(name)
+    if values is None or len(np.unique(values)) != 2 or not np.isin(values, (0, 1)).all():
+        return None
+    return values.astype(np.int64)
+
+
+def _sums(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    """A number that is the sum of two others wherever all three are known."""
+    numeric = [n for n in table.names if n in table.numbers and not isinstance(table.schema[n], Datetime)]
+    names = [name for name in numeric if len(np.unique(table.numbers[name])) > 2][: MOST_COLUMNS // 3]
+    for one, two in combinations(names, 2):
+        total = table.numbers[one] + table.numbers[two]
+        whole = next((n for n in names if n not in (one, two) and _equal(table.numbers[n], total)), None)
+        if whole is not None:
+            yield whole, f"It is {one} + {two} in all rows seen. Is that so by rule?"
+
+
+def _equal(one: Floats, two: Floats) -> bool:
+    known = ~(np.isnan(one) | np.isnan(two))
+    if known.sum() < FEW_ROWS:
+        return False
+    return bool(np.allclose(one[known], two[known], rtol=1e-9, atol=1e-9))

@@ -1,0 +1,100 @@
+"""What a draft asks about columns that go together: planted relations are seen, and chance is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import sklar
+from sklar.schema.table import schema_from_toml
+
+
+def planted(rows: int = 600) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    start = rng.integers(0, 2_000, rows)
+    town = rng.choice(["Graz", "Linz", "Wels"], rows)
+    kind = rng.integers(0, 3, rows)
+    gone = rng.random(rows) < 0.1
+    net, tax = rng.integers(10, 900, rows), rng.integers(1, 400, rows)
+    return pd.DataFrame(
+        {
+            "admitted": pd.Timestamp("2015-01-01") + pd.to_timedelta(start, "D"),
+            "left": pd.Timestamp("2015-01-01") + pd.to_timedelta(start + rng.geometric(0.002, rows), "D"),
+            "town": town,
+            "state": np.where(town == "Graz", "Styria", "Upper Austria"),
+            "is_a": kind == 0,
+            "is_b": kind == 1,
+            "is_c": kind == 2,
+            "weight": np.where(gone, np.nan, rng.normal(70, 9, rows).round(1)),
+            "height": np.where(gone, np.nan, rng.normal(170, 9, rows).round(1)),
+            "net": net,
+            "tax": tax,
+            "gross": net + tax,
+            "loan": rng.integers(10, 400, rows) * 100,
+            "price": rng.integers(10, 4_000, rows) * 5.0,
+            "free": rng.integers(0, 5_000, rows),
+        }
+    )
+
+
+def test_planted_relations_are_asked_about_and_change_nothing() -> None:
+    draft = sklar.draft_schema(planted())
+    said = {name: " ".join(draft.notes[name]) for name in draft.names}
+    assert 'low = "admitted", high = "left"' in said["left"]
+    assert 'column = "state", of = "town", table = { "Graz" = "Styria"' in said["state"]
+    assert "Of is_a, is_b, is_c just one is 1" in said["is_a"]
+    assert "exactly the rows in which weight is" in said["height"]
+    assert "It is net + tax in all rows seen" in said["gross"]
+    assert draft.rules == ()
+    assert 'low = "admitted", high = "left"' in draft.toml().replace("\n#  ", "")
+    asked = {question.column: str(question) for question in draft.questions()}
+    assert "It is net + tax" in asked["gross"]
+
+
+def test_a_rule_that_was_asked_about_can_be_stated_as_it_stands() -> None:
+    draft = sklar.draft_schema(planted())
+    for name in ("left", "state"):
+        (note,) = (note for note in draft.notes[name] if "[[rules]]" in note)
+        entry = "\n".join(_entries(note.split("[[rules]] with ")[1].rstrip(".")))
+        assert len(schema_from_toml(f"{draft.toml()}\n[[rules]]\n{entry}\n").rules) == 1
+
+
+def _entries(rule: str) -> list[str]:
+    """The entries of a rule, one a line."""
+    depth, lines = 0, [""]
+    for char in rule:
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 0:
+            lines.append("")
+        else:
+            lines[-1] += char
+    return [line.strip() for line in lines]
+
+
+def test_steps_are_drafted_and_marked() -> None:
+    draft = sklar.draft_schema(planted())
+    loan, price = draft["loan"], draft["price"]
+    assert isinstance(loan, sklar.Integer) and loan.step == 100 and loan.provenance("step") == "from-rows"
+    assert price.step == 5 and "multiples of 100" in " ".join(draft.notes["loan"])  # type: ignore[attr-defined]
+    assert draft["free"].step is None and draft["net"].step is None  # type: ignore[attr-defined]
+
+
+def test_chance_is_not_asked_about() -> None:
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame(
+        {
+            "a": rng.integers(0, 100, 500),
+            "b": rng.integers(0, 100, 500),
+            "far": rng.integers(1_000, 2_000, 500),
+            "c": rng.choice(["x", "y", "z"], 500),
+            "d": rng.choice(["u", "v"], 500),
+            "e": np.where(rng.random(500) < 0.1, np.nan, rng.random(500).round(3)),
+            "f": np.where(rng.random(500) < 0.1, np.nan, rng.random(500).round(3)),
+            "p": rng.random(500) < 0.5,
+            "q": rng.random(500) < 0.5,
+            "r": rng.random(500) < 0.5,
+        }
+    )
+    draft = sklar.draft_schema(data)
+    said = " ".join(note for name in draft.names for note in draft.notes[name])
+    assert not any(words in said for words in ("in all rows seen", "exactly the rows", "just one is 1", "multiples of"))
