@@ -13,8 +13,9 @@ from sklar.model.pairs.order import FineGrid, restricted
 ROWS, SIGMA = 6_000.0, 45.0
 
 
-def groups(cells: int) -> Groups:
-    return Groups(lookup=np.arange(cells), edges=np.linspace(0, 1, cells + 1))
+def groups(cells: int, values=None) -> Groups:
+    edges = np.linspace(0, 1, cells + 1)
+    return Groups(lookup=np.arange(cells), edges=edges, values=None if values is None else values(edges))
 
 
 def amounts(scale: float):
@@ -70,10 +71,10 @@ def test_what_is_owed_is_at_most_the_worth(seed: int):
     worth = rng.uniform(50, 300, int(ROWS))
     owed = worth * (1 - rng.gamma(2, 0.12, int(ROWS))).clip(0.05)
     places = [quantiles(owed), quantiles(worth)]
-    both, fine = (groups(8), groups(8)), (groups(48), groups(48))
+    both = groups(8), groups(8)
     counts = noisy_table(owed, worth, seed)
-    found = fit_pair(counts, SIGMA, ROWS, both, fine, values=(places[0], places[1]))
-    free = fit_pair(counts, SIGMA, ROWS, both, fine)
+    found = fit_pair(counts, SIGMA, ROWS, both, (groups(48, places[0]), groups(48, places[1])))
+    free = fit_pair(counts, SIGMA, ROWS, both, (groups(48), groups(48)))
     edges = found.copula.edges1, found.copula.edges2
     fine_cells = FineGrid(
         edges=edges,
@@ -91,6 +92,6 @@ def test_no_order_is_seen_where_there_is_none():
     for seed in range(10):
         z = np.random.default_rng(seed).multivariate_normal([0, 0], [[1, 0.85], [0.85, 1]], int(ROWS))
         counts = noisy_table(z[:, 0], z[:, 1], seed)
-        both, fine = (groups(8), groups(8)), (groups(48), groups(48))
-        found.append(fit_pair(counts, SIGMA, ROWS, both, fine, values=(amounts(1.0), amounts(1.15))).family)
+        both, fine = (groups(8), groups(8)), (groups(48, amounts(1.0)), groups(48, amounts(1.15)))
+        found.append(fit_pair(counts, SIGMA, ROWS, both, fine).family)
     assert sum("order" in name for name in found) <= 1

@@ -49,11 +49,6 @@ class VineAxis:
         """Where the values of an ordered column end and null begins; 1 if it has none."""
         return 1.0 if self.null is None else float(self.scale.edges[-2])
 
-    def value_at(self, u: np.ndarray) -> np.ndarray:
-        """The numbers at places of the axis."""
-        assert self.values is not None
-        return np.interp(u, self.scale.edges, self.values)
-
     def groups(self, most: int, sigma: float, rows: float) -> Groups:
         """At most `most` groups that stand out of noise of standard deviation `sigma`."""
         least = LEAST_SIGMAS * sigma / rows

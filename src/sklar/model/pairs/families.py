@@ -176,7 +176,6 @@ def fit_pair(
     hint: Hint | None = None,
     tops: Tops = NO_NULLS,
     nulls: NullExcess | None = None,
-    values: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]] | None = None,
 ) -> FittedPair:
     """The pair copula of a noisy table.
 
@@ -186,10 +185,9 @@ def fit_pair(
 
     Args:
         counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
-        fine: finer groups of the two ends, to carry the parametric shape.
+        fine: finer groups of the two ends, to carry the parametric shape; with values, an order of them is looked for.
         tops: where values end and nulls begin on each axis.
         nulls: what is known about nulls that come together.
-        values: the value at a place of each axis, where the two can be compared: an order of them is then looked for.
     """
     edges, tops = (groups[0].edges, groups[1].edges), value_tops(groups, tops)
     masses = groups[0].mass, groups[1].mass
@@ -199,9 +197,9 @@ def fit_pair(
         base = np.maximum(np.outer(*masses) + together / rows, 0.0)
         copula = checkerboard(*edges, _with_residual(base, counts, sigma, rows, 1.0))
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
-    grid = _fine_grid(edges, (fine[0].edges, fine[1].edges), tops, values)
+    grid = _fine_grid(edges, fine, tops)
     shape, name = cell_masses(member, *grid.edges, tops), _named(member)
-    if values is not None and abs(member.tau) >= LEAST_TAU:
+    if grid.values is not None and abs(member.tau) >= LEAST_TAU:
         shape, name = _ordered(shape, name, grid, counts - together, sigma, rows, hint)
     base = np.maximum(grid.coarse(shape, counts.shape) + together / rows, 0.0)
     table = _with_residual(base, counts, sigma, rows, CLEARLY)
@@ -219,16 +217,13 @@ def _with_residual(base: Floats, counts: Floats, sigma: float, rows: float, edge
     return np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
 
 
-def _fine_grid(
-    edges: Pair,
-    fine_edges: Pair,
-    tops: Tops,
-    values: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]] | None,
-) -> FineGrid:
-    fine1, fine2 = (merge_edges(*pair) for pair in zip(edges, fine_edges, strict=True))
+def _fine_grid(edges: Pair, fine: tuple[Groups, Groups], tops: Tops) -> FineGrid:
+    fine1, fine2 = (merge_edges(e, one.edges) for e, one in zip(edges, fine, strict=True))
     row, column = (interval_of(e, (f[1:] + f[:-1]) / 2) for e, f in zip(edges, (fine1, fine2), strict=True))
-    at = (fine1, fine2) if values is None else (values[0](fine1), values[1](fine2))
-    return FineGrid(edges=(fine1, fine2), values=at, tops=tops, places=(row, column))
+    values = None
+    if fine[0].values is not None and fine[1].values is not None:
+        values = np.interp(fine1, fine[0].edges, fine[0].values), np.interp(fine2, fine[1].edges, fine[1].values)
+    return FineGrid(edges=(fine1, fine2), values=values, tops=tops, places=(row, column))
 
 
 def _ordered(

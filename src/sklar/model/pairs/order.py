@@ -35,13 +35,13 @@ class FineGrid:
 
     Attributes:
         edges: Cut points of the two axes.
-        values: Values at the cut points.
+        values: Values at the cut points; None where the two cannot be compared.
         tops: Where values end and nulls begin.
         places: Group of the table that each fine interval lies in, for both axes.
     """
 
     edges: Pair
-    values: Pair
+    values: Pair | None
     tops: Tops
     places: tuple[np.ndarray, np.ndarray]
 
@@ -53,6 +53,7 @@ class FineGrid:
 
     def above(self) -> Floats:
         """The part of each fine cell in which the first value is above the second; 0 where one is null."""
+        assert self.values is not None
         first, second = (v[:-1, None] + np.diff(v)[:, None] * _STEPS for v in self.values)
         share = np.mean(first[:, None, :, None] > second[None, :, None, :], axis=(2, 3))
         return np.where(self.filled(), share, 0.0)
