@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs unit bench clean
+.PHONY: demo test check docs unit bench dist clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,14 @@ test: check docs unit
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.all
+
+# A wheel, in an environment of its own: it installs, says its version, and makes a small synthetic table.
+dist: $(VENV)/.installed
+	rm -rf dist build/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/sklar-*.whl
+	cd build/wheel && bin/sklar --version && bin/sklar demo demo --rows 2000 --no-report --method independent
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache

@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sklar.accounting.claim import Claim
     from sklar.accounting.ledger import Ledger, LedgerView, read_ledger, verify_ledger
+    from sklar.accounting.risk import risk
     from sklar.errors import (
         BudgetError,
         LedgerError,
@@ -47,12 +48,14 @@ if TYPE_CHECKING:
     from sklar.lab.methods import methods
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.pictures import draw_model, plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
+    from sklar.lab.split import split
     from sklar.lab.tables.checks import audit_schema, check_schema
     from sklar.pipeline.fit.pay import Payment, pay
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
     from sklar.pipeline.plan import PlanLine, plan
     from sklar.pipeline.synth import synth
+    from sklar.pipeline.synthesizer import SklarSynthesizer
     from sklar.schema import (
         AtMost,
         Boolean,
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "sklar.accounting.claim": "Claim",
     "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
+    "sklar.accounting.risk": "risk",
     "sklar.errors": "BudgetError LedgerError OverspendError SchemaError SklarError SklarWarning SourceError UsageError",
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
@@ -89,12 +93,14 @@ _HOMES = {
     "sklar.lab.methods": "methods",
     "sklar.lab.metrics.ranges": "RangeWorkload",
     "sklar.lab.pictures": "draw_model plot_levels plot_pairs scatter tradeoff tradeoff_point",
+    "sklar.lab.split": "split",
     "sklar.lab.tables.checks": "audit_schema check_schema",
     "sklar.pipeline.fit.pay": "Payment pay",
     "sklar.pipeline.fit.run": "fit",
     "sklar.pipeline.model": "Model load",
     "sklar.pipeline.plan": "PlanLine plan",
     "sklar.pipeline.synth": "synth",
+    "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Real Schema",
     "sklar.schema.reading": "ReadOptions",
     "sklar.schema.sdv": "read_sdv schema_from_sdv to_sdv",
@@ -105,12 +111,13 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Claim", "Compared",
     "Datetime", "Evaluation", "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView",
-    "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "PlanLine", "RangeWorkload", "ReadOptions",
-    "Real", "Schema", "SchemaError", "SklarError", "SklarWarning", "SourceError", "UsageError", "at_level", "attack",
-    "attack_method", "audit", "audit_schema", "candidate_levels", "check_schema", "choose_level", "compare", "demo",
-    "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load", "methods", "pay", "plan",
-    "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv", "rules", "scatter", "schema_from_sdv",
-    "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify_ledger",
+    "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "PlanLine", "RangeWorkload",
+    "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
+    "UsageError", "at_level", "attack", "attack_method", "audit", "audit_schema", "candidate_levels",
+    "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary",
+    "fit", "levels", "load", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
+    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv",
+    "tradeoff", "tradeoff_point", "truncation_levels", "verify_ledger",
 ]  # fmt: skip
 
 

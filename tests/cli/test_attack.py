@@ -138,3 +138,9 @@ def test_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.exit_code == 1 and "CONTRADICTED" in caught.output
     assert run(folder, "audit", "magic", "-e", "1").exit_code == 1
     assert run(folder, "audit", "vine").exit_code == 2
+
+
+def test_all_skips_what_it_cannot_do_and_says_so(folder: Path) -> None:
+    ended = run(folder, "attack", "all", "real.csv", "synthetic.csv", "-s", "s.toml", "--targets", "20")
+    assert ended.exit_code == 0, ended.output
+    assert "Skipped attribute" in ended.stderr and "Copies of real rows" in ended.stdout

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.cli.attack_method import numbers
+from sklar.cli.attacks.method import numbers
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading

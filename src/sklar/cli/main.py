@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import signal
 import sys
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from sklar import __version__
 from sklar.cli import (
-    attack,
-    attack_method,
-    audit,
     compare,
     demo,
     evaluate,
@@ -24,11 +23,18 @@ from sklar.cli import (
     methods,
     plan,
     sample,
+    split,
     synth,
 )
+from sklar.cli.attacks import audit
+from sklar.cli.attacks import method as attack_method
+from sklar.cli.attacks import table as attack_table
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 
+SHELLS = ("bash", "zsh", "fish")
+COMPLETE = "_SKLAR_COMPLETE"
+"""Set by a shell that asks for the words that may follow."""
 app = typer.Typer(
     name="sklar",
     help="Private synthetic tables: learn a table under differential privacy, and sample as many new rows as wanted.",
@@ -45,9 +51,10 @@ for module in (
     synth,
     fit,
     sample,
+    split,
     inspect,
     evaluate,
-    attack,
+    attack_table,
     attack_method,
     levels,
     compare,
@@ -65,11 +72,35 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _typer_completion() -> Any:
+    """Typer's own completion, of which it exports nothing by name."""
+    return importlib.import_module("typer.completion")
+
+
+def _print_completion(shell: str | None) -> None:
+    if shell is None:
+        return
+    if shell not in SHELLS:
+        raise typer.BadParameter(f"known are {', '.join(SHELLS)}", param_hint="--completion")
+    typer.echo(_typer_completion().get_completion_script(prog_name="sklar", complete_var=COMPLETE, shell=shell))
+    raise typer.Exit
+
+
 @app.callback()
 def about(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
+    completion: Annotated[
+        str | None,
+        typer.Option(
+            "--completion",
+            metavar="SHELL",
+            help='Print the completion of bash, zsh or fish, as for: eval "$(sklar --completion bash)".',
+            callback=_print_completion,
+            is_eager=True,
+        ),
+    ] = None,
 ) -> None:
     """Private synthetic tables: learn a table under differential privacy, and sample as many new rows as wanted."""
 
@@ -77,6 +108,8 @@ def about(
 def main() -> NoReturn:
     """Run the command and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    if COMPLETE in os.environ:
+        _typer_completion().completion_init()
     try:
         app(prog_name="sklar")
         code: str | int | None = 0

@@ -37,15 +37,25 @@ class Like:
 
 def read_like(like: Any) -> Like:
     """The library, names and types of a frame; its cells are not looked at."""
+    if isinstance(like, Like):
+        return like
     form = _form_of(like)
     if form == "pandas":
-        return Like(form=form, types={str(name): dtype for name, dtype in like.dtypes.items()})
+        return Like(form=form, types={str(name): _without_labels(dtype) for name, dtype in like.dtypes.items()})
     if form == "polars":
-        return Like(form=form, types=dict(like.collect_schema()))
+        return Like(form=form, types={name: _without_labels(dtype) for name, dtype in like.collect_schema().items()})
     if form == "duckdb":
         empty = like.limit(0).to_arrow_table()
         return Like(form=form, types={field.name: field.type for field in empty.schema})
     return Like(form=form, types={field.name: field.type for field in like.schema})
+
+
+def _without_labels(dtype: Any) -> Any:
+    """The type without the labels that it may have collected from rows: it may be kept, and stored."""
+    kind = type(dtype).__name__
+    if kind == "Enum":
+        return type(dtype)([])
+    return type(dtype)(dtype.categories[:0], ordered=dtype.ordered) if kind == "CategoricalDtype" else dtype
 
 
 def _form_of(like: Any) -> str:

@@ -32,9 +32,11 @@ Form = Callable[[BinaryIO, pa.Schema, Schema | None, bool], AbstractContextManag
 """(file, names and types, public facts, whether formulas are disarmed) -> what writes tables to it."""
 
 
-def write_table(table: pa.Table, path: PathLike, schema: Schema | None = None, *, safe: bool = False) -> None:
+def write_table(
+    table: pa.Table, path: PathLike, schema: Schema | None = None, *, safe: bool = False, mode: int | None = None
+) -> None:
     """Write a table; the file appears whole or not at all."""
-    write_stream([table], path, schema, safe=safe)
+    write_stream([table], path, schema, safe=safe, mode=mode)
 
 
 def write_stream(
@@ -45,6 +47,7 @@ def write_stream(
     safe: bool = False,
     rows: int | None = None,
     written: Callable[[int], None] | None = None,
+    mode: int | None = None,
 ) -> None:
     """Write batches one after the other in bounded memory; the file appears whole or not at all.
 
@@ -55,11 +58,12 @@ def write_stream(
         safe: Disarm texts that a spreadsheet would take for formulas (text files only).
         rows: Rows to come in all, to refuse early what the disk cannot hold.
         written: Told the number of rows after each batch.
+        mode: Permissions of the file; by default those of any new one.
     """
     form = file_format(path)
     batches = iter(tables)
     first = next(batches)
-    target = standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path)
+    target = standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path, mode=mode)
     with target as file, form(file, first.schema, schema, safe) as write:
         for batch in chain([first], batches):
             write(batch)

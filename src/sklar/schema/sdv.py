@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sklar.errors import SchemaError, UsageError
-from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels, Ordinal
+from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -88,6 +88,20 @@ def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, 
     if faults:
         raise SchemaError(faults)
     return Schema({name: column for name, column in columns.items() if column is not None})
+
+
+def schema_to_pay(kinds: Mapping[str, StatedKind]) -> Schema:
+    """A schema with the kinds of metadata, whose bounds and values are all to be measured, and paid for."""
+    return Schema({name: _complete(kind) or _to_pay(kind) for name, kind in kinds.items()})
+
+
+def _to_pay(stated: StatedKind) -> Column:
+    bounds = {"lower": "pay", "upper": "pay", "nullable": "pay"}
+    if stated.kind == "category":
+        return Category(["(any)"], source={"values": "pay", "nullable": "pay"})
+    if stated.kind == "datetime":
+        return Datetime("1970-01-01", "1970-01-02", format=stated.format, source=bounds)
+    return Integer(0, 1, source=bounds) if stated.kind == "integer" else Real(0, 1, source=bounds)
 
 
 def to_sdv(schema: Schema, table: str = "table") -> dict[str, Any]:

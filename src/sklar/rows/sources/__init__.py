@@ -1,7 +1,8 @@
 """Where rows come from: one file a kind of source, chosen by what is handed over and by the ending of a path.
 
 Types are never guessed from values, and no library's error text, which may quote a cell, is passed on. Start with
-`source`, what all of them share; `text` reads CSV, `columnar` Parquet and Arrow files, `frames` data frames.
+`source`, what all of them share; `text` reads CSV, `columnar` Parquet and Arrow files, `frames` data frames,
+`office` Excel, SPSS and Stata.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, Repe
 from sklar.rows.sources.columnar import IpcFile, ParquetFile
 from sklar.rows.sources.folder import Folder
 from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame, PolarsFrame
+from sklar.rows.sources.office import READERS, OfficeFile
 from sklar.rows.sources.source import Source, SourceOptions, require_columns, shielded, suffix_of
 from sklar.rows.sources.sql import SqlQuery
 from sklar.rows.sources.text import TextFile
@@ -33,6 +35,7 @@ FILES: dict[str, Callable[[str, SourceOptions], Source]] = {
     ".arrow": IpcFile,
     ".arrows": IpcFile,
     ".ipc": IpcFile,
+    **{f".{ending}": OfficeFile for ending in READERS},
 }
 """Ending of a file to the source that reads it."""
 

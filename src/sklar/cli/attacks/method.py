@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sklar.cli.attack import tell
+from sklar.cli.attacks.table import tell
 from sklar.cli.compare import read_peers
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading

@@ -75,14 +75,22 @@ def command(
             "progress": progress,
             "read": read,
         }
-        found = [attack(one, real, synthetic, schema, holdout, **taken[one], **common) for one in kinds]
+        found: list[Attack] = []
+        for one in kinds:
+            try:
+                found.append(attack(one, real, synthetic, schema, holdout, **taken[one], **common))
+            except UsageError as error:
+                if kind != "all":
+                    raise
+                show.note(f"Skipped {one}: {error}")
+    if not found:
+        raise UsageError("none of the attacks could be made")
     hand_over(found, tell=tell, report=report, write=write_attack_report, json=json)
 
 
 def _kinds(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
-    """The attacks: of all, attribute inference only if somebody said what is sensitive. Idle options are refused."""
-    every = tuple(name for name in TAKEN if name != "attribute" or "sensitive" in options)
-    kinds = every if kind == "all" else (kind,)
+    """The attacks. Idle options are refused."""
+    kinds = tuple(TAKEN) if kind == "all" else (kind,)
     for name in options:
         if kind in (*TAKEN, "all") and not any(name in TAKEN[one] for one in kinds):
             raise UsageError(f"the attack '{kind}' takes no --{name}: it is for other attacks; leave it out.")

@@ -1,0 +1,93 @@
+"""Split a table of real rows into what a synthesizer learns from and what it never sees: without noise, so private."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sklar.arrays import Mask
+from sklar.errors import SourceError, UsageError
+from sklar.export.write import require_table_output, write_table
+from sklar.rows.encode.arrays import one_type
+from sklar.rows.sources import open_source
+from sklar.rows.sources.text import TextFile
+from sklar.sample.rng import generator
+from sklar.schema.reading import ReadOptions, read_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DEFAULT_SHARE = 0.2
+
+
+def split(
+    data: Any,
+    train: str | PathLike[str] | None = None,
+    holdout: str | PathLike[str] | None = None,
+    *,
+    share: float = DEFAULT_SHARE,
+    key: str | None = None,
+    seed: int | None = None,
+    read: ReadOptions | None = None,
+) -> tuple[pa.Table, pa.Table]:
+    """The rows to learn from and the rows to hold out, at random. Real rows both: for the custodian only.
+
+    Text files are split cell by cell, as they are written. Files are readable by their owner only.
+
+    Args:
+        data: The table, as for `fit`. It is held in memory.
+        train: Where to write the rows to learn from, if anywhere.
+        holdout: Where to write the rows to hold out, if anywhere.
+        share: Of the rows (or keys) that are held out.
+        key: A column that names the person: all rows of a person go to the same side.
+        seed: Any whole number; the same seed gives the same split.
+        read: How to read a file.
+    """
+    import pyarrow as pa
+
+    if not 0 < share < 1:
+        raise UsageError("share is above 0 and below 1, as 0.2")
+    for path in (train, holdout):
+        if path is not None:
+            require_table_output(path)
+    table = _whole(data, read_options(read))
+    if key is not None and key not in table.column_names:
+        raise UsageError(f"the table has no column '{key}'")
+    held = _held(table, share, key, seed)
+    parts = table.filter(pa.array(~held)), table.filter(pa.array(held))
+    for path, part in zip((train, holdout), parts, strict=True):
+        if path is not None:
+            write_table(part, path, mode=0o600)
+    return parts
+
+
+def _whole(data: Any, read: ReadOptions) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+
+    source = open_source(data, schema=None, read=read)
+    batches = list(source.batches(source.column_names))
+    columns = [pa.chunked_array([one_type(b.column(i)) for b in batches]) for i in range(len(source.column_names))]
+    if isinstance(source, TextFile):  # an empty cell and a pair of quotes are read alike
+        columns = [pc.if_else(pc.equal(column, ""), None, column) for column in columns]
+    table = pa.Table.from_arrays(columns, names=list(source.column_names))
+    if table.num_rows < 2:
+        raise SourceError("a table needs at least two rows to be split")
+    return table
+
+
+def _held(table: Any, share: float, key: str | None, seed: int | None) -> Mask:
+    """Which rows are held out."""
+    people = np.arange(table.num_rows)
+    if key is not None:
+        people = table.column(key).combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy()
+    known = np.unique(people)
+    count = min(max(round(share * len(known)), 1), len(known) - 1)
+    if not count:
+        raise UsageError(f"all rows share one '{key}', so they cannot be split by it")
+    chosen = generator(seed).permutation(known)[:count]
+    return np.isin(people, chosen)

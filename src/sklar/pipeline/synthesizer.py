@@ -1,0 +1,116 @@
+"""The same as an object to be fitted: as scikit-learn's estimators and SDV's single-table synthesizers are used."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from sklar.errors import UsageError
+from sklar.export.frames import as_frame, read_like
+from sklar.pipeline.fit.request import DEFAULT_DELTA
+from sklar.pipeline.fit.run import fit
+from sklar.pipeline.model import Model
+from sklar.schema.sdv import kinds_from_sdv, read_sdv, schema_to_pay
+from sklar.schema.table import Schema
+
+
+class SklarSynthesizer:
+    """A synthesizer to be fitted to data frames; samples are like the frame that it was fitted to.
+
+    Args:
+        schema: Public facts about the columns, or the path of a schema file.
+        metadata: SDV metadata instead (an object of SDV, a dict, or the path of its JSON): it tells kinds only, so
+            bounds and lists of values are measured, and paid from the budget.
+        epsilon: The privacy budget. It has no default: choose it.
+        delta: As for `fit`.
+        method: As for `fit`.
+        ledger: As for `fit`.
+        target: As for `fit`.
+        options: Everything else that `fit` takes, as {"neighbours": "replace"}.
+        random_state: Seed of samples that name none. Noise is never seeded.
+
+    Attributes:
+        model_: The fitted model, with its claim.
+    """
+
+    def __init__(
+        self,
+        schema: Schema | str | PathLike[str] | None = None,
+        *,
+        metadata: Any = None,
+        epsilon: float | None = None,
+        delta: float = DEFAULT_DELTA,
+        method: str | None = None,
+        ledger: str | PathLike[str] | None = None,
+        target: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+    ):
+        self.schema, self.metadata, self.epsilon, self.delta, self.method = schema, metadata, epsilon, delta, method
+        self.ledger, self.target, self.options, self.random_state = ledger, target, options, random_state
+        self._fitted: _Fitted | None = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in _settings()}
+
+    def set_params(self, **params: Any) -> SklarSynthesizer:
+        """Change settings."""
+        for name, value in params.items():
+            if name not in _settings():
+                raise UsageError(f"SklarSynthesizer has no setting '{name}'; it has {', '.join(_settings())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        said = {name: value for name, value in self.get_params().items() if value not in (None, DEFAULT_DELTA)}
+        return f"SklarSynthesizer({', '.join(f'{name}={value!r}' for name, value in said.items() if name != 'schema')})"
+
+    def fit(self, data: Any, y: Any = None) -> SklarSynthesizer:
+        """Learn from a table; `y` is ignored."""
+        model = fit(
+            data, self._facts(), self.method, self.epsilon, self.delta, self.ledger, target=self.target,
+            **dict(self.options or {}),
+        )  # fmt: skip
+        like = None if isinstance(data, str | PathLike | Mapping) else read_like(data)
+        self._fitted = _Fitted(model=model, like=like)
+        return self
+
+    @property
+    def model_(self) -> Model:
+        """The fitted model."""
+        if self._fitted is None:
+            raise UsageError("the synthesizer is not fitted yet: call fit(data) first")
+        return self._fitted.model
+
+    def sample(self, num_rows: int | None = None, *, seed: int | None = None, given: Any = None) -> Any:
+        """Synthetic rows in the form of the table that was fitted; by default about as many."""
+        table = self.model_.sample(num_rows, seed=self.random_state if seed is None else seed, given=given)
+        like = None if self._fitted is None else self._fitted.like
+        return table if like is None else as_frame(table, self.model_.schema, to=None, like=like)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model file; `sklar.load` reads it."""
+        self.model_.save(path)
+
+    def _facts(self) -> Schema | str | PathLike[str] | None:
+        if self.metadata is None:
+            return self.schema
+        if self.schema is not None:
+            raise UsageError("give a schema or metadata, not both")
+        if isinstance(self.metadata, str | PathLike):
+            return schema_to_pay(read_sdv(self.metadata))
+        return schema_to_pay(kinds_from_sdv(getattr(self.metadata, "to_dict", lambda: self.metadata)()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitted:
+    model: Model
+    like: Any
+
+
+def _settings() -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(SklarSynthesizer.__init__).parameters if name != "self")

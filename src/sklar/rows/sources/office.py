@@ -1,0 +1,93 @@
+"""Files of spreadsheets and statistics packages: Excel, and SPSS and Stata with their value labels.
+
+They are read whole. A value with a label in the file's header stands for that label, whatever other rows hold; every
+other cell is taken by its own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sklar.errors import MissingExtraError, SourceError
+from sklar.rows.sources.frames import ColumnMapping
+from sklar.rows.sources.source import FileStamp, SourceOptions, shielded
+
+Columns = Mapping[str, list[Any]]
+
+
+class OfficeFile(ColumnMapping):
+    """One such file, as a mapping of columns."""
+
+    what = "the file"
+
+    def __init__(self, path: str, options: SourceOptions):
+        stamp = FileStamp(path)
+        read, package = READERS[path.lower().rpartition(".")[2]]
+        try:
+            columns = shielded("the file cannot be read; is it what its ending says?", _imported(package, read), path)
+        except ImportError:
+            raise MissingExtraError(f"{path} needs {package}: pip install 'sklar[files]'") from None
+        super().__init__(columns, options)
+        self.stamps = (stamp,)
+
+
+def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], Columns]:
+    """The reader, after its library was imported: that it is not installed is another fault than a file's."""
+    __import__(package)
+    return read
+
+
+def _excel(path: str) -> Columns:
+    """The first sheet; its first row names the columns."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        names = ["" if name is None else str(name) for name in next(rows, ())]
+        if not names:
+            raise SourceError(f"{path} has no first row with the names of columns")
+        if len(set(names)) < len(names):
+            raise SourceError("two columns of the sheet have the same name; rename or drop one")
+        listed = [row for row in rows if any(cell is not None for cell in row)]
+    finally:
+        book.close()
+    return {name: [row[at] if at < len(row) else None for row in listed] for at, name in enumerate(names)}
+
+
+def _spss(path: str) -> Columns:
+    import pyreadstat
+
+    return _labelled(*pyreadstat.read_sav(path, output_format="dict"))
+
+
+def _stata(path: str) -> Columns:
+    import pyreadstat
+
+    return _labelled(*pyreadstat.read_dta(path, output_format="dict"))
+
+
+def _labelled(columns: Any, about: Any) -> Columns:
+    """Values with a label as the label; the labels are in the header, so no row bears on another."""
+    labels: Mapping[str, Mapping[Any, str]] = about.variable_value_labels
+    return {name: [_with_label(value, labels.get(name, {})) for value in values] for name, values in columns.items()}
+
+
+def _with_label(value: Any, labels: Mapping[Any, str]) -> Any:
+    plain = value.item() if hasattr(value, "item") else value
+    if plain != plain:  # not a number: missing
+        return None
+    if labels and isinstance(plain, int | float | str) and plain in labels:
+        return labels[plain]
+    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
+
+
+READERS: dict[str, tuple[Callable[[str], Columns], str]] = {
+    "xlsx": (_excel, "openpyxl"),
+    "xlsm": (_excel, "openpyxl"),
+    "sav": (_spss, "pyreadstat"),
+    "zsav": (_spss, "pyreadstat"),
+    "dta": (_stata, "pyreadstat"),
+}
+"""Ending of a file to its reader, and the library that it needs."""

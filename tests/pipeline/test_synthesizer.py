@@ -1,0 +1,69 @@
+"""The synthesizer as scikit-learn and SDV would use one."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import sklar
+from sklar.errors import BudgetError, UsageError
+
+SCHEMA = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})
+FRAME = pd.DataFrame({"sex": pd.Categorical(["F", "M", "SECRET"] * 40), "age": np.array([20, 30, 40] * 40, "int8")})
+
+
+def made(**changes: Any) -> sklar.SklarSynthesizer:
+    return sklar.SklarSynthesizer(SCHEMA, **{"epsilon": 1.0, "method": "independent", "random_state": 3, **changes})
+
+
+def test_scikit_learn_clones_it_and_settings_are_read_and_changed() -> None:
+    first = made(options={"neighbours": "replace"}).fit(FRAME)
+    copy = clone(first)
+    assert copy.get_params() == first.get_params()
+    with pytest.raises(UsageError, match="not fitted"):
+        copy.sample(3)
+    assert copy.set_params(epsilon=0.5) is copy and copy.epsilon == 0.5
+    with pytest.raises(UsageError, match="no setting 'depth'"):
+        copy.set_params(depth=3)
+    assert first.model_.claim.neighbours == "replace"
+
+
+def test_samples_are_like_the_frame_and_keep_none_of_its_labels() -> None:
+    fitted = made().fit(FRAME)
+    sample = fitted.sample(50)
+    assert list(sample) == list(FRAME) and sample["age"].dtype == "int8" and len(sample) == 50
+    assert sample.equals(fitted.sample(num_rows=50)) and not sample.equals(fitted.sample(50, seed=4))
+    assert set(fitted.sample(20, given={"sex": "F"})["sex"]) == {"F"}
+    assert b"SECRET" not in pickle.dumps(fitted._fitted.like)  # type: ignore[union-attr]
+
+
+def test_epsilon_has_no_default() -> None:
+    with pytest.raises(BudgetError, match="no default"):
+        made(epsilon=None).fit(FRAME)
+
+
+def test_metadata_of_sdv_tell_kinds_and_the_rest_is_paid_for(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"id": range(4000), "age": rng.integers(20, 60, 4000), "city": rng.choice(["a", "b"], 4000)})
+    document = {
+        "primary_key": "id",
+        "columns": {"id": {"sdtype": "id"}, "age": {"sdtype": "numerical"}, "city": {"sdtype": "categorical"}},
+    }
+
+    class Metadata:
+        def to_dict(self) -> dict[str, Any]:
+            return document
+
+    fitted = sklar.SklarSynthesizer(metadata=Metadata(), epsilon=5.0, method="independent").fit(frame)
+    claim = fitted.model_.claim
+    assert {"age.lower", "age.upper", "city.values"} <= set(claim.measured) and claim.epsilon == pytest.approx(5.0)
+    sample = fitted.sample(200)
+    assert set(sample["city"]) <= {"a", "b", "other"} and sample["id"].is_unique
+    with pytest.raises(UsageError, match="not both"):
+        sklar.SklarSynthesizer(SCHEMA, metadata=document, epsilon=1.0).fit(frame)
