@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,7 +15,20 @@ from sklar.sample.decode import decode
 from sklar.sample.draw import draw_block, sample_with_worth
 from sklar.sample.rng import generator
 from sklar.sample.rules import rules_hold
-from sklar.schema import AtMost, Boolean, Category, Column, Datetime, Function, Integer, Real, Schema
+from sklar.schema import (
+    AtMost,
+    Boolean,
+    Category,
+    Column,
+    Datetime,
+    Function,
+    Integer,
+    OneHot,
+    Real,
+    Schema,
+    Sum,
+    Together,
+)
 from sklar.schema.coordinates import coordinates
 from sklar.schema.grid import held
 
@@ -24,6 +39,7 @@ ENDS: dict[str, tuple[Column, Column]] = {
     "both nullable": (Integer(-50, 300, nullable=True), Integer(0, 500, nullable=True)),
     "days": (Datetime("2020-01-01", "2024-12-31"), Datetime("2020-01-01", "2024-12-31")),
     "seconds": (Datetime("2020-01-01T00:00:00", "2024-12-31T00:00:00"),) * 2,
+    "a step": (Integer(0, 30_000, step=100), Integer(0, 50_000, step=100)),
     "reals": (Real(0, 100), Real(0, 200)),
     "decimals": (Real(0, 100, decimals=2), Real(0, 200, decimals=2)),
     "other decimals": (Real(0, 100, decimals=1), Real(0, 200, decimals=3)),
@@ -43,6 +59,7 @@ def _used(column: Column) -> np.ndarray:
 @pytest.mark.parametrize("kind", ENDS)
 def test_rows_read_back_to_the_codes_they_came_from(kind: str, limits: dict[str, int]) -> None:
     low, high = ENDS[kind]
+    limits = {name: 100 * limit for name, limit in limits.items()} if kind == "a step" else limits
     by = coordinates(Schema({"low": low, "high": high}, [AtMost(low="low", high="high", **limits)]))
     rng = np.random.default_rng(1)
     codes = np.stack([rng.choice(_used(by.schema[name]), 4000) for name in by.schema.modelled], axis=1)
@@ -123,3 +140,63 @@ def test_a_condition_on_a_function_is_one_on_its_argument(fake_model, given, tow
     table, worth = draw_block(fake_model(by.schema, mass), REGIONS, 300, generator(4), read_conditions(REGIONS, given))
     found = np.where(table["town"].null, 4, table["town"].data)
     assert set(found.tolist()) == towns and worth > 100
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("at_most_one", [False, True])
+def test_dummies_agree_in_every_row(fake_model, nullable: bool, at_most_one: bool) -> None:
+    columns = {"x": Boolean(nullable=nullable), "y": Integer(0, 1, nullable=nullable), "z": Category([1, 0], nullable=nullable)}  # noqa: E501  # fmt: skip
+    schema = Schema(columns, [OneHot(columns=["x", "y", "z"], at_most_one=at_most_one)])
+    for known in (coordinates(schema).schema, schema):  # of a model over one category, and over the columns themselves
+        table, _ = sample_with_worth(fake_model(known), schema, 4000, seed=5)
+        on = np.array([table["x"].data, table["y"].data == 1, table["z"].data == 1]) & ~table["x"].null
+        assert rules_hold(schema, table).all() and table["x"].null.any() == nullable
+        assert set(on.sum(axis=0)[~table["x"].null].tolist()) == ({0, 1} if at_most_one else {1})
+        assert on.any(axis=1).all()
+
+
+@pytest.mark.parametrize(
+    ("parts", "total"),
+    [
+        ((Integer(0, 9), Integer(0, 9, nullable=True)), Integer(0, 18, nullable=True)),
+        ((Integer(0, 9), Integer(0, 9)), Integer(5, 12)),  # a total that not all parts reach
+        ((Real(0, 10, decimals=2), Real(0, 10, decimals=1)), Real(0, 20, decimals=2)),
+        ((Real(0, 10, decimals=2), Integer(0, 9)), Real(0, 20)),
+        ((Real(0, 10), Real(-10, 0)), Real(-10, 10)),
+    ],
+)
+def test_a_total_is_the_sum_of_its_parts(fake_model, parts: tuple[Column, Column], total: Column) -> None:
+    schema = Schema({"t": total, "a": parts[0], "b": parts[1]}, [Sum(total="t", parts=["a", "b"])])
+    for known in (coordinates(schema).schema, schema):
+        table, _ = sample_with_worth(fake_model(known), schema, 4000, seed=6)
+        assert rules_hold(schema, table).all()
+        null = table["a"].null | table["b"].null
+        assert np.array_equal(table["t"].null, null) and null.any() == (parts[1].null_code is not None)
+        if all(getattr(part, "decimals", 0) is not None for part in parts):
+            a, b, t = (np.array([Decimal(repr(x)) for x in table[name].data[~null].tolist()]) for name in "abt")
+            assert (a + b == t).all()
+
+
+FILLED = Schema(
+    {"asked": Category(["yes", "no"]), "p": Integer(0, 9, nullable=True), "q": Category(["u", "v"], nullable=True)},
+    rules=[Together(columns=["p", "q"], only_if={"asked": ["yes", "other"]})],
+)
+
+
+def test_columns_are_null_together_and_filled_where_they_may_be(fake_model) -> None:
+    mass = {"asked": np.array([0.3, 0.6, 0.1]), "p": np.append(np.full(10, 0.03), 0.7)}
+    mass["q"] = np.array([0.2, 0.1, 0.1, 0.6])
+    table, _ = sample_with_worth(fake_model(FILLED, mass), FILLED, 40_000, seed=7)
+    assert rules_hold(FILLED, table).all()
+    assert abs((~table["p"].null).mean() - 0.3) < 0.02  # the share of the first column, all of it where it may be
+    assert abs((table["asked"].data == 1).mean() - 0.6) < 0.02
+    filled = table["q"].data[~table["q"].null]
+    assert abs((filled == 0).mean() - 0.5) < 0.03  # the law of the second one, given that it is filled
+
+
+@pytest.mark.parametrize(("given", "null"), [({"q": "u"}, False), ({"q": None}, True), ({"p": (2, 4)}, False)])
+def test_asking_for_one_asks_for_all(fake_model, given, null: bool) -> None:
+    mass = {"asked": np.array([0.01, 0.98, 0.01]), "p": np.append(np.full(10, 0.001), 0.99)}
+    conditions = read_conditions(FILLED, given)
+    table, _ = draw_block(fake_model(FILLED, mass), FILLED, 300, generator(8), conditions)
+    assert rules_hold(FILLED, table).all() and (table["p"].null == null).all() and (table["q"].null == null).all()

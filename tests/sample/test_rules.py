@@ -83,7 +83,8 @@ def test_leftovers_are_copies_of_rows_that_hold(fake_model):
 
 
 def test_rules_that_cannot_hold_are_refused(fake_model):
-    schema = Schema({"s": Boolean()}, rules=[Never(values={"s": True}), Never(values={"s": False})])
+    pairs = [{"s": s, "t": t} for s in (True, False) for t in (True, False)]
+    schema = Schema({"s": Boolean(), "t": Boolean()}, rules=[Never(values=values) for values in pairs])
     with pytest.raises(UnsupportedConditionError, match="no row drawn"):
         sample_with_worth(fake_model(schema), schema, 50, seed=5)
 

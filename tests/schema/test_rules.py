@@ -88,7 +88,7 @@ def test_functions_may_chain_but_not_go_round_nor_give_a_column_twice() -> None:
     Schema(COLUMNS, [second, first])
     with pytest.raises(SchemaError, match="circle"):
         Schema(COLUMNS, [first, second, back])
-    with pytest.raises(SchemaError, match="given by two functions"):
+    with pytest.raises(SchemaError, match="given by two rules"):
         Schema(COLUMNS, [first, Function(column="sex", of="yes", table={"true": "F"})])
 
 

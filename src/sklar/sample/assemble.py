@@ -11,22 +11,38 @@ import numpy.typing as npt
 from sklar.arrays import Mask
 from sklar.sample.decode import SampledTable, Values, row_count
 from sklar.sample.rules.computed import compute
+from sklar.sample.rules.dummies import from_choice
+from sklar.sample.rules.nulls import fill_only_where, share_nulls
 from sklar.sample.rules.order import to_grid
 from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Same
 from sklar.schema.numbers import Ranged, Real
+from sklar.schema.rules import Together
 
 
 def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
     """The declared columns, and the rows whose coordinates do not go together and had to be bent to fit."""
+    together = [rule for rule in by.declared.rules if isinstance(rule, Together)]
+    told_by = {column: (name,) for column, name in by.told_by.items()}
+    told_by |= {column: tuple(part.name for part in parts) for column, parts in by.dated.items()}
+    for rule in together:
+        drawn = share_nulls(rule, told_by, drawn, rng)
     table = {part.name: drawn[part.name] for part in by.parts if isinstance(part, Same)}
     bent = np.zeros(row_count(drawn), bool)
     for name, parts in by.dated.items():
         table[name], moved = _from_calendar(parts, drawn, rng)
         bent |= moved
     for part in by.steps:
-        table[part.column], moved = _from_difference(by, part, table[part.anchor], drawn[part.name])
+        if isinstance(part, Difference):
+            table[part.column], moved = _from_difference(by, part, table[part.anchor], drawn[part.name])
+        else:
+            found, moved = from_choice(by, part, drawn[part.name])
+            table |= found
         bent |= moved
-    return compute(by.declared, table), bent
+    table = compute(by.declared, table)
+    for rule in together:
+        if rule.wanted:
+            table = compute(by.declared, fill_only_where(rule, table, rng))
+    return table, bent
 
 
 def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: Values) -> tuple[Values, Mask]:
@@ -54,9 +70,11 @@ def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.r
 
 
 def _on_grid(by: Coordinates, part: Difference, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Reals on the decimals of their column, never back over the anchor."""
+    """Values on the decimals or the step of their column, never back over the anchor."""
     column = by.declared[part.column]
-    if not isinstance(column, Real) or column.decimals is None:
+    if not isinstance(column, Real):
+        return to_grid(column, values, up=part.above)
+    if column.decimals is None:
         return values
     digits = column.decimals if part.decimals is None else part.decimals
     return to_grid(column, np.round(values, digits), up=part.above) + 0.0

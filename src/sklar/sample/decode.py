@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints, Mask
+from sklar.sample.rng import generator
 from sklar.schema.columns import Column, Id, Ignore, Labels
 from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -132,6 +133,11 @@ def decode_column(column: Column, codes: Cells, rng: np.random.Generator, limit:
     if isinstance(column, Labels):
         return _decode_labels(column, cells, null)
     return Values(data=_zero_where(null, _draw(column, cells, rng, limit)), null=null)
+
+
+def decode_codes(column: Column, codes: Cells) -> Values:
+    """Values of a column of listed values, where no code stands for several of them."""
+    return decode_column(column, codes, generator(0))  # nothing is drawn inside a cell of one value
 
 
 def decode_missing(column: Column, rows: int) -> Values:

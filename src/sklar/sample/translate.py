@@ -1,45 +1,35 @@
 """Conditions on declared columns as conditions on the coordinates that a model draws.
 
 A condition on a column that is a coordinate stands as it is; one on a function of another column is one on its
-argument. What cannot be said of a coordinate, as a range of a column that is computed from two, is left to rejection:
+argument, and one on a dummy column is one on the category it belongs to. Columns that are filled together are asked for
+together. What cannot be said of a coordinate, as a range of a column that is computed from two, is left to rejection:
 rows that are not as asked for are drawn again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from sklar.arrays import Ints, Mask
+from sklar.arrays import Ints
 from sklar.errors import UsageError
-from sklar.sample.conditions import Condition, Conditions, holds
-from sklar.sample.decode import CellPoints, Restriction, Values, decode_column
-from sklar.sample.rng import generator
-from sklar.sample.rules.computed import in_order
+from sklar.sample.conditions import Condition, Conditions, holds, read_conditions
+from sklar.sample.decode import CellPoints, Restriction, Values, decode_codes
+from sklar.sample.rules.dummies import switched
 from sklar.sample.rules.function import apply_function
 from sklar.schema.calendar import Calendar
 from sklar.schema.columns import Column
-from sklar.schema.coordinates import CalendarPart, Coordinates, Same
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, DummyChoice
 from sklar.schema.numbers import Integer
-from sklar.schema.rules import Function
+from sklar.schema.rules import Function, Together, computing_order
+from sklar.schema.table import Schema
 
 
 def on_coordinates(by: Coordinates, conditions: Conditions) -> Conditions:
     """What is asked of the coordinates of a model; rows must still be checked for what is asked of the columns."""
-    if by.plain:
-        return conditions
-    asked, drawn = dict(conditions), {part.name for part in by.parts if isinstance(part, Same)}
-    for rule in reversed(in_order(by.declared)):
-        if rule.column in asked and rule.column not in drawn:
-            found = _on_argument(by, rule, asked.pop(rule.column))
-            asked[rule.of] = _both(asked.get(rule.of), found)
-    for name, parts in by.dated.items():
-        if name in asked:
-            asked |= _on_calendar(by, parts, asked.pop(name))
-            drawn |= {part.name for part in parts}
-    return {name: condition for name, condition in asked.items() if name in drawn}
+    return _translated(by, _with_companions(by.declared, conditions))[0]
 
 
 def exactly_on_coordinates(by: Coordinates, conditions: Conditions) -> Conditions:
@@ -48,24 +38,74 @@ def exactly_on_coordinates(by: Coordinates, conditions: Conditions) -> Condition
     Raises:
         UsageError: A condition is on a column that is computed from several coordinates.
     """
-    computed = {part.column: part.name for part in by.steps}
-    computed |= {name: parts[0].name for name, parts in by.dated.items()}
-    for name in sorted({name for name in _arguments(by, conditions) if name in computed}):
+    asked, left = _translated(by, conditions)
+    if left:
         raise UsageError(
-            f"given: '{name}' is computed from '{computed[name]}' and others, so no count of it was released"
+            f"given: '{left[0]}' is computed from '{by.telling(left[0])}' and others, so no count of it was released"
         )
-    return on_coordinates(by, conditions)
+    return asked
 
 
-def _arguments(by: Coordinates, names: Iterable[str]) -> set[str]:
-    """The columns, and instead of functions their arguments."""
-    of = {rule.column: rule.of for rule in in_order(by.declared)}
-    found: set[str] = set()
-    for name in names:
-        while name in of and name not in by.schema:
-            name = of[name]
-        found.add(name)
-    return found
+def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Condition], list[str]]:
+    """Conditions on coordinates, and the columns of which these do not tell all."""
+    asked, told, left = dict(conditions), by.told_by, list[str]()
+    for rule in reversed(computing_order(by.declared.rules)):
+        if rule.gives in asked and rule.gives not in told:
+            condition = asked.pop(rule.gives)
+            if isinstance(rule, Function):
+                asked[rule.of] = _both(asked.get(rule.of), _on_argument(by, rule, condition))
+            else:
+                left.append(rule.gives)
+    parts, dated, out = by.by_name, by.dated, dict[str, Condition]()
+    for name, condition in asked.items():
+        part = parts[told[name]]
+        if name in dated:
+            found = _on_calendar(by, dated[name], condition)
+            left.append(name)
+        elif isinstance(part, Difference):
+            found = {part.name: _on_null(by.schema[part.name], by.declared[name], condition)}
+            left += [name] if found[part.name].allowed[0] else []
+        else:
+            found = {part.name: _on_choice(by, part, name, condition) if isinstance(part, DummyChoice) else condition}
+        out |= {coordinate: _both(out.get(coordinate), one) for coordinate, one in found.items()}
+    return out, left
+
+
+def _with_companions(schema: Schema, conditions: Conditions) -> dict[str, Condition]:
+    """Where a column must be filled, so must those that are null together with it, and what it depends on is known."""
+    asked = dict(conditions)
+    for rule in schema.rules:
+        if isinstance(rule, Together) and any(
+            n in asked and not _may_be_null(schema[n], asked[n]) for n in rule.columns
+        ):
+            for name in rule.columns:
+                asked[name] = _both(asked.get(name), _filled(schema[name]))
+            for name, found in read_conditions(schema, {name: list(values) for name, values in rule.wanted}).items():
+                asked[name] = _both(asked.get(name), found)
+    return asked
+
+
+def _may_be_null(column: Column, condition: Condition) -> bool:
+    return column.null_code is not None and bool(condition.allowed[column.null_code])
+
+
+def _filled(column: Column) -> Condition:
+    return Condition(allowed=np.arange(column.size) != column.null_code)
+
+
+def _on_null(difference: Column, column: Column, condition: Condition) -> Condition:
+    """All values of a difference if any of its column is asked for, and null if that is."""
+    allowed = np.full(difference.size, bool(condition.allowed[: column.value_cells].any()))
+    if difference.null_code is not None:
+        allowed[difference.null_code] = _may_be_null(column, condition)
+    return Condition(allowed=allowed)
+
+
+def _on_choice(by: Coordinates, part: DummyChoice, name: str, condition: Condition) -> Condition:
+    """The values of a category by which a dummy column is as asked for."""
+    column, place = by.schema[part.name], np.arange(by.schema.size(part.name))
+    image = switched(by.declared[name], place == part.columns.index(name), place == column.null_code)
+    return Condition(allowed=holds(by.declared[name], condition, image))
 
 
 def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condition:
@@ -81,10 +121,11 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
 
 def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:
     """For each part of a calendar, the numbers that the moments asked for have."""
-    calendar, null = parts[0].calendar, by.declared[parts[0].column].null_code
+    calendar, column = parts[0].calendar, by.declared[parts[0].column]
+    null, any_moment = column.null_code, condition.restriction is None and bool(condition.allowed[0])
     apart, asked = calendar.take_apart(_telling_moments(calendar, condition.restriction)), dict[str, Condition]()
     for part in parts:
-        allowed = np.zeros(by.schema.size(part.name), bool)
+        allowed = np.full(by.schema.size(part.name), any_moment)
         allowed[apart[part.part] - calendar.ends[part.part][0]] = True
         if null is not None:
             allowed[-1] = condition.allowed[null]
@@ -107,19 +148,18 @@ def _telling_moments(calendar: Calendar, limit: Restriction | None) -> Ints:
 
 def _all_values(column: Column) -> tuple[np.ndarray, Values]:
     """Every value that a column of listed values can have, null too, and its base code."""
-    if isinstance(column, Integer):
-        data, null = np.arange(column.lower, column.upper + 1), np.zeros(column.upper - column.lower + 1, bool)
-        codes = column.grid.code(data)
-        if column.null_code is not None:
-            data, null, codes = np.append(data, 0), np.append(null, True), np.append(codes, column.null_code)
-        return codes, Values(data=data, null=null)
-    codes = np.arange(column.size)
-    return codes, decode_column(column, codes, generator(0))  # labels and truth values are not drawn
+    if not isinstance(column, Integer):
+        codes = np.arange(column.size)
+        return codes, decode_codes(column, codes)
+    data, null = np.arange(column.lower, column.upper + 1), np.zeros(column.upper - column.lower + 1, bool)
+    codes = column.grid.code(data)
+    if column.null_code is not None:
+        data, null, codes = np.append(data, 0), np.append(null, True), np.append(codes, column.null_code)
+    return codes, Values(data=data, null=null)
 
 
 def _both(one: Condition | None, other: Condition) -> Condition:
-    """Both conditions at once."""
+    """Both conditions at once; of two that cut cells, the first does."""
     if one is None:
         return other
-    allowed: Mask = one.allowed & other.allowed
-    return replace(one, allowed=allowed)
+    return replace(one if one.restriction is not None else other, allowed=one.allowed & other.allowed)

@@ -8,7 +8,7 @@ from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, 
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
-from sklar.schema.rules import AtMost, Function, Never, Rule
+from sklar.schema.rules import AtMost, Function, Never, OneHot, Rule, Sum, Together
 from sklar.schema.table import Schema
 
 __all__ = [
@@ -24,9 +24,12 @@ __all__ = [
     "Integer",
     "Labels",
     "Never",
+    "OneHot",
     "Ordinal",
     "Price",
     "Real",
     "Rule",
     "Schema",
+    "Sum",
+    "Together",
 ]

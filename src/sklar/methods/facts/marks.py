@@ -14,7 +14,7 @@ from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
 from sklar.schema.columns import Column, Labels
 from sklar.schema.confirming import MEASURABLE
-from sklar.schema.coordinates import fitted_coordinates
+from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.rules import AtMost
 from sklar.schema.table import Schema
@@ -80,7 +80,8 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
     """
     digits = {margin.column: margin.decimals for margin in margins}
     for step in fitted_coordinates(schema, digits).steps:
-        digits[step.column] = digits.get(step.anchor)
+        if isinstance(step, Difference):
+            digits[step.column] = digits.get(step.anchor)
     found: dict[str, Column] = {}
     for name in schema.modelled:
         column, decimals = schema[name], digits.get(name)

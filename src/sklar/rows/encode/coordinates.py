@@ -17,8 +17,9 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.moment import moment_values
 from sklar.rows.encode.numbers import MISSING, integer_values, real_values
-from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference
+from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
+from sklar.schema.rules.dummies import switch_codes
 
 RowEncoder = Callable[..., npt.NDArray[Any]]
 """From one array for each source of a coordinate to its codes, in the smallest type that fits."""
@@ -33,9 +34,30 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
     """What computes the codes of a coordinate from Arrow arrays of its sources."""
     if isinstance(part, Difference):
         return _difference_encoder(by, part, null_values)
+    if isinstance(part, DummyChoice):
+        return _choice_encoder(by, part, null_values)
     if isinstance(part, CalendarPart):
         return _calendar_encoder(by, part, null_values)
     return encoder_of(by.declared[part.name], null_values)
+
+
+def _choice_encoder(by: Coordinates, part: DummyChoice, null_values: tuple[str, ...]) -> RowEncoder:
+    """The first dummy column that is set; null if any of them is, `other` if none is set."""
+    column, dummies = by.schema[part.name], [by.declared[name] for name in part.columns]
+    encoders = [encoder_of(dummy, null_values) for dummy in dummies]
+    none, dtype = len(dummies), np.min_scalar_type(max(column.size - 1, 0))
+
+    def encode(*arrays: Any) -> npt.NDArray[Any]:
+        found = np.full(len(arrays[0]), none)
+        null = np.zeros(len(found), bool)
+        for place in reversed(range(none)):  # the first one has the last word
+            codes = encoders[place](arrays[place])
+            found[codes == switch_codes(dummies[place])[1]] = place
+            if dummies[place].null_code is not None:
+                null |= codes == dummies[place].null_code
+        return np.where(null, none if column.null_code is None else column.null_code, found).astype(dtype)
+
+    return encode
 
 
 def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[str, ...]) -> RowEncoder:

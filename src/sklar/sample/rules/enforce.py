@@ -11,8 +11,10 @@ from sklar.arrays import Ints, Mask
 from sklar.errors import UnsupportedConditionError
 from sklar.sample.decode import SampledTable, replace_rows, row_count, take
 from sklar.sample.rules.computed import compute
+from sklar.sample.rules.dummies import keep_one
 from sklar.sample.rules.every import rules_hold
 from sklar.sample.rules.order import move_at_most
+from sklar.schema.rules import OneHot
 from sklar.schema.table import Schema
 
 Drawn = tuple[SampledTable, Mask]
@@ -71,7 +73,10 @@ def _draw_again(first: Drawn, draw: Draw, holds: Check) -> tuple[SampledTable, I
 
 def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.random.Generator) -> SampledTable:
     """Bad rows moved to obey, or copied from good ones."""
-    mended = compute(schema, move_at_most(schema, take(table, bad)))
+    mended = move_at_most(schema, take(table, bad))
+    for rule in schema.rules:
+        mended = keep_one(schema, rule, mended) if isinstance(rule, OneHot) else mended
+    mended = compute(schema, mended)
     table = replace_rows(table, bad, mended, np.arange(len(bad)))
     kept = holds(table)
     good, bad = np.flatnonzero(kept), np.flatnonzero(~kept)

@@ -8,16 +8,16 @@ so a table over coordinates has the sensitivity of any other table, and every pr
 stands. Start with `derive`; `parts` are the kinds of coordinates, `lengths` the grids and the order of differences.
 """
 
-from sklar.schema.coordinates.derive import coordinates, fitted_coordinates, image_is_total
-from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, Same
+from sklar.schema.coordinates.derive import coordinates, fitted_coordinates
+from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Same
 
 __all__ = [
     "CalendarPart",
     "Coordinate",
     "Coordinates",
     "Difference",
+    "DummyChoice",
     "Same",
     "coordinates",
     "fitted_coordinates",
-    "image_is_total",
 ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.columns import Boolean, Category, Column, Labels
 from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
-from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, Same
+from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Same
 from sklar.schema.numbers import Datetime, Integer
-from sklar.schema.rules.function import Function
-from sklar.schema.rules.order import AtMost
+from sklar.schema.rules import AtMost, Computing, Function, OneHot, Sum, computing_order
 from sklar.schema.table import Schema
 
 
@@ -22,16 +21,22 @@ def plain_coordinates(schema: Schema) -> Coordinates:
 @lru_cache(maxsize=64)
 def coordinates(schema: Schema) -> Coordinates:
     """The coordinates of a schema."""
-    computed = {rule.column for rule in schema.rules if isinstance(rule, Function) and image_is_total(schema, rule)}
-    taken = {rule.column for rule in schema.rules if isinstance(rule, Function)}
+    computed = {rule.gives for rule in computing_order(schema.rules) if _is_total(schema, rule)}
+    choices = [_choice(schema, rule) for rule in schema.rules if isinstance(rule, OneHot)]
+    taken = {name for step in choices for name in step.columns}
+    taken |= {rule.gives for rule in schema.rules if isinstance(rule, Function | Sum)}
     ordered = [rule for rule in schema.rules if isinstance(rule, AtMost)]
-    steps = order_differences(schema, ordered, set(schema.modelled) - taken)
-    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in steps}
-    told |= {name: calendar_parts(schema, name) for name in schema.modelled if name not in told and name not in taken}
-    told = {name: parts for name, parts in told.items() if parts}
-    if not computed and not told:
+    differences = order_differences(schema, ordered, set(schema.modelled) - taken)
+    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in differences}
+    for choice in choices:
+        told |= {name: (choice,) if name == choice.columns[0] else () for name in choice.columns}
+    told |= dict.fromkeys(computed, ())
+    for name in schema.modelled:
+        if name not in told and (dated := calendar_parts(schema, name)):
+            told[name] = dated
+    if not told:
         return plain_coordinates(schema)
-    parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled if name not in computed}
+    parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled}
     columns: dict[str, Column] = {}
     for name, column in schema.items():
         if not column.modelled:
@@ -39,12 +44,26 @@ def coordinates(schema: Schema) -> Coordinates:
         for part in parts.get(name, ()):
             columns[part.name] = _column_of(schema, part)
     kept = tuple(part for several in parts.values() for part in several)
-    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=tuple(steps))
+    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=(*differences, *choices))
+
+
+def _is_total(schema: Schema, rule: Computing) -> bool:
+    """Whether the rule gives its column in every row."""
+    return isinstance(rule, Sum) or image_is_total(schema, rule)
+
+
+def _choice(schema: Schema, rule: OneHot) -> DummyChoice:
+    name = fresh_name(schema, " | ".join(rule.columns))
+    return DummyChoice(name=name, columns=tuple(rule.columns), at_most_one=rule.at_most_one)
 
 
 def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
+    """A coordinate as a column."""
     if isinstance(part, Difference):
         return difference_column(columns, part)
+    if isinstance(part, DummyChoice):
+        other = fresh_name(part.columns, "none")
+        return Category(part.columns, other=other, nullable=columns[part.columns[0]].null_code is not None)
     if isinstance(part, CalendarPart):
         first, last = part.calendar.ends[part.part]
         return Integer(first, last, nullable=columns[part.column].null_code is not None)

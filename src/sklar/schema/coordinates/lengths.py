@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import cast
 
@@ -11,10 +11,10 @@ from sklar.schema.coordinates.parts import Difference
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
 from sklar.schema.rules.order import AtMost
 
-LENGTH_CELLS = 120
-"""Most cells of a difference. Methods count so few cell by cell, in one look; with 120 a length below 40 of 3,650 has
-a cell of its own, and larger ones are known to a twentieth. More cells would cost a second look and a share of the
-budget."""
+LENGTH_CELLS = 60
+"""Most cells of a difference. So few are counted cell by cell, in one look, so that short lengths come out exactly: of
+up to 3,650 each below 14 has a cell of its own, and longer ones are known to a seventh. More cells are looked at twice,
+the first time coarsely, which tells more about the shape of a tail and less about single short lengths."""
 FINEST = 1 << 20
 """Units of a difference of reals that declare no decimals."""
 WIDEST = 2**62
@@ -54,8 +54,7 @@ def difference_column(columns: Mapping[str, Column], part: Difference) -> Column
     if _nullable(columns[part.anchor]):  # then the distance from the end of the column's own range stands in
         most = max(most, part.least + (column.span[1] - column.span[0]))
     if not isinstance(column, Real):
-        least, most = int(part.least), int(most)
-        return Integer(least, most, edges=[least + e for e in growing_edges(most - least)], nullable=nullable)
+        return _whole_lengths(int(part.least), int(most), _common_step(column, columns[part.anchor]), nullable)
     scale = FINEST / (most - part.least) if part.decimals is None else 10.0**part.decimals
     starts = [part.least + edge / scale for edge in growing_edges(round((most - part.least) * scale))[:-1]]
     if part.decimals is not None:
@@ -64,12 +63,23 @@ def difference_column(columns: Mapping[str, Column], part: Difference) -> Column
     return Real(part.least, most, edges=edges, decimals=part.decimals, nullable=nullable)
 
 
+def _whole_lengths(least: int, most: int, step: int, nullable: bool) -> Integer:
+    """Whole differences, or multiples of a step."""
+    edges = [least + edge * step for edge in growing_edges((most - least) // step)[:-1]]
+    return Integer(least, most, edges=[*edges, most + 1], step=None if step == 1 else step, nullable=nullable)
+
+
+def _common_step(*columns: Column) -> int:
+    steps = {getattr(column, "step", None) for column in columns}
+    return steps.pop() or 1 if len(steps) == 1 else 1
+
+
 def growing_edges(last: int) -> list[int]:
     """Starts of cells over 0, 1, ..., last, and the end of the last one: as fine as the number of cells allows."""
     fine = max(last, 1)
     edges = _edges(last, fine)
     while len(edges) > LENGTH_CELLS + 1:
-        fine = min(max(fine * 9 // 10, 1), LENGTH_CELLS) if fine > 1 else 0
+        fine = min(fine - 1, LENGTH_CELLS)
         edges = _edges(last, fine)
     return edges
 
@@ -85,11 +95,12 @@ def _edges(last: int, fine: int) -> list[int]:
 
 def _can_subtract(columns: Mapping[str, Column], rule: AtMost) -> bool:
     low, high = columns[rule.low], columns[rule.high]
-    if type(low) is not type(high):
+    if type(low) is not type(high) or any(isinstance(c, Real) and c.step is not None for c in (low, high)):
         return False
     assert isinstance(low, Integer | Real | Datetime) and isinstance(high, Integer | Real | Datetime)
     least, most = rule.reach(low, high)
-    return least < most and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
+    wide = least < most if isinstance(low, Real) else _common_step(low, high) <= most - least
+    return wide and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
 
 
 def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], root: str) -> list[Difference]:
@@ -109,6 +120,9 @@ def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], 
 def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column: str) -> Difference:
     low, high = cast(Ranged, columns[rule.low]), cast(Ranged, columns[rule.high])
     least, most = rule.reach(low, high)
+    step = _common_step(low, high)
+    if step > 1:  # then differences are multiples, too
+        least, most = -(-int(least) // step) * step, int(most) // step * step
     digits = [getattr(end, "decimals", None) for end in (low, high)]
     return Difference(
         name=fresh_name(columns, f"{rule.high} - {rule.low}"),
@@ -121,9 +135,9 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     )
 
 
-def fresh_name(columns: Mapping[str, Column], name: str) -> str:
-    """A name that no declared column has."""
-    while name in columns:
+def fresh_name(taken: Container[str], name: str) -> str:
+    """A name that is not taken."""
+    while name in taken:
         name = f"({name})"
     return name
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sklar.schema.calendar import Calendar
-from sklar.schema.rules.function import Function
+from sklar.schema.rules.every import computing_order
 from sklar.schema.table import Schema
 
 
@@ -49,6 +49,19 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DummyChoice:
+    """Which of some dummy columns is set, as one category; the first, if several are. `other` means none of them."""
+
+    name: str
+    columns: tuple[str, ...]
+    at_most_one: bool
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarPart:
     """The line of a datetime, or its month, weekday or hour; the datetime itself is put together from all of them.
 
@@ -66,7 +79,9 @@ class CalendarPart:
         return (self.column,)
 
 
-Coordinate = Same | Difference | CalendarPart
+Step = Difference | DummyChoice
+"""Coordinates that stand for columns of their own, computed back one by one."""
+Coordinate = Same | Step | CalendarPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +98,7 @@ class Coordinates:
     declared: Schema
     schema: Schema
     parts: tuple[Coordinate, ...]
-    steps: tuple[Difference, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def by_name(self) -> dict[str, Coordinate]:
@@ -108,11 +123,18 @@ class Coordinates:
         """Whether the coordinates are the declared columns."""
         return self.schema is self.declared
 
+    @property
+    def told_by(self) -> dict[str, str]:
+        """For each declared column that is not computed, the coordinate that tells it; of a calendar, its line."""
+        told = {part.name: part.name for part in self.parts if isinstance(part, Same)}
+        for step in self.steps:
+            told |= dict.fromkeys(step.columns if isinstance(step, DummyChoice) else (step.column,), step.name)
+        return told | {column: parts[0].name for column, parts in self.dated.items()}
+
     def telling(self, name: str) -> str:
-        """The coordinate that tells most of a declared column: itself, its difference, line or argument."""
-        named = {part.column: part.name for part in self.steps}
-        named |= {column: parts[0].name for column, parts in self.dated.items()}
-        of = {rule.column: rule.of for rule in self.declared.rules if isinstance(rule, Function)}
-        while name in of and name not in self.schema:
-            name = of[name]
-        return named.get(name, name)
+        """The coordinate that tells most of a declared column: its own, or that of the first column it depends on."""
+        told = self.told_by
+        needs = {rule.gives: rule.needs for rule in computing_order(self.declared.rules)}
+        while name not in told and name in needs:
+            name = needs[name][0]
+        return told.get(name, name)

@@ -5,12 +5,31 @@ What makes it hold in samples lies in `sklar.sample.rules`. Start with `order`; 
 `every` lists the kinds of rules and checks them together; `parsing` reads the text of an `expression`.
 """
 
-from sklar.schema.rules.every import RULES, Rule, rule_faults
+from sklar.schema.rules.dummies import OneHot
+from sklar.schema.rules.every import RULES, Computing, Rule, computing_order, rule_faults
 from sklar.schema.rules.expression import Expression
 from sklar.schema.rules.function import Function
 from sklar.schema.rules.never import Never
+from sklar.schema.rules.nulls import Together
 from sklar.schema.rules.order import AtMost
+from sklar.schema.rules.sums import Sum
 from sklar.schema.rules.totals import Totals
 from sklar.schema.rules.values import Label, Pairs
 
-__all__ = ["RULES", "AtMost", "Expression", "Function", "Label", "Never", "Pairs", "Rule", "Totals", "rule_faults"]
+__all__ = [
+    "RULES",
+    "AtMost",
+    "Computing",
+    "Expression",
+    "Function",
+    "Label",
+    "Never",
+    "OneHot",
+    "Pairs",
+    "Rule",
+    "Sum",
+    "Together",
+    "Totals",
+    "computing_order",
+    "rule_faults",
+]

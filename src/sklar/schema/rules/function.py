@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,6 +39,16 @@ class Function:
     def columns(self) -> tuple[str, ...]:
         return (self.column, self.of)
 
+    @property
+    def gives(self) -> str:
+        """The column that it computes."""
+        return self.column
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns that it is computed from."""
+        return (self.of,)
+
     def describe(self) -> str:
         """The rule in words."""
         return f"{self.column} is a function of {self.of}"
@@ -49,18 +59,3 @@ class Function:
         faults += [f"'{k}' is not a value of '{self.of}'" for k, _ in self.pairs if not is_key(columns[self.of], k)]
         column = columns[self.column]
         return faults + [f"'{v}' is not a value of '{self.column}'" for _, v in self.pairs if not is_value(column, v)]
-
-
-def chain_faults(functions: Sequence[Function]) -> list[str]:
-    """A column may be given by one function only, and functions may not go round in a circle."""
-    given = [f.column for f in functions]
-    faults = [f"column '{name}' is given by two functions" for name in sorted(set(given)) if given.count(name) > 1]
-    parent = {f.column: f.of for f in functions}
-    for name in parent:
-        seen, at = {name}, parent[name]
-        while at in parent and at not in seen:
-            seen.add(at)
-            at = parent[at]
-        if at == name:
-            faults.append(f"the functions that give '{name}' go round in a circle")
-    return faults

@@ -1,0 +1,74 @@
+"""Columns that are null together, and filled only where other columns say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+
+from sklar.arrays import Ints, Mask
+from sklar.sample.decode import SampledTable, Values, row_count
+from sklar.sample.rules.never import equals
+from sklar.schema.rules import Together
+from sklar.schema.table import Schema
+
+
+def together_holds(schema: Schema, rule: Together, table: SampledTable) -> Mask:
+    """The rows where all columns are null, or none is and the others allow it."""
+    nulls = np.array([table[name].null for name in rule.columns])
+    return nulls.all(axis=0) | (~nulls.any(axis=0) & may_be_filled(rule, table))
+
+
+def may_be_filled(rule: Together, table: SampledTable) -> Mask:
+    """The rows where every other column has one of the values that the rule asks for."""
+    held = (reduce(np.logical_or, (equals(table[name], v) for v in values)) for name, values in rule.wanted)
+    return reduce(np.logical_and, held, np.ones(row_count(table), bool))
+
+
+def share_nulls(
+    rule: Together, told_by: Mapping[str, Sequence[str]], drawn: SampledTable, rng: np.random.Generator
+) -> SampledTable:
+    """Coordinates that are null together: the first decides, and what another lacks comes from a row that has it.
+
+    So the share of nulls is that of the first column, and the law of each other one given that it is filled stays. A
+    column may be told by several coordinates.
+    """
+    null, out = drawn[told_by[rule.columns[0]][0]].null, dict(drawn)
+    for column in rule.columns:
+        empty = np.logical_or.reduce([drawn[name].null for name in told_by[column]])
+        lacking, having = np.flatnonzero(~null & empty), np.flatnonzero(~empty)
+        donors = rng.choice(having, len(lacking)) if len(having) else lacking
+        for name in told_by[column]:
+            out[name] = _nulled(_copied(drawn[name], lacking, donors), null)
+    return out
+
+
+def fill_only_where(rule: Together, table: SampledTable, rng: np.random.Generator) -> SampledTable:
+    """Values where the rule allows none move, all columns of a row together, to rows that lack them and may have them.
+
+    As every filled row of the real table is one that may be, so many filled rows belong there, whatever the model
+    knew of it.
+    """
+    if not rule.wanted:
+        return table
+    may, null = may_be_filled(rule, table), table[rule.columns[0]].null
+    givers, takers = rng.permutation(np.flatnonzero(~may & ~null)), rng.permutation(np.flatnonzero(may & null))
+    moved = min(len(givers), len(takers))
+    out = dict(table)
+    for name in rule.columns:
+        out[name] = _nulled(_copied(table[name], takers[:moved], givers[:moved]), ~may)
+    return out
+
+
+def _copied(values: Values, to: Ints, source: Ints) -> Values:
+    data, null = values.data.copy(), values.null.copy()
+    data[to], null[to] = values.data[source], values.null[source]
+    return replace(values, data=data, null=null)
+
+
+def _nulled(values: Values, null: Mask) -> Values:
+    data = values.data.copy()
+    data[null] = 0
+    return replace(values, data=data, null=values.null | null)
