@@ -32,10 +32,10 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.all
 
 # A wheel, in an environment of its own: it installs, says its version, and makes a small synthetic table.
-dist: $(VENV)/.installed
+dist:
 	rm -rf dist build/wheel
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/sklar-*.whl
 	cd build/wheel && bin/sklar --version && bin/sklar demo demo --rows 2000 --no-report --method independent
 

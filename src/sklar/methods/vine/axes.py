@@ -14,7 +14,7 @@ from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_t
 from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.nulls import NullExcess
 from sklar.release.door import Door, RecodedTable
-from sklar.schema.columns import Column
+from sklar.schema.columns import Category, Column
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
@@ -98,8 +98,11 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
     axes: list[VineAxis] = []
     for margin in margins:
         column = schema[margin.column]
-        scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered)
+        branches = _branches(column, margin)
+        scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered, branches=branches)
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
+        if branches:  # groups are nodes of the tree: cut where a node has rows enough, else its codes stay together
+            cells = np.unique([path[0] for path in branches], return_inverse=True)[1]
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
@@ -113,6 +116,14 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
             )
         )
     return tuple(axes)
+
+
+def _branches(column: Column, margin: Margin) -> list[tuple[str, ...]]:
+    """The nodes above each margin cell of a hierarchy; `other` and null are branches of their own."""
+    known = column.branches if isinstance(column, Category) else ()
+    if not known:
+        return []
+    return [known[code] if code < len(known) else (f"\0{code}",) for code in margin.starts.tolist()]
 
 
 def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str) -> tuple[MeasuredTable, ...]:
