@@ -231,7 +231,8 @@ class Datetime(Ranged):
         """How moments are taken apart; not at all where the column says so, or cuts its line into bins by itself."""
         if self.bins is not None and self.calendar is None:
             return None
-        wanted = None if self.calendar is None else tuple(part for part in PARTS if part in self.calendar)
+        asked = self.calendar
+        wanted = None if asked is None else tuple(part for part in PARTS if asked.count(part))
         return calendar_of(*self.span, self.resolution, wanted)
 
     def faults(self) -> list[str]:
