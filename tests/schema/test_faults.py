@@ -47,7 +47,7 @@ BROKEN: list[tuple[Column, str]] = [
     (Real("0", 4), "finite numbers"),  # type: ignore[arg-type]
     (Real(0, 4, decimals=16), "decimals"),
     (Real(0, 4, decimals=True), "decimals"),
-    (Real(0, 4, decimals=-1), "decimals"),
+    (Real(0, 4, decimals=-16), "decimals"),
     (Real(0, 4, missing_value=float("nan")), "finite numbers"),
     (Real(0, 4, missing_value=9), "missing_value must lie"),
     (Real(0, 4, atoms=(float("nan"),)), "atoms must lie"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,15 +47,38 @@ class Scale:
         return mass
 
 
-def lay_out(starts: np.ndarray, mass: np.ndarray, size: int, *, nominal: bool) -> Scale:
-    """The axis of a column of `size` base codes from the first code and the mass of each cell of its fitted margin."""
+def lay_out(
+    starts: np.ndarray, mass: np.ndarray, size: int, *, nominal: bool, branches: Sequence[tuple[str, ...]] = ()
+) -> Scale:
+    """The axis of a column of `size` base codes from the first code and the mass of each cell of its fitted margin.
+
+    Nominal cells come by their mass, heaviest first; with branches of a hierarchy (of each cell, the coarsest first)
+    they do inside each node, and so do the nodes.
+    """
     weight = np.maximum(np.asarray(mass, dtype=float), 0.0)
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(weight), 1.0 / len(weight))
-    order = np.argsort(-weight, kind="stable") if nominal else np.arange(len(weight))
+    order = np.arange(len(weight))
+    if nominal:
+        order = _tree_order(weight, branches) if branches else np.argsort(-weight, kind="stable")
     edges = np.concatenate([[0.0], np.cumsum(weight[order])])
     edges = np.minimum(edges / edges[-1], 1.0)
     starts = np.asarray(starts, dtype=np.int64)
     return Scale(order=order, edges=edges, starts=starts, widths=np.diff(np.append(starts, size)))
+
+
+def _tree_order(weight: np.ndarray, branches: Sequence[tuple[str, ...]]) -> np.ndarray:
+    """Cells so that each node of the tree is one run: heaviest nodes first, then heaviest cells."""
+    heavy: dict[tuple[str, ...], float] = {}
+    for path, mass in zip(branches, weight.tolist(), strict=True):
+        for depth in range(len(path)):
+            heavy[path[: depth + 1]] = heavy.get(path[: depth + 1], 0.0) + mass
+
+    def place(cell: int) -> tuple[tuple[float, str], ...]:
+        path = branches[cell]
+        nodes = ((-heavy[path[: depth + 1]], path[depth]) for depth in range(len(path)))
+        return (*nodes, (-float(weight[cell]), ""))
+
+    return np.array(sorted(range(len(weight)), key=place), dtype=np.int64)
 
 
 def split_edges(edges: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:

@@ -170,11 +170,69 @@ class Labels(Column):
         return faults + [f for f in (_label_fault(v) for v in (*self.values, self.other)) if f][:1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Category(Labels):
-    """Unordered labels. Values that are not listed become `other`, which decodes to the label given here."""
+    """Unordered labels. Values that are not listed become `other`, which decodes to the label given here.
+
+    Codes may have coarser levels, on which dependence is modelled where single codes have too few rows for the noise.
+    They say how public labels are put together and nothing about rows, so they carry no provenance.
+
+    Attributes:
+        levels: Lengths of the prefixes that name the coarser levels, as [1, 3] for I21.4 in I21 in I.
+        parents: Or the parent of every label, as {"I21": "heart"}; parents may have parents.
+    """
+
+    levels: Sequence[int] = ()
+    parents: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
 
     kind: ClassVar[str] = "category"
+
+    def __post_init__(self) -> None:
+        pairs = self.parents.items() if isinstance(self.parents, Mapping) else self.parents
+        object.__setattr__(self, "parents", tuple((str(child), parent) for child, parent in pairs))
+        object.__setattr__(self, "levels", tuple(plain(length) for length in self.levels))
+        Labels.__post_init__(self)
+
+    @property
+    def branches(self) -> tuple[tuple[str, ...], ...]:
+        """The coarser levels of every label, the coarsest first; nothing without a hierarchy."""
+        labels = [str(value) for value in self.values]
+        if self.levels:
+            return tuple(tuple(label[:length] for length in self.levels) for label in labels)
+        parents = dict(self.parents)
+        return tuple(tuple(reversed(_ancestors(label, parents))) for label in labels) if parents else ()
+
+    def faults(self) -> list[str]:
+        faults = Labels.faults(self)
+        if faults or not (self.levels or self.parents):
+            return faults
+        if self.levels and self.parents:
+            return ["give levels or parents, not both"]
+        rising = all(type(x) is int and x > 0 for x in self.levels) and sorted(set(self.levels)) == list(self.levels)
+        if not rising:
+            return ["levels must be lengths of prefixes, whole numbers that increase, as [1, 3]"]
+        return _parent_faults([str(value) for value in self.values], dict(self.parents)) if self.parents else []
+
+
+def _ancestors(label: str, parents: Mapping[str, str]) -> list[str]:
+    """The parent, its parent, and so on; a circle is left where it closes."""
+    found: list[str] = []
+    while label in parents and parents[label] not in found:
+        label = parents[label]
+        found.append(label)
+    return found
+
+
+def _parent_faults(labels: Sequence[str], parents: Mapping[str, str]) -> list[str]:
+    """What is wrong with a hierarchy: a label without a parent, an entry of nobody, a circle."""
+    if not all(isinstance(parent, str) and parent for parent in parents.values()):
+        return ["parents must be texts"]
+    faults = [f"'{label}' has no parent in parents" for label in labels if label not in parents][:3]
+    known = {*labels, *parents.values()}
+    strange = [child for child in parents if child not in known]
+    faults += [f"parents lists '{child}', which is neither a label nor a parent" for child in strange][:3]
+    circle = next((child for child in parents if _ancestors(child, parents)[-1] in parents), None)
+    return faults + ([f"the parents of '{circle}' go round in a circle"] if circle is not None else [])
 
 
 @dataclass(frozen=True, slots=True)

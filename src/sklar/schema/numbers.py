@@ -162,7 +162,7 @@ class Real(Ranged):
         if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
             faults.append("lower must be below upper, and their distance finite")
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 15):
-            faults.append("decimals must be a whole number up to 15")
+            faults.append("decimals must be a whole number from -15 to 15")
         if self.step is not None:
             faults += _step_faults(self, type(self.step) is float and 1e-15 <= self.step <= 1e15)
             faults += ["give decimals or step, not both"] if self.decimals is not None else []

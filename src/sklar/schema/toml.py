@@ -158,6 +158,10 @@ def _plausible(key: str, value: object) -> bool:
         return isinstance(value, list) and all(type(x) in (int, str) for x in value)
     if key in ("edges", "atoms"):
         return isinstance(value, list) and all(type(x) in (int, float) for x in value)
+    if key == "levels":
+        return isinstance(value, list) and all(type(x) is int for x in value)
+    if key == "parents":
+        return isinstance(value, Mapping) and all(isinstance(x, str) for x in value.values())
     if key == "calendar":
         return isinstance(value, list) and all(isinstance(x, str) for x in value)
     if key == "values":
@@ -227,7 +231,7 @@ def _column_entry(column: Column) -> dict[str, Any]:
         value = getattr(column, field.name)
         if field.name == "source" or value is None or value == field.default:
             continue
-        entry[field.name] = list(value) if isinstance(value, tuple) else value
+        entry[field.name] = _plain_entry(value)
     if column.sources:
         words = {word for _, word in column.sources}
         whole = len(words) == 1 and len(column.sources) == len(column.facts)

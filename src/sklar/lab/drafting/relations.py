@@ -106,7 +106,11 @@ def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[tup
             continue
         first = seen.setdefault(null.tobytes(), name)
         if first != name:
-            yield name, f"It is missing in exactly the rows in which {first} is. Is that so by rule?"
+            rule = f'kind = "together", columns = ["{first}", "{name}"]'
+            yield (
+                name,
+                f"It is missing in just the rows in which {first} is. If that must be so, add [[rules]] with {rule}.",
+            )
 
 
 def _nulls(table: ExactTable, name: str) -> Mask | None:
@@ -126,8 +130,9 @@ def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str,
             total = total + flags[names[stop]]
             stop += 1
         if stop - start >= 3 and table.rows >= FEW_ROWS and (total == 1).all():
-            group = ", ".join(names[start:stop])
-            yield names[start], f"Of {group} just one is 1 (or true) in each row. Are they the values of one category?"
+            rule = 'kind = "one-hot", columns = [' + ", ".join(f'"{name}"' for name in names[start:stop]) + "]"
+            said = f"Of {', '.join(names[start:stop])} just one is 1 (or true) in each row."
+            yield names[start], f"{said} If they are one category, add [[rules]] with {rule}."
             start = stop
         else:
             start += 1
@@ -150,7 +155,8 @@ def _sums(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, st
         total = table.numbers[one] + table.numbers[two]
         whole = next((n for n in names if n not in (one, two) and _equal(table.numbers[n], total)), None)
         if whole is not None:
-            yield whole, f"It is {one} + {two} in all rows seen. Is that so by rule?"
+            rule = f'kind = "sum", total = "{whole}", parts = ["{one}", "{two}"]'
+            yield whole, f"It is {one} + {two} in all rows seen. If that must be so, add [[rules]] with {rule}."
 
 
 def _equal(one: Floats, two: Floats) -> bool:

@@ -14,6 +14,8 @@ from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_t
 from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.nulls import NullExcess
 from sklar.release.door import Door, RecodedTable
+from sklar.schema.columns import Category, Column
+from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
 LEAST_SIGMAS = 3.0
@@ -31,6 +33,7 @@ class VineAxis:
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null at the upper end of an ordered axis, or None.
+        values: the values at its cut points, where they are numbers; None else.
     """
 
     name: str
@@ -39,6 +42,7 @@ class VineAxis:
     ordered: bool
     numeric: bool
     null: int | None = None
+    values: np.ndarray | None = None
 
     @property
     def top(self) -> float:
@@ -94,15 +98,32 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
     axes: list[VineAxis] = []
     for margin in margins:
         column = schema[margin.column]
-        scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered)
+        branches = _branches(column, margin)
+        scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered, branches=branches)
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
+        if branches:  # groups are nodes of the tree: cut where a node has rows enough, else its codes stay together
+            cells = np.unique([path[0] for path in branches], return_inverse=True)[1]
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
-                name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric, null=null
+                name=margin.column,
+                scale=scale,
+                coarse=cells,
+                ordered=column.ordered,
+                numeric=column.numeric,
+                null=null,
+                values=_values(column, scale),
             )
         )
     return tuple(axes)
+
+
+def _branches(column: Column, margin: Margin) -> list[tuple[str, ...]]:
+    """The nodes above each margin cell of a hierarchy; `other` and null are branches of their own."""
+    known = column.branches if isinstance(column, Category) else ()
+    if not known:
+        return []
+    return [known[code] if code < len(known) else (f"\0{code}",) for code in margin.starts.tolist()]
 
 
 def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str) -> tuple[MeasuredTable, ...]:
@@ -144,3 +165,11 @@ def _tops(axes: Sequence[VineAxis], plan: TablePlan) -> Tops:
         return NO_NULLS
     first, second = plan.columns
     return value_tops((plan.groups[0], plan.groups[1]), (axes[first].top, axes[second].top))
+
+
+def _values(column: Column, scale: Scale) -> np.ndarray | None:
+    """First value of each cell of an axis of numbers, and the end; nulls have no width."""
+    if not isinstance(column, Integer | Real):
+        return None
+    cuts = np.append(column.grid.starts, column.grid.stop).astype(np.float64)
+    return cuts[np.minimum(np.append(scale.starts, scale.starts[-1] + scale.widths[-1]), len(cuts) - 1)]
