@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sklar
+from sklar.model.latent.model import LatentNormalModel
 from sklar.pipeline.plan import plan
 
 ROWS = 4_000
@@ -54,6 +55,20 @@ def test_digits_are_found_and_kept_to(method: str, tmp_path: Path):
         for value in (0, 1, 2, 3, 8):
             assert abs(np.mean(days == value) - np.mean(real == value)) < 0.01
     assert SCHEMA["days"] == sklar.Real(0, 180, nullable=True)
+
+
+def test_digits_are_found_where_rows_are_few():
+    """1,000 rows at epsilon 6 are too few for tables of pairs, and enough for counts of digits (noise below 20)."""
+    rows = {name: column[:1_000] for name, column in table().items()}
+    more = {f"x{i}": np.random.default_rng(i).integers(0, 5, 1_000) for i in range(30)}
+    columns = {**{name: SCHEMA[name] for name in SCHEMA}, **{name: sklar.Integer(0, 4) for name in more}}
+    model = sklar.fit({**rows, **more}, sklar.Schema(columns), method="vine", epsilon=6.0, delta=1e-6)
+    assert isinstance(model.table_model, LatentNormalModel)
+    assert [getattr(model.schema[name], "decimals", None) for name in SCHEMA] == [0, 1, None, 2]
+    drawn = model.sample(1_000, seed=1).to_pydict()
+    days, score = np.array([x for x in drawn["days"] if x is not None]), np.array(drawn["score"])
+    assert np.array_equal(days, np.round(days)) and np.array_equal(score, np.round(score, 1))
+    assert len(set(drawn["weight"])) > 900
 
 
 def test_nothing_is_found_where_noise_hides_it():

@@ -17,6 +17,7 @@ from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
 from sklar.model.margins.averaged import Bins
+from sklar.model.margins.bins import DigitSearch, digits_to_seek
 from sklar.model.margins.few_rows import (
     FewRowsHistogram,
     SplitMargin,
@@ -34,6 +35,9 @@ from sklar.model.margins.margin import Margin
 from sklar.release.door import Door, RecodedTable
 
 FIRST_SHARE = 0.5
+DIGITS_SHARE = 0.05
+"""Part of the margins' share that goes to the digits of reals that declare none, if there are any: more than where rows
+are many, since the few must stand out of the noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +49,15 @@ class FewRowsMargins:
 
 
 def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
-    """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed."""
+    """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed.
+
+    Before them the digits of reals that declare none are counted.
+    """
     names = door.schema.modelled
     cells = {name: first_cells(door.schema[name]) for name in names}
-    each = allowance.part(1 / len(names))
+    searches = {name: search for name in names if (search := digits_to_seek(door.schema[name])) is not None}
+    digits = _find_digits(door, allowance.part(DIGITS_SHARE), searches) if searches else {}
+    each = allowance.part((1 - DIGITS_SHARE if searches else 1) / len(names))
     noises = {name: each.part(FIRST_SHARE if cells[name].coarse else 1.0).noise(door.unit) for name in names}
     first = _count(door, {name: cells[name].parent for name in names}, noises, "margins")
     total = pool_total(list(first.values()), total)
@@ -64,7 +73,16 @@ def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal
         else level_margin(name, cells[name], first[name], total)
         for name in names
     ]
+    margins = [replace(margin, decimals=digits.get(margin.column)) for margin in margins]
     return FewRowsMargins(margins=tuple(margins), total=total)
+
+
+def _find_digits(door: Door, allowance: Allowance, searches: Mapping[str, DigitSearch]) -> dict[str, int | None]:
+    """The digits of each column that is searched, as far as its noisy counts tell them."""
+    noise = allowance.noise(door.unit, tables=len(searches))
+    lookups = {name: search.lookup for name, search in searches.items()}
+    seen = _count(door, lookups, dict.fromkeys(searches, noise), "digits")
+    return {name: search.find_digits(seen[name].counts, seen[name].sigma) for name, search in searches.items()}
 
 
 def _second(

@@ -15,6 +15,7 @@ from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.nulls import NullExcess
 from sklar.release.door import Door, RecodedTable
 from sklar.schema.columns import Category, Column
+from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
 LEAST_SIGMAS = 3.0
@@ -32,6 +33,7 @@ class VineAxis:
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null at the upper end of an ordered axis, or None.
+        values: the values at its cut points, where they are numbers; None else.
     """
 
     name: str
@@ -40,6 +42,7 @@ class VineAxis:
     ordered: bool
     numeric: bool
     null: int | None = None
+    values: np.ndarray | None = None
 
     @property
     def top(self) -> float:
@@ -103,7 +106,13 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
-                name=margin.column, scale=scale, coarse=cells, ordered=column.ordered, numeric=column.numeric, null=null
+                name=margin.column,
+                scale=scale,
+                coarse=cells,
+                ordered=column.ordered,
+                numeric=column.numeric,
+                null=null,
+                values=_values(column, scale),
             )
         )
     return tuple(axes)
@@ -156,3 +165,11 @@ def _tops(axes: Sequence[VineAxis], plan: TablePlan) -> Tops:
         return NO_NULLS
     first, second = plan.columns
     return value_tops((plan.groups[0], plan.groups[1]), (axes[first].top, axes[second].top))
+
+
+def _values(column: Column, scale: Scale) -> np.ndarray | None:
+    """First value of each cell of an axis of numbers, and the end; nulls have no width."""
+    if not isinstance(column, Integer | Real):
+        return None
+    cuts = np.append(column.grid.starts, column.grid.stop).astype(np.float64)
+    return cuts[np.minimum(np.append(scale.starts, scale.starts[-1] + scale.widths[-1]), len(cuts) - 1)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, ke
 from sklar.model.pairs.grouping import Groups, value_tops
 from sklar.model.pairs.hints import Hint, Pair
 from sklar.model.pairs.nulls import NullExcess, nulls_together
+from sklar.model.pairs.order import LEAST_TAU, FineGrid, fit_order
 
 if TYPE_CHECKING:
     import pyvinecopulib
@@ -183,7 +185,7 @@ def fit_pair(
 
     Args:
         counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
-        fine: finer groups of the two ends, to carry the parametric shape.
+        fine: finer groups of the two ends, to carry the parametric shape; with values, an order of them is looked for.
         tops: where values end and nulls begin on each axis.
         nulls: what is known about nulls that come together.
     """
@@ -191,29 +193,63 @@ def fit_pair(
     masses = groups[0].mass, groups[1].mass
     together = nulls_together(nulls, masses)
     member = None if fine is None else fit_family(counts - together, sigma, rows, edges, hint, tops)
-    base = np.outer(*masses) if member is None else cell_masses(member, *edges, tops)
-    base = np.maximum(base + together / rows, 0.0)
-    edge = 1.0 if member is None else CLEARLY
-    table = np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
     if member is None or fine is None:
-        copula = checkerboard(*edges, table)
+        base = np.maximum(np.outer(*masses) + together / rows, 0.0)
+        copula = checkerboard(*edges, _with_residual(base, counts, sigma, rows, 1.0))
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
-    copula = product(member, table, edges, (fine[0].edges, fine[1].edges), tops)
+    grid = _fine_grid(edges, fine, tops)
+    shape, name = cell_masses(member, *grid.edges, tops), _named(member)
+    if grid.values is not None and abs(member.tau) >= LEAST_TAU:
+        shape, name = _ordered(shape, name, grid, counts - together, sigma, rows, hint)
+    base = np.maximum(grid.coarse(shape, counts.shape) + together / rows, 0.0)
+    table = _with_residual(base, counts, sigma, rows, CLEARLY)
     same = np.allclose(table, base, atol=1e-12)
-    name = member.family if member.rotation == 0 else f"{member.family} {member.rotation}"
+    copula = product(shape, table, edges, grid)
     return FittedPair(copula=copula, family=name if same else f"{name} x checkerboard", tau=kendall_tau(copula))
 
 
-def product(member: ParametricPair, table: Floats, edges: Pair, fine_edges: Pair, tops: Tops) -> Checkerboard:
-    """A copula with (nearly) the cell masses of `table` and, inside each cell, the shape of a family member."""
-    fine1, fine2 = (merge_edges(*pair) for pair in zip(edges, fine_edges, strict=True))
-    shape = cell_masses(member, fine1, fine2, tops)
+def _named(member: ParametricPair) -> str:
+    return member.family if member.rotation == 0 else f"{member.family} {member.rotation}"
+
+
+def _with_residual(base: Floats, counts: Floats, sigma: float, rows: float, edge: float) -> Floats:
+    """Cell masses with what stands out of the noise added to them."""
+    return np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
+
+
+def _fine_grid(edges: Pair, fine: tuple[Groups, Groups], tops: Tops) -> FineGrid:
+    fine1, fine2 = (merge_edges(e, one.edges) for e, one in zip(edges, fine, strict=True))
     row, column = (interval_of(e, (f[1:] + f[:-1]) / 2) for e, f in zip(edges, (fine1, fine2), strict=True))
+    values = None
+    if fine[0].values is not None and fine[1].values is not None:
+        values = np.interp(fine1, fine[0].edges, fine[0].values), np.interp(fine2, fine[1].edges, fine[1].values)
+    return FineGrid(edges=(fine1, fine2), values=values, tops=tops, places=(row, column))
+
+
+def _ordered(
+    shape: Floats, name: str, grid: FineGrid, counts: Floats, sigma: float, rows: float, hint: Hint | None
+) -> tuple[Floats, str]:
+    """The fine cells of the best family within an order of the two values, if there is one; else those given."""
+    independent = np.outer(*(np.bincount(p, np.diff(e)) for p, e in zip(grid.places, grid.edges, strict=True)))
+    weight = 1.0 / (sigma**2 + rows * np.maximum(independent, 1e-6))
+
+    def misfit(fine: Floats) -> float:
+        masses = grid.coarse(fine, counts.shape)
+        return float(np.sum(weight * (counts - rows * masses) ** 2)) + (0.0 if hint is None else hint.misfit(masses))
+
+    strong = [member for member in _members((1.0,)) if member.tau >= LEAST_TAU]
+    shapes = [partial(cell_masses, member, *grid.edges, grid.tops) for member in strong]
+    found = fit_order(grid, shape, shapes, misfit)
+    return (shape, name) if found is None else (found[1], f"{_named(strong[found[0]])} x order")
+
+
+def product(shape: Floats, table: Floats, edges: Pair, grid: FineGrid) -> Checkerboard:
+    """A copula with (nearly) the cell masses of `table` and, inside each cell, the shape of the fine cells."""
+    row, column = grid.places
     target = fit_margins(table, np.diff(edges[0]), np.diff(edges[1]))
-    inside = np.zeros_like(target)
-    np.add.at(inside, (row[:, None], column[None, :]), shape)
+    inside = grid.coarse(shape, target.shape)
     ratio = np.where(inside > TINY, target / np.maximum(inside, TINY), 0.0)
-    return checkerboard(fine1, fine2, shape * ratio[row][:, column])
+    return checkerboard(*grid.edges, shape * ratio[row][:, column])
 
 
 def merge_edges(first: Floats, second: Floats) -> Floats:

@@ -13,11 +13,13 @@ from sklar.model.axis import TINY, Scale, Tops
 class Groups:
     """A partition of a column's axis, at `edges`, into intervals made of whole margin cells.
 
-    `lookup` is the group of each margin cell, in code order; groups are numbered along the axis.
+    `lookup` is the group of each margin cell, in code order; groups are numbered along the axis. `values` are the
+    numbers at the edges, given where those of two columns are to be compared.
     """
 
     lookup: np.ndarray
     edges: np.ndarray
+    values: np.ndarray | None = None
 
     @property
     def count(self) -> int:
