@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from benchmarks import metrics, yardstick
+from benchmarks import metrics, plausibility, yardstick
 from benchmarks.data import prepare, sources
 from benchmarks.data.made_up import CENSUS, DOMAIN, SHAPES, census, gauss8, gaussian_dependence, tail6
 from benchmarks.data.r_stream import RStream
@@ -168,6 +168,15 @@ def test_the_yardstick_runs_without_any_file(monkeypatch):
     monkeypatch.setattr(yardstick, "load", lambda table, seed: small_split(seed))
     found = yardstick.score("small", yardstick.maker("independent", 1.0, 1e-9, {}), seeds=[0, 1])
     assert 0 < found["tvd2"] < 1 and 0 <= found["auc_synth"] <= 1 and found["seconds"] > 0
+
+
+def test_what_cannot_be_believed_is_seen():
+    trial = plausibility.lognormals(rows=500)
+    same = trial.look(trial.frame, trial.frame)
+    assert not any(same.values())
+    wild = trial.frame.assign(x0=np.where(np.arange(500) < 10, 100.0, trial.frame["x0"]))
+    found = trial.look(trial.frame, wild)
+    assert found["wild tails"] == found["sd off by 18%, of 8"] == 1 and found["mean error, sd"] > 0
 
 
 def small_split(seed: int = 0) -> Split:

@@ -26,7 +26,7 @@ HELP = (
     "y: known without these rows, and right   e: right is something else   p: only the kind is known, measure and pay "
     "for the rest   i: leave the column out   s: later   q: save and stop"
 )
-ASKED = ("kind", "lower", "upper", "values", "decimals", "step", "nullable")
+ASKED = ("kind", "lower", "upper", "values", "decimals", "nullable")
 """Facts that an edit asks for one by one; others are said in one line, as: e bins=50 nullable=yes."""
 
 
