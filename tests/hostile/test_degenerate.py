@@ -95,12 +95,15 @@ def test_independent_without_information(choice: str) -> None:
 
 
 def test_almost_no_noise_shows_what_is_there() -> None:
-    """With a huge epsilon a constant stays constant and a copy a copy: the cases above are not sane by emptiness."""
+    """With a huge epsilon a constant stays constant and a copy a copy: the cases above are not sane by emptiness.
+
+    Of a day its year, month and weekday are measured: here the Tuesdays of a May.
+    """
     model = sklar.fit(table(2000), schema("everything"), method="vine", epsilon=10_000.0)
     drawn = model.sample(300, seed=1).to_pandas()
     assert (
         (drawn["always"] == "k").all()
         and drawn["null"].isna().all()
-        and (drawn["day"].astype(str) == "2020-05-05").all()
+        and set(drawn["day"].astype(str)) == {f"2020-05-{day:02}" for day in (5, 12, 19, 26)}
     )
     assert (drawn["number"] == drawn["copy"]).mean() > 0.5

@@ -116,9 +116,9 @@ def fuzz(tries: Callable[[bytes], None], seeds: list[bytes], pieces: list[bytes]
 def read_rows(path: Path, schema: Schema = TABLE, **reader: str) -> None:
     """One full pass; every column has as many codes as there are rows, all of them codes."""
     rows = open_rows(path, schema, threads=1, **reader)
-    for batch in rows.batches(schema.modelled):
-        for name, codes in zip(schema.modelled, batch.codes, strict=True):
-            assert len(codes) == batch.rows and (not batch.rows or int(max(codes)) < schema.size(name))
+    for batch in rows.batches(rows.schema.modelled):
+        for name, codes in zip(rows.schema.modelled, batch.codes, strict=True):
+            assert len(codes) == batch.rows and (not batch.rows or int(max(codes)) < rows.schema.size(name))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from sklar.schema.calendar import PARTS, Calendar, calendar_of
+from sklar.schema.calendar import PARTS, Calendar, Part, calendar_of
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
 from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, Unit, integer_grid, parse_time, real_grid, span_of, to_ticks
 from sklar.schema.zones import is_zone
@@ -231,8 +231,9 @@ class Datetime(Ranged):
         """How moments are taken apart; not at all where the column says so, or cuts its line into bins by itself."""
         if self.bins is not None and self.calendar is None:
             return None
-        asked = self.calendar
-        wanted = None if asked is None else tuple(part for part in PARTS if asked.count(part))
+        wanted: tuple[Part, ...] | None = None
+        if self.calendar is not None:
+            wanted = tuple(part for part in PARTS if part in self.calendar)
         return calendar_of(*self.span, self.resolution, wanted)
 
     def faults(self) -> list[str]:
