@@ -1,7 +1,8 @@
-"""Whether rows can be believed (tails, nulls, nulls together, tied amounts): `python -m benchmarks.plausibility`.
+"""Whether rows can be believed (tails, nulls together, tied amounts, rules): `python -m benchmarks.plausibility`.
 
-Prints what was found in whole fits at epsilon 1 beside its goal: of HMEQ, whose gaps are kept, and of eight lognormal
-columns whose public bounds are three times too wide. HMEQ is fetched once, see `benchmarks.data`. Needs the extra dev.
+Prints what was found in whole fits at epsilon 1 beside its goal: of HMEQ, whose gaps are kept, of eight lognormal
+columns whose public bounds are three times too wide, and of a made table with rules, whose samples are a million rows.
+HMEQ is fetched once, see `benchmarks.data`. Needs the extra dev.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pandas as pd
 import sklar
 from benchmarks.data import prepare
 from benchmarks.tables import facts
+from tests.contracts import stays
 
 WHOLE = {"LOAN": 100_000, "DEROG": 20, "DELINQ": 20, "NINQ": 30, "CLNO": 100}
 REAL = {"MORTDUE": 500_000, "VALUE": 1_000_000, "YOJ": 60, "CLAGE": 1500, "DEBTINC": 250}
@@ -36,6 +38,7 @@ class Trial:
     schema: sklar.Schema
     look: Callable[[pd.DataFrame, pd.DataFrame], dict[str, float]]
     goals: Mapping[str, str]
+    rows: int | None = None
 
 
 def hmeq() -> Trial:
@@ -71,7 +74,31 @@ def lognormals(rows: int = 6_000) -> Trial:
     return Trial(frame=frame, schema=schema, look=_look_at_numbers, goals=goals)
 
 
-TRIALS: dict[str, Callable[[], Trial]] = {"hmeq": hmeq, "lognormals": lognormals}
+def ruled(rows: int = 6_000) -> Trial:
+    """Stays with every rule that shapes a fit, of which a million rows are drawn."""
+    goals = {"rows that break a rule": "0", "nights, median": "", "nights, 90%": ""}
+    frame = stays.stays(rows)
+    nights = (frame["left"] - frame["admitted"]).dt.days.quantile([0.5, 0.9])
+    goals["nights, median"], goals["nights, 90%"] = (f"{real:g} +- 1" for real in nights)
+    return Trial(frame=frame, schema=stays.schema(), look=_look_at_rules, goals=goals, rows=1_000_000)
+
+
+TRIALS: dict[str, Callable[[], Trial]] = {"hmeq": hmeq, "lognormals": lognormals, "rules": ruled}
+
+
+def _look_at_rules(real: pd.DataFrame, made: pd.DataFrame) -> dict[str, float]:
+    """Counted from the rows that people get, not by the code that makes them."""
+    nights = (pd.to_datetime(made["left"]) - pd.to_datetime(made["admitted"])).dt.days
+    dummies = made["walks"].astype(int) + made["rides"] + made["carried"]
+    broken = (nights < 0) | (made["region"] != made["town"].map({**stays.REGIONS, "other": "other"})) | (dummies != 1)
+    broken |= (made["room"] + made["meals"] - made["bill"]).abs() > 1e-6
+    broken |= made["cigarettes"].isna() != made["since"].isna()
+    broken |= made["cigarettes"].notna() & ~made["smoker"]
+    return {
+        "rows that break a rule": float(broken.sum()),
+        "nights, median": float(nights.median()),
+        "nights, 90%": float(nights.quantile(0.9)),
+    }
 
 
 def _look_at_loans(real: pd.DataFrame, made: pd.DataFrame) -> dict[str, float]:
@@ -122,7 +149,7 @@ def run(trial: Trial, fits: int, epsilon: float) -> pd.DataFrame:
     for seed in range(fits):
         began = time.process_time()
         model = sklar.fit(trial.frame, trial.schema, method="vine", epsilon=epsilon, delta=1e-9)
-        made = model.sample(len(trial.frame), seed=seed).to_pandas()
+        made = model.sample(trial.rows or len(trial.frame), seed=seed).to_pandas()
         found.append({**trial.look(trial.frame, made), "CPU seconds": time.process_time() - began})
     return pd.DataFrame(found)
 

@@ -49,7 +49,7 @@ def test_answers_from_a_pipe_make_a_schema_that_is_fitted(file: Path) -> None:
 
 
 def test_an_edit_can_be_asked_field_by_field(file: Path) -> None:
-    shown = confirm(file, "e\n\n5\n\n\nyes\nq\n")
+    shown = confirm(file, "e\n\n5\n\nyes\nq\n")
     assert "lower [0]" in shown
     column = Schema.read(file)["age"]
     assert (column.lower, column.upper, column.nullable) == (5, 120, True)  # type: ignore[attr-defined]

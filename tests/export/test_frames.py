@@ -69,12 +69,21 @@ def test_types_and_order_of_the_pandas_frame_that_went_in(model: sklar.Model) ->
     assert isinstance(made, pd.DataFrame)
     assert list(made) == [name for name in real if name != "secret"]
     different = {name for name in made if made[name].dtype != real[name].dtype}
-    assert different == {"town", "wide"}  # labels are those of the schema, and 70,000 does not fit 8 bits
+    assert different == {"town", "wide", "small", "bad"}  # labels, and plain integers, are those of the schema
     assert set(made["town"].cat.categories) <= {"oslo", "rome", "other"} and not made["town"].cat.ordered
     assert list(made["size"].cat.categories)[:3] == ["s", "m", "l"] and made["size"].cat.ordered
     assert made["wide"].max() > 255 and set(made["bad"]) == {0, 1} and set(made["said"]) == {"no", "yes"}
     assert made["moment"].dt.tz is not None and made["moment"].dt.tz_convert("UTC").dt.year.eq(2020).all()
     assert "SECRET" not in made.to_csv()
+
+
+def test_a_missing_value_of_one_row_changes_no_type(model: sklar.Model) -> None:
+    """pandas makes floats of integers, and objects of truth values, that have a gap."""
+    real = frame().drop(columns=["secret", "key"])
+    gap = pd.concat([real, real.iloc[:1].assign(small=None, wide=None, flag=None, bad=None)], ignore_index=True)
+    assert gap["small"].dtype != real["small"].dtype and gap["flag"].dtype != real["flag"].dtype
+    one, other = (model.sample(50, seed=1, like=like) for like in (real, gap))
+    assert one.dtypes.equals(other.dtypes) and one.equals(other)
 
 
 def test_the_same_rows_in_every_form(model: sklar.Model) -> None:

@@ -26,7 +26,7 @@ KINDS: dict[str, sklar.Schema] = {
         "category": sklar.Category(["a", "1"], nullable=True),
         "ordinal": sklar.Ordinal([1, 2]),
         "boolean": sklar.Boolean(nullable=True),
-        "datetime": sklar.Datetime("2020-01-01", "2021-01-01", nullable=True),
+        "datetime": sklar.Datetime("2020-01-01", "2021-01-01", nullable=True, calendar=[]),
     }.items()
 }
 TEXTS = [

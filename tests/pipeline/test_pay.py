@@ -220,3 +220,31 @@ def test_a_canary_does_not_get_out(file: Path, tmp_path: Path) -> None:
     for path in left:
         assert b"CANARY" not in path.read_bytes() and b"987654321" not in path.read_bytes()
     assert "CANARY" not in str(model.inspect()) and "987654321" not in str(model.inspect())
+
+
+def test_what_a_draft_noted_does_not_leave_with_what_was_paid_for(tmp_path: Path) -> None:
+    """Notes are read off rows without noise; a schema that still has some is for its owner only."""
+    frame = pd.DataFrame({"pay": [7, 19, 55] * 200, "town": ["oslo", "rome", "bern"] * 200})
+    drafted = sklar.draft_schema(frame)
+    drafted.write(tmp_path / "d.toml")
+    text = (tmp_path / "d.toml").read_text()
+    assert "from the rows" in text and (tmp_path / "d.toml").stat().st_mode & 0o077 == 0
+    marked = text.replace('source = "from-rows"', 'source = { lower = "pay", upper = "pay" }', 1)
+    marked = marked.replace('source = "from-rows"', 'source = { values = "pay" }', 1)
+    (tmp_path / "p.toml").write_text(marked)
+    schema = sklar.Schema.read(tmp_path / "p.toml")
+    assert schema.notes
+    model = sklar.fit(frame, schema, method="independent", epsilon=20.0)
+    model.schema.write(tmp_path / "out.toml")
+    assert not model.schema.notes and "from the rows" not in (tmp_path / "out.toml").read_text()
+
+
+def test_a_target_is_named_by_the_bounds_that_were_paid_for() -> None:
+    """What stands for a datetime follows from its bounds: the stated ones do not decide whether the fit runs."""
+    days = pd.to_datetime("2015-03-01") + pd.to_timedelta(np.arange(4000) % 1500, unit="D")
+    frame = pd.DataFrame({"when": days, "x": np.arange(4000) % 2 == 0})
+    for upper in ("2015-04-01", "2016-06-01", "2021-12-31"):
+        when = sklar.Datetime("2015-01-01", upper, source={"lower": "pay", "upper": "pay"})
+        schema = sklar.Schema({"when": when, "x": sklar.Boolean()})
+        model = sklar.fit(frame, schema, method="vine", epsilon=20.0, target="when")
+        assert model.sample(5, seed=1).num_rows == 5

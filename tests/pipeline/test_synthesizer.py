@@ -36,7 +36,7 @@ def test_scikit_learn_clones_it_and_settings_are_read_and_changed() -> None:
 def test_samples_are_like_the_frame_and_keep_none_of_its_labels() -> None:
     fitted = made().fit(FRAME)
     sample = fitted.sample(50)
-    assert list(sample) == list(FRAME) and sample["age"].dtype == "int8" and len(sample) == 50
+    assert list(sample) == list(FRAME) and sample["age"].dtype == "int64" and len(sample) == 50
     assert sample.equals(fitted.sample(num_rows=50)) and not sample.equals(fitted.sample(50, seed=4))
     assert set(fitted.sample(20, given={"sex": "F"})["sex"]) == {"F"}
     assert b"SECRET" not in pickle.dumps(fitted._fitted.like)  # type: ignore[union-attr]

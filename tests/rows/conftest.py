@@ -24,7 +24,7 @@ def schema() -> Schema:
             "sex": Category(("F", "M"), nullable=True),
             "note": Ignore(),
             "smoker": Boolean(nullable=True),
-            "seen": Datetime("2020-01-01", "2022-12-31"),
+            "seen": Datetime("2020-01-01", "2022-12-31", calendar=[]),
         }
     )
 

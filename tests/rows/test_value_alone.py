@@ -42,9 +42,9 @@ KINDS = (
         ("1", "1.5", "True", "b", "2020-02-29", "2020-02-29 00:00:00", "é", "1180591620717411303424"), nullable=True
     ),
     Ordinal((0, 1, -9, 40)),
-    Datetime("1990-01-01", "2030-12-31", nullable=True),
+    Datetime("1990-01-01", "2030-12-31", nullable=True, calendar=[]),
     Datetime("0001-01-01", "9999-12-31", resolution="microsecond", bins=500, missing_value="2001-01-01"),
-    Datetime("1990-01-01", "2030-12-31", format="%d/%m/%Y", nullable=True),
+    Datetime("1990-01-01", "2030-12-31", format="%d/%m/%Y", nullable=True, calendar=[]),
 )
 ENCODERS = [encoder_of(column, nulls) for column in KINDS for nulls in ((), NULLS)]
 LABELS = Schema({"x": Category(["?"])})
@@ -494,7 +494,7 @@ def test_integers_beyond_two_to_the_53_are_no_null_by_rounding() -> None:
 
 
 def test_a_date_that_stands_for_null_does_so_in_every_type() -> None:
-    column = Datetime("1990-01-01", "2030-12-31", nullable=True)
+    column = Datetime("1990-01-01", "2030-12-31", nullable=True, calendar=[])
     encode = encoder_of(column, ("2000-01-01",))
     moment = datetime(2000, 1, 1)
     for kind in (pa.date32(), pa.date64(), pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("us", "Asia/Tokyo")):
@@ -533,8 +533,12 @@ def test_polars_integers_of_128_bits() -> None:
 @pytest.mark.parametrize(
     ("column", "usual", "odd"),
     [
-        (Datetime("2019-01-01", "2021-12-31", nullable=True), date(2020, 2, 29), "unknown"),
-        (Datetime("2019-01-01", "2021-12-31", format="%d/%m/%Y", nullable=True), date(2020, 2, 29), "unknown"),
+        (Datetime("2019-01-01", "2021-12-31", nullable=True, calendar=[]), date(2020, 2, 29), "unknown"),
+        (
+            Datetime("2019-01-01", "2021-12-31", format="%d/%m/%Y", nullable=True, calendar=[]),
+            date(2020, 2, 29),
+            "unknown",
+        ),
         (Real(0, 9, bins=90, nullable=True), 1.5, "n/a"),
         (Boolean(nullable=True), True, "n/a"),
         (Category(("true", "false"), nullable=True), True, "n/a"),

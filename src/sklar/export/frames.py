@@ -1,8 +1,8 @@
 """Samples as the data frames that people work with, with the types of one that went in.
 
-Of a frame to be like, only names and types are looked at, never a cell; labels are those of the schema, since the
-categories of a type may have been collected from rows. What does not fit a type keeps its own: a column that is
-nullable by the schema becomes a nullable integer where plain integers went in.
+Of a frame to be like, only names and types are looked at, never a cell, and of types only what no cell can change:
+labels are those of the schema, since the categories of a type may have been collected from rows, and so are plain
+numbers of pandas, whose type one missing value changes. What does not fit a type keeps its own.
 """
 
 from __future__ import annotations
@@ -41,13 +41,21 @@ def read_like(like: Any) -> Like:
         return like
     form = _form_of(like)
     if form == "pandas":
-        return Like(form=form, types={str(name): _without_labels(dtype) for name, dtype in like.dtypes.items()})
+        return Like(form=form, types={str(name): _stated(dtype) for name, dtype in like.dtypes.items()})
     if form == "polars":
         return Like(form=form, types={name: _without_labels(dtype) for name, dtype in like.collect_schema().items()})
     if form == "duckdb":
         empty = like.limit(0).to_arrow_table()
         return Like(form=form, types={field.name: field.type for field in empty.schema})
     return Like(form=form, types={field.name: field.type for field in like.schema})
+
+
+def _stated(dtype: Any) -> Any:
+    """A type of pandas as far as rows do not decide it: one missing value makes floats, or objects, of whole numbers
+    and truth values, so their type, and its width, would tell whether there is one. None leaves it to the schema.
+    """
+    plain = type(dtype).__module__.partition(".")[0] == "numpy" and str(dtype) not in ("float16", "float32")
+    return None if plain and dtype.kind in "biufcOSU" else _without_labels(dtype)
 
 
 def _without_labels(dtype: Any) -> Any:

@@ -9,19 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklar.errors import UsageError
 from sklar.lab.metrics.queries import BinaryTable, QueryProfiles, binary_profiles, checked_query_budget
 from sklar.lab.tables.reading import read_table
 from sklar.report.page import NOTICE
+from sklar.rows import CodedPart, open_rows
 from sklar.rows.sources import open_source
 from sklar.sample.binary import cell_text
 from sklar.sample.conditions import NULL, shown_number
 from sklar.sample.rng import substreams
 from sklar.schema.columns import Column
+from sklar.schema.coordinates import Coordinates, coordinates
+from sklar.schema.coordinates.derive import plain_coordinates
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -67,14 +71,13 @@ def evaluate_binary(
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     budget, streams = checked_query_budget(query_budget), substreams(seed, 3)
     names = tuple(open_source(binary, schema=None).column_names)
-    cells = cells_of(facts, names)
+    by, cells = _coordinates_of(facts, names)
     made = read_table(binary, Schema({one: Integer(0, 1) for one in names}), streams[0], role="synthetic")
     exact = read_table(real, facts, streams[1], role="real", read=read)
+    codes = exact.codes if by.plain else _coordinate_codes(by, real, read)
     owner = np.repeat(np.arange(len(cells)), [len(found) for found in cells.values()])
     columns = [
-        (exact.codes[column] >= first) & (exact.codes[column] < stop)
-        for column, found in cells.items()
-        for first, stop in found
+        (codes[column] >= first) & (codes[column] < stop) for column, found in cells.items() for first, stop in found
     ]
     tables = (
         BinaryTable(bits=np.column_stack(columns).astype(np.uint8), owner=owner),
@@ -82,6 +85,22 @@ def evaluate_binary(
     )
     found = binary_profiles(tables, exact.total, len(cells), budget, streams[2])
     return BinaryEvaluation(name=name, rows={"real": exact.total, "synthetic": made.total}, queries=found)
+
+
+def _coordinates_of(schema: Schema, names: Sequence[str]) -> tuple[Coordinates, Cells]:
+    """What the binary columns are values of: the declared columns, or the coordinates of the schema."""
+    by = coordinates(schema)
+    try:
+        return plain_coordinates(schema), cells_of(schema, names)
+    except UsageError:
+        return by, cells_of(by.schema, names)
+
+
+def _coordinate_codes(by: Coordinates, real: Any, read: ReadOptions | None) -> dict[str, NDArray[Any]]:
+    """Codes of coordinates of all real rows."""
+    names = by.schema.modelled
+    batches = [batch.codes for batch in cast(CodedPart, open_rows(real, by.declared, read)).batches(names)]
+    return {name: np.concatenate(parts) for name, parts in zip(names, zip(*batches, strict=True), strict=True)}
 
 
 def cells_of(schema: Schema, names: Sequence[str]) -> Cells:

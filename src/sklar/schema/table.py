@@ -124,6 +124,10 @@ class Schema(Mapping[str, Column]):
         merged = {**self._columns, **columns}
         return Schema(merged, self.rules, self.prices, confirmed=self.confirmed, notes=self.notes)
 
+    def without_notes(self) -> Schema:
+        """The same facts without what a draft had to say: it was read off rows, and may not leave with a release."""
+        return Schema(self._columns, self.rules, self.prices, confirmed=self.confirmed)
+
     def questions(self) -> tuple[Question, ...]:
         """What is to be asked before a private fit: a question for each column with facts that nobody confirmed."""
         asked = (question_of(name, column, self.notes.get(name, ())) for name, column in self._columns.items())
@@ -206,10 +210,11 @@ class Schema(Mapping[str, Column]):
     def write(self, path: str | PathLike[str]) -> None:
         """Write the schema to a TOML file; reading it back gives an equal schema.
 
-        Only its owner may read one that states what may have been read off rows: unconfirmed, or yet to be paid for.
+        Only its owner may read one that states what may have been read off rows: unconfirmed, yet to be paid for, or
+        noted by a draft.
         """
         words = {word for column in self.values() for _, word in column.sources}
-        toml.write_text(self.toml(), path, private=bool(words & {"from-rows", "pay"}))
+        toml.write_text(self.toml(), path, private=bool(self.notes or words & {"from-rows", "pay"}))
 
     def _faults(self) -> list[str]:
         if not self._columns:

@@ -253,7 +253,7 @@ def _plain_entry(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     items = cast("tuple[Any, ...]", value)
-    return dict(items) if all(isinstance(item, tuple) for item in items) else list(items)
+    return dict(items) if items and all(isinstance(item, tuple) for item in items) else list(items)
 
 
 WIDTH = 110

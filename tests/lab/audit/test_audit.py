@@ -146,7 +146,7 @@ def test_scales_that_do_not_add_up_to_the_claim_are_caught() -> None:
             replace(step, releases=tuple(_stated(release, len(step.releases)) for release in step.releases))
             for step in model.releases
         ]
-        return SimpleNamespace(releases=stated, schema=model.schema, fit_facts=model.fit_facts)
+        return SimpleNamespace(releases=stated, coordinates=model.coordinates, fit_facts=model.fit_facts)
 
     found = sklar.audit("independent", 1.0, runs=10, pairs=["lone label"], confidence=SURE, repair="clip", fit=greedy)
     assert any("too small for the claim" in fault for fault in found.pairs[0].faults)

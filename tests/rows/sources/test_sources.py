@@ -362,11 +362,11 @@ def test_zero_rows(frame: pd.DataFrame, schema: Schema) -> None:
 
 
 def test_registries_list_every_source() -> None:
-    from sklar.rows.sources import arrow, folder, frames, source, sql, text
+    from sklar.rows.sources import arrow, folder, frames, office, source, sql, text
     from sklar.rows.sources import columnar as ipc
     from sklar.rows.sources import columnar as parquet
 
-    kinds = {k for m in (arrow, folder, frames, ipc, parquet, sql, text) for k in vars(m).values()
+    kinds = {k for m in (arrow, folder, frames, ipc, office, parquet, sql, text) for k in vars(m).values()
              if isinstance(k, type) and issubclass(k, source.Source) and k.__module__ == m.__name__}  # fmt: skip
     others = {"ArrowStream", "NarwhalsFrame", "ColumnMapping", "Folder", "SqlQuery"}
     assert {k.__name__ for k in kinds} == {k.__name__ for k in {*FILES.values(), *OBJECTS.values()}} | others

@@ -23,6 +23,7 @@ from sklar.rows.spark import rows as spark_rows
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import read_store
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
+from sklar.schema.coordinates import coordinates
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
 MARK = "CANARY_7f3a"
@@ -33,7 +34,7 @@ SCHEMA = Schema(
         "sex": Category(("F", "M"), nullable=True),
         "smoker": Boolean(),
         "old": Boolean(),
-        "seen": Datetime("2020-01-01", "2022-12-31"),
+        "seen": Datetime("2020-01-01", "2022-12-31", calendar=[]),
     }
 )
 
@@ -176,7 +177,7 @@ def test_rows_that_change_between_passes_are_noticed(spark: Any) -> None:
     rows = open_rows(spark.range(100).selectExpr("cast(id as int) as x"), Schema({"x": Integer(0, 99)}))
     rows.keep_codes()
     rows._codes.unpersist()
-    rows._codes = spark.range(0).mapInArrow(tasks.encoding_task(SCHEMA, ()), tasks.CODES_TYPE)
+    rows._codes = spark.range(0).mapInArrow(tasks.encoding_task(coordinates(SCHEMA), ()), tasks.CODES_TYPE)
     with pytest.raises(SourceError, match="other rows"):
         exact_counts(rows, [(("x",), None)])
 
@@ -216,7 +217,7 @@ def test_moments_are_those_of_the_session_clock(spark: Any) -> None:
         assert moments.dtypes == [("seen", "timestamp")]
         shown = [row[0][:10] for row in moments.selectExpr("CAST(seen AS string)").collect()]
         assert shown == ["2020-01-01", "2020-01-02", "2020-01-03"]
-        rows = open_rows(moments, Schema({"seen": Datetime("2020-01-01", "2020-01-03")}))
+        rows = open_rows(moments, Schema({"seen": Datetime("2020-01-01", "2020-01-03", calendar=[])}))
         assert counts(rows, [(("seen",), None)]) == [[1, 1, 1]]
         # A declared zone is over that of the session: here the last two are of the same day.
         rows = open_rows(moments, Schema({"seen": Datetime("2020-01-01", "2020-01-03", zone="Europe/Vienna")}))
@@ -251,7 +252,9 @@ def test_missing_columns_and_labels_are_refused(frame: Any) -> None:
 
 
 def test_a_sample_on_spark_is_the_stream(spark: Any) -> None:
-    schema = Schema({"age": Integer(0, 90), "sex": Category(("F", "M")), "seen": Datetime("2020-01-01", "2022-12-31")})
+    schema = Schema(
+        {"age": Integer(0, 90), "sex": Category(("F", "M")), "seen": Datetime("2020-01-01", "2022-12-31", calendar=[])}
+    )
     data = pa.table({"age": [3, 50, 90], "sex": ["F", "M", "F"], "seen": pa.array(["2020-05-05"] * 3)})
     model = sklar.fit(data, schema, method="independent", epsilon=1.0)
     rows = 65_536 + 500
@@ -270,7 +273,7 @@ def test_a_cell_has_the_code_it_has_alone(spark: Any) -> None:
 
     schema = Schema(
         {
-            "day": Datetime("2019-01-01", "2021-12-31", format="%d/%m/%Y", nullable=True),
+            "day": Datetime("2019-01-01", "2021-12-31", format="%d/%m/%Y", nullable=True, calendar=[]),
             "price": Category(("1.5", "2", "-9"), nullable=True),
             "score": Integer(-20, 20, nullable=True),
         }

@@ -67,7 +67,7 @@ def settled(schema: Schema, columns: Mapping[str, Column]) -> MeasuredFacts:
     """The schema of measured columns, without the marks that remain; the rest of it as it was."""
     final = {name: _without_marks(column) for name, column in columns.items()}
     notes = [_note(name, final[name]) for name in (*bounds_to_pay(schema), *labels_to_pay(schema))]
-    return MeasuredFacts(schema=schema.with_columns(final), notes=tuple(notes))
+    return MeasuredFacts(schema=schema.with_columns(final).without_notes(), notes=tuple(notes))
 
 
 def _bounds(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:

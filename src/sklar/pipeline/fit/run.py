@@ -158,6 +158,8 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
 def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     """Reserve what is left of the budget and open the Door."""
     request, settings = opened.request, opened.method.settle(opened.settings, paid.rest)
+    if request.target is not None:  # named by what bounds make of it, which may have just been paid for
+        settings = dataclasses.replace(settings, target=coordinates(paid.schema).telling(request.target))
     reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read)
     with open_session(
         request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
@@ -172,7 +174,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
     warn_of_large_delta(opened.budget, model.rows_estimate)
     records = (*paid.records, session.record)
     found = with_found_digits(paid.schema, model.margins)
-    found = with_own_price(found, paid.schema, records, opened.budget, opened.book)
+    found = with_own_price(found, paid.schema, records, opened.budget, opened.book).without_notes()
     return Model(
         Stored(
             schema=found,

@@ -39,7 +39,7 @@ def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], C
 
 
 def _excel(path: str) -> Columns:
-    """The first sheet; its first row names the columns."""
+    """The first sheet; its first row names the columns. A row without any value is a row."""
     import openpyxl
 
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -50,7 +50,7 @@ def _excel(path: str) -> Columns:
             raise SourceError(f"{path} has no first row with the names of columns")
         if len(set(names)) < len(names):
             raise SourceError("two columns of the sheet have the same name; rename or drop one")
-        listed = [row for row in rows if any(cell is not None for cell in row)]
+        listed = list(rows)
     finally:
         book.close()
     return {name: [row[at] if at < len(row) else None for row in listed] for at, name in enumerate(names)}
