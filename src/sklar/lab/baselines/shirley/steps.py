@@ -114,18 +114,23 @@ def columns_of(
         # The rows of this half may lack a level of the other half; its count is the floor.
         by_name = dense[name][found.codes] if name in dense else None
         counts = noisy_counts(exact, options, rng) if by_name is None else np.maximum(by_name, FLOOR)
-        edges = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
-        edges[-1] = 1.0
         columns.append(
             ShirleyColumn(
                 first=columns[-1].first + columns[-1].variables if columns else 0,
                 variables=count if found.indicators else min(1, count - 1),
                 codes=found.codes.astype(np.int32),
-                edges=edges,
+                edges=cumulative_shares(counts),
                 offsets=np.zeros(count if found.indicators and not options.published else 0),
             )
         )
     return tuple(columns)
+
+
+def cumulative_shares(counts: Floats) -> Floats:
+    """0, the cumulative shares, and 1; sums in another order may round to more than all, which is all."""
+    edges = np.concatenate([[0.0], np.minimum(np.cumsum(counts) / counts.sum(), 1.0)])
+    edges[-1] = 1.0
+    return edges
 
 
 def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Floats]:
