@@ -6,6 +6,7 @@ other cell is taken by its own type.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -33,9 +34,19 @@ class OfficeFile(ColumnMapping):
 
 
 def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], Columns]:
-    """The reader, after its library was imported: that it is not installed is another fault than a file's."""
+    """The reader, after its library was imported: that it is not installed is another fault than a file's.
+
+    Its warnings quote cells. They are silenced here, where a file is opened, and not where threads read batches: what
+    is silent is so for the whole process.
+    """
     __import__(package)
-    return read
+
+    def silent(path: str) -> Columns:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read(path)
+
+    return silent
 
 
 def _excel(path: str) -> Columns:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import stat
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -180,9 +179,7 @@ def shielded(message: str, call: Callable[..., T], *arguments: Any) -> T:
     The error is raised after the handler has ended, so that not even its context holds the library's message.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # These quote cells, too.
-            return call(*arguments)
+        return call(*arguments)
     except (SklarError, MemoryError):
         raise
     except Exception:  # Any library error may quote a cell.
