@@ -124,8 +124,8 @@ __all__ = [
     "UsageError", "Verified", "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle",
     "candidate_levels", "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate",
     "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs",
-    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv",
-    "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep",
+    "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Commands around a release: `bundle` makes one, `verify` checks one, `key` makes the keys that sign one.
+"""Commands around a release: one makes it, one checks it, one makes the keys that sign it.
 
-Thin as all commands: what they do is in `sklar.pipeline.bundle` and `sklar.pipeline.verify`.
+As everywhere on the command line there is no logic here: that is in the `pipeline`. Start with `verify`; the others are
+`bundle` and `key`.
 """

@@ -67,7 +67,7 @@ def is_bundle(path: str | PathLike[str]) -> bool:
     except (OSError, TypeError, ValueError):
         return False
     named = os.fspath(path).lower().endswith(".zip")
-    return head.startswith(_MAGIC) and (named or FORMAT.encode() in head)
+    return named or (head.startswith(_MAGIC) and FORMAT.encode() in head)
 
 
 def read_archive(path: str | PathLike[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
@@ -117,6 +117,9 @@ def _members(content: bytes) -> dict[str, bytes]:
     if len(listed) > MOST_MEMBERS:
         raise BundleError("directory", "it has more members than any bundle")
     for info in listed:
+        name = info.filename.encode()
+        if content[info.header_offset + 30 : info.header_offset + 30 + len(name)] != name:
+            raise BundleError("directory", "the directory of the archive names other members than the archive has")
         _require_plain(info, members)
         try:
             members[info.filename] = archive.read(info)

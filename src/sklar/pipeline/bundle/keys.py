@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 from os import PathLike
@@ -73,11 +74,9 @@ def signed_by(member: bytes, manifest: bytes) -> Ed25519PublicKey | None:
 
 def read_public_key(path: str | PathLike[str]) -> Ed25519PublicKey:
     """A public key file, as `sklar key` wrote it."""
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
-    module = _ed25519()
+    module, forms = _ed25519(), _forms()
     try:
-        key = load_pem_public_key(Path(path).read_bytes())
+        key: Any = forms.load_pem_public_key(Path(path).read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from None
     except ValueError:
@@ -89,17 +88,13 @@ def read_public_key(path: str | PathLike[str]) -> Ed25519PublicKey:
 
 def fingerprint(key: Ed25519PublicKey) -> str:
     """A public key in few characters, to be compared by eye."""
-    import hashlib
-
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
 
 
 def _private(path: str | PathLike[str]) -> Ed25519PrivateKey:
-    module = _ed25519()
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
+    module, forms = _ed25519(), _forms()
     try:
-        key = load_pem_private_key(Path(path).read_bytes(), password=None)
+        key: Any = forms.load_pem_private_key(Path(path).read_bytes(), password=None)
     except OSError as error:
         raise UsageError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from None
     except (ValueError, TypeError):

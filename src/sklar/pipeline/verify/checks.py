@@ -57,14 +57,16 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
 
 
 def _price(stored: Stored, again: Refit) -> Check:
-    claim, own = stored.claim, stored.claim.own or (stored.claim.epsilon, stored.claim.delta)
+    claim = stored.claim
+    whole = (claim.epsilon or 0.0, claim.delta or 0.0)
+    own = claim.own or whole
     total = fits_total(again.records)
     steps = sum(len(fit.steps) for fit in again.records)
     costs = f"epsilon = {total.epsilon:.6g} at delta = {total.delta:.3g}"
     says = f"The noise on what was released in {steps} steps costs {costs}, by {total.accountant} composition"
-    if own[0] is None or own[1] is None or exceeds(total.epsilon, own[0]) or exceeds(total.delta, own[1]):
+    if exceeds(total.epsilon, own[0]) or exceeds(total.delta, own[1]):
         return Check(part="price", ok=False, says=f"{says}; the claim says {own[0]} and {own[1]}. It is false.")
-    earlier = f" and {claim.epsilon - own[0]:.6g} more for facts measured before" if claim.prices else ""
+    earlier = f" and {whole[0] - own[0]:.6g} more for facts measured before" if claim.prices else ""
     return Check(part="price", ok=True, says=f"{says}; claimed are {own[0]:.6g} and {own[1]:.3g}{earlier}.")
 
 
@@ -161,7 +163,7 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
     fits = "it is the only fit" if total.fits == 1 else f"all {total.fits} fits"
     says = (
         f"The chain of '{view.header.name}' is unbroken ({len(view.entries)} entries), {capped}. The fit stands in it "
-        f"with these releases and this price; {fits}, epsilon = {total.epsilon:.6g} at delta = {total.delta:.3g} in all."
+        f"with these releases and this price; {fits}: epsilon = {total.epsilon:.6g}, delta = {total.delta:.3g}."
     )
     return Check(part="ledger", ok=True, says=says)
 
