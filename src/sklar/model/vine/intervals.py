@@ -131,7 +131,7 @@ def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator
     for table in model.calibration.tables:
         fresh = rng.normal(0.0, _std(model, table) / model.facts.rows, len(table.dual))
         tables.append(replace(table, observed=table.observed + fresh))
-    return calibrate(model.calibration.partitions, tables, cells, sweeps=10)[1]
+    return calibrate(model.calibration.partitions, tables, cells, sweeps=10, tolerance=0.0)[1]
 
 
 def half_width(kind: str, std: float, terms: int, coverage: float) -> float:
