@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.scales import APART, Scale, make_scale, number_text, round_numbers, short
+from sklar.lab.scales import APART, PictureScale, make_scale, number_text, round_numbers, short
 from sklar.lab.tables.reading import read_table
 from sklar.schema import Column
 
 RNG = np.random.default_rng(0)
 
 
-def scale_of(column: Column, values: object, synthetic: object = None) -> tuple[Scale, np.ndarray]:
+def scale_of(column: Column, values: object, synthetic: object = None) -> tuple[PictureScale, np.ndarray]:
     """The scale of a column, and the share of rows in each of its cells."""
     schema = sklar.Schema({"x": column})
     one, two = (

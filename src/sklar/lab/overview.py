@@ -12,7 +12,7 @@ from sklar.lab.metrics.bench import Bench, Scores
 from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.queries import ROWS, QueryProfiles, query_profiles
 from sklar.lab.metrics.score import Part
-from sklar.lab.scales import Scale, label_ticks, make_scale
+from sklar.lab.scales import PictureScale, label_ticks, make_scale
 from sklar.lab.tables.table import ExactTable
 from sklar.report.seen import labels_seen, numbers_seen, pair_seen
 from sklar.schema import Column
@@ -116,7 +116,7 @@ def _strongest(found: Correlations) -> list[tuple[str, str]]:
     return [(names[i], names[j]) for i, j in places if strength[i, j] > 0]
 
 
-def _margin(real: ExactTable, synthetic: ExactTable, scale: Scale, part: Part) -> MarginPicture:
+def _margin(real: ExactTable, synthetic: ExactTable, scale: PictureScale, part: Part) -> MarginPicture:
     (name,) = part.columns
     column = real.schema[name]
     found = [_shares(scale.cells(table, name), len(scale.labels)) for table in (real, synthetic)]
@@ -160,7 +160,9 @@ def _shares(cells: Ints, size: int) -> Floats:
     return np.bincount(cells[cells >= 0], minlength=size) / len(cells)
 
 
-def _pair(real: ExactTable, synthetic: ExactTable, scales: Mapping[str, Scale], pair: tuple[str, str]) -> PairPicture:
+def _pair(
+    real: ExactTable, synthetic: ExactTable, scales: Mapping[str, PictureScale], pair: tuple[str, str]
+) -> PairPicture:
     up, across = (scales[name] for name in pair)
     high, wide = len(up.labels), len(across.labels)
     shares: list[Floats] = []

@@ -36,7 +36,7 @@ NAMED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scale:
+class PictureScale:
     """The cells of a column in a picture.
 
     Attributes:
@@ -62,19 +62,19 @@ class Scale:
         return np.where(np.isnan(values), -1, np.clip(found, 0, len(self.labels) - 1))
 
 
-def make_scale(name: str, real: ExactTable, synthetic: ExactTable) -> Scale:
+def make_scale(name: str, real: ExactTable, synthetic: ExactTable) -> PictureScale:
     """The scale on which both tables show a column."""
     column = real.schema[name]
     if not column.numeric:
         labels = _labels(column)
-        return Scale(column=column, edges=np.empty(0), labels=labels, ticks=label_ticks(labels))
+        return PictureScale(column=column, edges=np.empty(0), labels=labels, ticks=label_ticks(labels))
     values = real.numbers[name]
     edges, note = _edges(column, values[~np.isnan(values)])
     ends = np.concatenate([values, synthetic.numbers[name]])
     if note and np.isfinite(ends).any():
         edges[0], edges[-1] = min(edges[0], np.nanmin(ends)), max(edges[-1], np.nanmax(ends))
     labels = tuple(_span_text(column, a, b) for a, b in pairwise(edges))
-    return Scale(column=column, edges=edges, labels=labels, ticks=_number_ticks(column, edges, note), note=note)
+    return PictureScale(column=column, edges=edges, labels=labels, ticks=_number_ticks(column, edges, note), note=note)
 
 
 def _span_text(column: Column, start: float, end: float) -> str:
