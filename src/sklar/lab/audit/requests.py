@@ -17,14 +17,14 @@ from sklar.arrays import Floats
 from sklar.errors import DoorError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model import Model
-from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, pair_cells
 from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
 Codes = Mapping[str, npt.NDArray[Any]]
-Asked = Table | RecodedTable | PairTables
+Asked = Table | RecodedTable | PairTables | Interaction
 R = TypeVar("R", NoisyCounts, NoisyPairs, NoisySums, NoisyChoice, NoisyLabels)
 
 
@@ -58,6 +58,13 @@ class ReplayDoor:
         found = (release.columns, release.sizes, release.counts.size)
         _require(found == (request.columns, request.shape, cells), label)
         return release
+
+    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
+        """The recorded interactions of this step."""
+        releases = self._take(label, NoisySums, len(tables), tuple(tables))
+        for table, release in zip(tables, releases, strict=True):
+            _require((release.values.shape, release.resolution) == (table.shape, table.resolution), label)
+        return releases
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         """The recorded sums of this step."""
@@ -125,8 +132,17 @@ class Notes:
         return [self._known[step.request] for step in model.releases]
 
 
-def exact_counts(asked: Asked, codes: Codes, schema: Schema) -> Floats:
-    """The exact counts that a request is about, its tables one after the other."""
+def exact_values(asked: Asked, codes: Codes, schema: Schema) -> Floats:
+    """The exact whole numbers that a request is about, its tables one after the other."""
+    values = _exact_counts(asked, codes, schema)
+    if isinstance(asked, Interaction):
+        values = values.reshape(asked.shape)
+        for axis, groups in enumerate(asked.shape):
+            values = groups * values - values.sum(axis=axis, keepdims=True)
+    return values.ravel()
+
+
+def _exact_counts(asked: Asked, codes: Codes, schema: Schema) -> Floats:
     if isinstance(asked, Table):
         groups, sizes = [codes[name] for name in asked.columns], _sizes(asked, schema)
     else:
