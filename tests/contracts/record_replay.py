@@ -22,7 +22,7 @@ from sklar.pipeline.model import Model
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.recorder import Recorder
-from sklar.private.requests import request_digest
+from sklar.release.charges import request_digest
 
 
 class DivergedError(AssertionError):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
+from sklar.accounting.events import Event
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
@@ -23,9 +23,17 @@ from sklar.private.requests import (
     check_pairs,
     check_score,
     check_tables,
-    request_digest,
 )
 from sklar.private.scores import exact_scores, score_sensitivity, score_tables
+from sklar.release.charges import (
+    choice_event,
+    count_events,
+    discovery_events,
+    interaction_events,
+    pairs_event,
+    request_digest,
+    sum_event,
+)
 from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature, SampledTaus, TauVector
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
@@ -68,7 +76,7 @@ class PrivateDoor:
         check_pairs(request, self.schema)
         sizes = request.shape
         require_pair_room(request.columns, sizes)  # refuses tables that would not fit, before anything is charged
-        event = CountEvent(label=label, noise=request.noise, tables=request.tables, unit=self.unit)
+        event = pairs_event(request, label, self.unit)
 
         def measure() -> tuple[Release, ...]:
             exact_tables = exact_pair_counts(self._rows, request.columns, request.lookups)
@@ -85,7 +93,7 @@ class PrivateDoor:
         check_tables(tables, Interaction, self.schema)
         specs: list[TableSpec] = [(table.columns, table.lookups) for table in tables]
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
-        events = [_interaction_event(table, label, self.unit) for table in tables]
+        events = interaction_events(tables, label, self.unit)
         inside = [Noise(kind=t.noise.kind, scale=t.noise.scale / t.resolution) for t in tables]
         for noise in inside:
             check_noise(noise)
@@ -105,12 +113,11 @@ class PrivateDoor:
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         check_feature(feature, noise, self.schema)
-        l1, l2 = feature.norms(self.unit)
         if isinstance(feature, SampledTaus) and feature.rows > (self.rows or 0):
             raise DoorError("a tau is asked for of a sample of more rows than the table has")
         if type(feature) is TauVector and feature.rows != self.rows:
             raise DoorError("the number of rows that a tau is asked for is not that of the table")
-        event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=self.unit)
+        event = sum_event(feature, noise, label, self.unit)
         inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)
 
         def measure() -> tuple[Release, ...]:
@@ -129,7 +136,7 @@ class PrivateDoor:
         check_score(score, epsilon, picks, self.schema)
         specs = score_tables(score)
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
-        events = [ChoiceEvent(label=label, choice=float(epsilon), picks=picks, unit=self.unit)]
+        events = [choice_event(epsilon, picks, label, self.unit)]
 
         def measure() -> tuple[Release, ...]:
             scores = exact_scores(score, exact_counts(self._rows, specs))
@@ -144,10 +151,7 @@ class PrivateDoor:
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         check_discoveries(requests, self.schema)
         self._rows.require_repeatable()
-        events = [
-            DiscoveryEvent(label=label, noise=r.noise, threshold=r.threshold, floor=r.floor, unit=self.unit)
-            for r in requests
-        ]
+        events = discovery_events(requests, label, self.unit)
 
         def measure() -> tuple[Release, ...]:
             floors = {request.column: request.floor for request in requests}
@@ -186,19 +190,6 @@ class PrivateDoor:
         self._recorder.record(step, label, digest, releases)
         self._doing(f"working on {label}")
         return releases
-
-
-def _interaction_event(table: Interaction, label: str, unit: Unit) -> SumEvent:
-    l1, l2 = table.norms(unit)
-    return SumEvent(label=label, noise=table.noise, l1=l1, l2=l2, resolution=table.resolution, unit=unit)
-
-
-def count_events(noises: Sequence[Noise], label: str, unit: Unit) -> list[Event]:
-    """One event per distinct noise, with the number of tables that carry it."""
-    tables: dict[Noise, int] = {}
-    for noise in noises:
-        tables[noise] = tables.get(noise, 0) + 1
-    return [CountEvent(label=label, noise=noise, tables=count, unit=unit) for noise, count in tables.items()]
 
 
 def noisy_labels(

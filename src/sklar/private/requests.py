@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -133,14 +131,6 @@ def check_noise(noise: Noise) -> None:
     require_samplable(noise)
 
 
-def request_digest(*parts: object) -> str:
-    """SHA-256 over the content of requests, to tell on resume whether the same thing is asked again."""
-    digest = hashlib.sha256()
-    for part in parts:
-        _feed(digest, part)
-    return digest.hexdigest()
-
-
 def _check_columns(columns: object, schema: Schema) -> None:
     if type(columns) is not tuple or not all(type(name) is str for name in columns):
         raise DoorError("the columns of a request must be a tuple of names")
@@ -175,18 +165,3 @@ def _require_frozen(value: object, depth: int = 0) -> None:
             _require_frozen(getattr(value, field.name), depth + 1)
     else:
         raise DoorError("a request may hold names, numbers and read-only arrays only, never functions or other objects")
-
-
-def _feed(digest: Any, value: object) -> None:
-    digest.update(type(value).__name__.encode() + b":")
-    if isinstance(value, np.ndarray):
-        digest.update(str((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, tuple | list):
-        for item in value:
-            _feed(digest, item)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            _feed(digest, getattr(value, field.name))
-    else:
-        digest.update(repr(value).encode())
-    digest.update(b";")
