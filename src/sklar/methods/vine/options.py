@@ -39,7 +39,7 @@ class VineOptions:
 
     shares: tuple[float, ...] | None = None
     depth: int | None = None
-    groups: tuple[int, int] = (16, 10)
+    groups: tuple[int, int] = (64, 10)
     calibration: bool = True
     sums: float | None = None
     target: str | None = None
