@@ -32,8 +32,8 @@ class VineAxis:
     Attributes:
         name: its name.
         scale: its margin laid out on [0, 1].
-        coarse: the cell of its first public histogram that each margin cell lies in; of a hierarchy, the node, a row for
-            each level; or None.
+        coarse: the cell of its first public histogram that each margin cell lies in, or the nodes of a hierarchy, a row
+            for each level; or None.
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null at the upper end of an ordered axis, or None.

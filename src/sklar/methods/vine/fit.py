@@ -15,13 +15,13 @@ from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
+    PairGroups,
     affordable_pairs,
     choose_pairs,
     chooses_pairs,
     dependence,
     informative_pairs,
     measure_pairs,
-    pair_groups,
     pairs_to_measure,
 )
 from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
@@ -117,8 +117,8 @@ def _measure_pairs(
         wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
         pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, _target(door, options))
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
-    groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
-    informative = informative_pairs(groups)
+    groups = PairGroups(axes, allowance.noise(door.unit, tables=tables).std, rows, options.groups)
+    informative = informative_pairs(groups.square)
     if pairs is not None:
         informative = tuple(sorted(set(informative) & set(pairs)))
     return measure_pairs(door, allowance, axes, groups, informative, rows if stages.interactions else None)

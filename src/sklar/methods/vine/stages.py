@@ -117,7 +117,7 @@ def outline_vine(
         lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise, resolution=PAIRS_RESOLUTION))
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
-        lines.append(_pairs(stages, unit, rows, columns, options))
+        lines.append(_pairs(stages, unit, rows, columns, most_groups(schema, options)))
         lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
     if stages.target is not None and columns > 1:
         lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MOST_GROUPS))
@@ -127,12 +127,19 @@ def outline_vine(
     return tuple(lines)
 
 
-def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, options: VineOptions) -> Outline:
+def most_groups(schema: Schema, options: VineOptions) -> int:
+    """Most groups that any column can have in a pair table."""
+    nominal, ordered = options.groups
+    columns = [schema[name] for name in schema.modelled]
+    return max(ordered if column.numeric else min(nominal, column.size) for column in columns)
+
+
+def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Outline:
     allowance, tables = stages.pairs, pairs_to_measure(columns)
     if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)
         allowance = allowance.part(1 - CHOICE_SHARE)
-    counted = _square("pairs", tables, allowance, unit, rows, max(options.groups))
+    counted = _square("pairs", tables, allowance, unit, rows, most)
     if not stages.interactions:
         return counted
     groups = math.isqrt(counted.cells)

@@ -53,8 +53,8 @@ def group_cells(
     """At most `most` groups of mass about `least_mass` or more: heavy cells alone, the rest in near-equal parts.
 
     With `coarse` (the public cell each margin cell lies in) light cells are merged along public cell borders and
-    only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on. It may
-    have several rows, the levels of a hierarchy from the coarsest on: each is cut along the next.
+    only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on. With
+    several rows, the levels of a hierarchy from the coarsest on, each is cut along the next.
     The smallest mass worth a group is usually 3 sigma / n. With `last_alone` the last cell, that of nulls, shares no
     group with values unless it is too light for one.
     """
