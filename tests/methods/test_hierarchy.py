@@ -52,12 +52,12 @@ def fitted(data: pd.DataFrame, **hierarchy: list[int]) -> pd.DataFrame:
 
 
 def test_dependence_at_the_level_of_chapters_is_kept() -> None:
-    """Over fits it was .94 and .99, each give or take .015, so that 20% off is more than eight standard deviations."""
+    """Over fits it was .91 and .99, each give or take .015, so that 20% off is seven standard deviations."""
     data = made()
     rows = fitted(data, levels=[1])
     assert all(0.8 < part < 1.2 for part in kept(data, rows))
     assert rows.code.nunique() > 150
-    assert max(kept(data, fitted(data))) < 0.6  # without the levels: what this test would miss
+    assert max(kept(data, fitted(data))) < 0.75  # without the levels (.40 +- .05): what this test would miss
 
 
 def test_small_siblings_stay_with_their_parent() -> None:
