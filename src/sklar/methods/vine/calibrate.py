@@ -32,6 +32,9 @@ LEAST_EFFECTIVE = 0.15
 MOST_STRENGTH = 1e6
 TRIAL_PARTICLES = 25_000
 TRIAL_SWEEPS = 10
+EARLY_SWEEPS = 50
+"""Rounds on the particles of the trials before those on all particles, which then have less far to go, at 8 times the
+time each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +75,10 @@ def calibrate_vine(
     strength = prior_strength(after.partitions, after.tables[:guide], cells[alone : alone + guide])
     tables = _bearable(after, cells[alone:], [strength] * len(after.tables))
     strength = float(tables[0].strength or 0.0)
-    calibration, weights = calibrate(after.partitions, tables, cells[alone:])
+    # Most of the way on few particles.
+    some = np.ascontiguousarray(cells[alone:, :TRIAL_PARTICLES])
+    early, _ = calibrate(after.partitions, tables, some, sweeps=EARLY_SWEEPS)
+    calibration, weights = calibrate(after.partitions, early.tables, cells[alone:])
     draft = replace(draft, tables=(*_with_model(draft, alone, cells, weights), *after.tables))
     start = replace(draft, tables=(*draft.tables[:alone], *calibration.tables))
     each = _proved_strengths(draft, strength, cells, weights)

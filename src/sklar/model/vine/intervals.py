@@ -201,7 +201,7 @@ def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator
     for table, noise in zip(calibration.tables, drawn, strict=True):
         fresh = _with_fresh_margins(model, table, noise, histograms) if table.told == "interaction" else noise
         tables.append(replace(table, observed=table.observed + fresh))
-    return calibrate(calibration.partitions, tables, cells, sweeps=10)[1]
+    return calibrate(calibration.partitions, tables, cells, sweeps=10, tolerance=0.0)[1]
 
 
 def _with_fresh_margins(
