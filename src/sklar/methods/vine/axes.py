@@ -13,7 +13,7 @@ from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_tops
 from sklar.model.pairs.hints import Hint
-from sklar.model.pairs.interactions import with_margins
+from sklar.model.pairs.interactions import centred, with_margins
 from sklar.model.pairs.nulls import NullExcess
 from sklar.model.vine.calibration import Told
 from sklar.release.door import Door, Interaction, RecodedTable
@@ -161,7 +161,7 @@ def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], la
 def measure_interactions(
     door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], rows: float, label: str
 ) -> tuple[MeasuredTable, ...]:
-    """As `measure`, but only what the margins of a pair do not tell is asked for; these are put in from the axes."""
+    """As `measure`, but only what no margin tells is asked for. Those of a pair are put in from the axes."""
     if not plans:
         return ()
     released = door.count_interactions([Interaction(**asked) for asked in _asked(axes, plans)], label)
@@ -169,13 +169,19 @@ def measure_interactions(
         MeasuredTable(
             columns=plan.columns,
             groups=plan.groups,
-            counts=with_margins(noisy.values, rows, (plan.groups[0].mass, plan.groups[1].mass)),
+            counts=_whole(noisy.values, plan, rows),
             sigma=noisy.noise.std_on(noisy.resolution),
             told="interaction",
             tops=_tops(axes, plan),
         )
         for plan, noisy in zip(plans, released, strict=True)
     )
+
+
+def _whole(interactions: np.ndarray, plan: TablePlan, rows: float) -> np.ndarray:
+    if len(plan.groups) != 2:
+        return centred(interactions)
+    return with_margins(interactions, rows, (plan.groups[0].mass, plan.groups[1].mass))
 
 
 def _asked(axes: Sequence[VineAxis], plans: Sequence[TablePlan]) -> list[dict[str, Any]]:
