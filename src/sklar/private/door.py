@@ -13,19 +13,28 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.features import exact_feature
+from sklar.private.interactions import exact_interactions
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder
-from sklar.private.requests import check_discoveries, check_feature, check_pairs, check_score, check_tables
+from sklar.private.requests import (
+    check_discoveries,
+    check_feature,
+    check_noise,
+    check_pairs,
+    check_score,
+    check_tables,
+)
 from sklar.private.scores import exact_scores, score_sensitivity, score_tables
 from sklar.release.charges import (
     choice_event,
     count_events,
     discovery_events,
+    interaction_events,
     pairs_event,
     request_digest,
     sum_event,
 )
-from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature, SampledTaus, TauVector
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
@@ -79,6 +88,28 @@ class PrivateDoor:
         (release,) = self._step(label, [event], request_digest(request), measure)
         assert isinstance(release, NoisyPairs)
         return release
+
+    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
+        check_tables(tables, Interaction, self.schema)
+        specs: list[TableSpec] = [(table.columns, table.lookups) for table in tables]
+        plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
+        events = interaction_events(tables, label, self.unit)
+        inside = [Noise(kind=t.noise.kind, scale=t.noise.scale / t.resolution) for t in tables]
+        for noise in inside:
+            check_noise(noise)
+
+        def measure() -> tuple[Release, ...]:
+            exact_tables = [exact_interactions(counts) for counts in exact_counts(self._rows, specs)]
+            # Sensitivity: one person moves each table by at most `table.norms`, as proved in private/interactions.py;
+            # each was charged as one event for exactly these norms at its own scale.
+            noisy = self._noise.add(exact_tables, inside)
+            return tuple(
+                NoisySums(values=values * table.resolution, noise=table.noise, resolution=table.resolution)
+                for table, values in zip(tables, noisy, strict=True)
+            )
+
+        releases = self._step(label, events, request_digest(tuple(tables)), measure)
+        return tuple(release for release in releases if isinstance(release, NoisySums))
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         check_feature(feature, noise, self.schema)
@@ -192,4 +223,5 @@ def _labels_above(request: Discovery, labels: Sequence[str], noisy_counts: np.nd
         counts=noisy_counts[order],
         noise=request.noise,
         threshold=request.threshold,
+        floor=request.floor,
     )

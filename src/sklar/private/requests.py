@@ -14,6 +14,7 @@ from sklar.private.noise import require_samplable
 from sklar.release.door import (
     Candidate,
     Discovery,
+    Interaction,
     PairTables,
     RecodedTable,
     Score,
@@ -27,7 +28,7 @@ from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
 
 
-def check_tables(tables: Sequence[Table] | Sequence[RecodedTable], kind: type, schema: Schema) -> None:
+def check_tables(tables: Sequence[Table | RecodedTable | Interaction], kind: type, schema: Schema) -> None:
     """Refuse anything but a list of the one kind of table, over modelled columns, with usable noise."""
     if type(tables) not in (tuple, list) or not tables:
         raise DoorError("tables must be a list or tuple with at least one table")
@@ -37,7 +38,7 @@ def check_tables(tables: Sequence[Table] | Sequence[RecodedTable], kind: type, s
         _require_frozen(table)
         _check_columns(table.columns, schema)
         check_noise(table.noise)
-        if isinstance(table, RecodedTable):
+        if isinstance(table, RecodedTable | Interaction):
             _check_lookups(table.columns, table.lookups, schema)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.release.door import Discovery, PairTables
+from sklar.release.door import Discovery, Interaction, PairTables
 from sklar.release.features import Feature
 
 
@@ -36,6 +36,15 @@ def sum_event(feature: Feature, noise: Noise, label: str, unit: Unit) -> Event:
     """A vector of sums that one person moves by the feature's norms."""
     l1, l2 = feature.norms(unit)
     return SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=unit)
+
+
+def interaction_events(tables: Sequence[Interaction], label: str, unit: Unit) -> list[Event]:
+    """One event for each table of interactions, which one person moves by its own norms."""
+    norms = [table.norms(unit) for table in tables]
+    return [
+        SumEvent(label=label, noise=table.noise, l1=l1, l2=l2, resolution=table.resolution, unit=unit)
+        for table, (l1, l2) in zip(tables, norms, strict=True)
+    ]
 
 
 def choice_event(epsilon: float, picks: int, label: str, unit: Unit) -> Event:

@@ -15,16 +15,17 @@ from sklar.release.charges import (
     choice_event,
     count_events,
     discovery_events,
+    interaction_events,
     pairs_event,
     request_digest,
     sum_event,
 )
-from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, pair_cells
 from sklar.schema.table import Schema
 
-Asked = Table | RecodedTable | PairTables
+Asked = Table | RecodedTable | PairTables | Interaction
 R = TypeVar("R", NoisyCounts, NoisyPairs, NoisySums, NoisyChoice, NoisyLabels)
 
 
@@ -33,7 +34,7 @@ class Replayed:
     """One step of a replay.
 
     Attributes:
-        asked: Its tables of counts; None for sums, choices and labels.
+        asked: Its tables of counts or interactions; None for sums, choices and labels.
         events: What the Door over rows charges for it.
     """
 
@@ -77,6 +78,15 @@ class ReplayDoor:
         self._require(found == (request.columns, request.shape, cells), label)
         self._require(not self.strict or release.noise == request.noise, label)
         return release
+
+    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
+        """The recorded interactions of this step."""
+        events, asked = interaction_events(tables, label, self.unit), tuple(tables)
+        releases = self._take(NoisySums, events, request_digest(asked), len(tables), asked)
+        for table, release in zip(tables, releases, strict=True):
+            self._require((release.values.shape, release.resolution) == (table.shape, table.resolution), label)
+            self._require(not self.strict or release.noise == table.noise, label)
+        return releases
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         """The recorded sums of this step."""

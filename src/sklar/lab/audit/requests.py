@@ -14,7 +14,7 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model import Model
-from sklar.release.door import PairTables, Table
+from sklar.release.door import Interaction, PairTables, Table
 from sklar.release.replay import Asked, ReplayDoor
 from sklar.sample.rng import generator
 from sklar.schema.table import Schema
@@ -43,8 +43,17 @@ class Notes:
         return [self._known[step.request] for step in model.releases]
 
 
-def exact_counts(asked: Asked, codes: Codes, schema: Schema) -> Floats:
-    """The exact counts that a request is about, its tables one after the other."""
+def exact_values(asked: Asked, codes: Codes, schema: Schema) -> Floats:
+    """The exact whole numbers that a request is about, its tables one after the other."""
+    values = _exact_counts(asked, codes, schema)
+    if isinstance(asked, Interaction):
+        values = values.reshape(asked.shape)
+        for axis, groups in enumerate(asked.shape):
+            values = groups * values - values.sum(axis=axis, keepdims=True)
+    return values.ravel()
+
+
+def _exact_counts(asked: Asked, codes: Codes, schema: Schema) -> Floats:
     if isinstance(asked, Table):
         groups, sizes = [codes[name] for name in asked.columns], _sizes(asked, schema)
     else:

@@ -103,7 +103,8 @@ def _rounded_out(ratio: float, *, up: bool) -> float:
 
 
 def _if_so(rule: str) -> str:
-    return f"If that must be so, add [[rules]] with {rule}."
+    """What to add, marked as read off rows: whoever puts it into the schema is asked, as about any other such fact."""
+    return f'If that must be so, add [[rules]] with {rule}, source = "from-rows".'
 
 
 def _comparable(one: Column, two: Column) -> bool:
@@ -163,7 +164,7 @@ def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[tup
             rule = f'kind = "together", columns = ["{first}", "{name}"]'
             yield (
                 name,
-                f"It is missing in just the rows in which {first} is. If that must be so, add [[rules]] with {rule}.",
+                f"It is missing in just the rows in which {first} is. {_if_so(rule)}",
             )
 
 
@@ -186,7 +187,7 @@ def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str,
         if stop - start >= 3 and table.rows >= FEW_ROWS and (total == 1).all():
             rule = 'kind = "one-hot", columns = [' + ", ".join(f'"{name}"' for name in names[start:stop]) + "]"
             said = f"Of {', '.join(names[start:stop])} just one is 1 (or true) in each row."
-            yield names[start], f"{said} If they are one category, add [[rules]] with {rule}."
+            yield names[start], f"{said} {_if_so(rule)}"
             start = stop
         else:
             start += 1

@@ -1,6 +1,7 @@
 """Public rules that every synthetic row obeys, one family a file. The custodian states them, and they cost nothing.
 
-A rule is frozen data: the columns it speaks of, what is wrong with it (`faults`), and itself in words (`describe`).
+A rule is frozen data: the columns it speaks of, where it comes from (as facts of columns tell it), what is
+wrong with it (`faults`), and itself in words (`describe`).
 What makes it hold in samples lies in `sklar.sample.rules`. Start with `order`; `values` are values that rules name,
 `every` lists the kinds of rules and checks them together, `linear` those about amounts; `parsing` reads the text of an
 `expression`.

@@ -22,6 +22,8 @@ Rule = AtMost | Ratio | Never | Function | Sum | Together | OneHot | Expression 
 KINDS = (AtMost, Ratio, Never, Function, Sum, Together, OneHot, Expression, Totals)
 RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in KINDS}
 
+SOURCES = ("public", "assumed", "from-rows")
+"""Where a rule comes from: no rule can be measured. A private fit refuses one that was read off the rows."""
 Computing = Function | Sum
 """Rules that compute a column from others of the row."""
 
@@ -41,6 +43,8 @@ def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[st
 
 
 def _faults_of(columns: Mapping[str, Column], rule: Rule) -> list[str]:
+    if rule.source not in SOURCES:
+        return [f"source must be one of {', '.join(SOURCES)}"]
     unknown = [name for name in rule.columns if name not in columns or not columns[name].modelled]
     return [f"'{name}' is not a modelled column" for name in unknown] or rule.faults(columns)
 

@@ -29,6 +29,7 @@ class AtMost:
     high: str
     at_least: int | float = 0
     at_most: int | float | None = None
+    source: str = "assumed"
 
     kind: ClassVar[str] = "at-most"
 

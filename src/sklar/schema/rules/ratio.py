@@ -27,6 +27,7 @@ class Ratio:
     of: str
     lower: int | float = 0
     upper: int | float | None = None
+    source: str = "assumed"
 
     kind: ClassVar[str] = "ratio"
 

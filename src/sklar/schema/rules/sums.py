@@ -31,6 +31,7 @@ class Sum:
     total: str
     parts: Sequence[str] | Mapping[str, int | float] | Factors
     offset: int | float = 0
+    source: str = "assumed"
 
     kind: ClassVar[str] = "sum"
 
