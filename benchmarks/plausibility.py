@@ -92,6 +92,8 @@ def _look_at_rules(real: pd.DataFrame, made: pd.DataFrame) -> dict[str, float]:
     dummies = made["walks"].astype(int) + made["rides"] + made["carried"]
     broken = (nights < 0) | (made["region"] != made["town"].map({**stays.REGIONS, "other": "other"})) | (dummies != 1)
     broken |= (made["room"] + made["meals"] - made["bill"]).abs() > 1e-6
+    broken |= (made["owed"] - made["room"] - 0.5 * made["meals"] - 2.5).abs() > 0.005 + 1e-9
+    broken |= (made["paid"] < 0.2 * made["room"]) | (made["paid"] > made["room"])
     broken |= made["cigarettes"].isna() != made["since"].isna()
     broken |= made["cigarettes"].notna() & ~made["smoker"]
     return {

@@ -21,7 +21,9 @@ ROWS = {"age": [20, 30, 40] * 40, EVIL: ["a", "b", EVIL] * 40}
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One of each thing that a notebook can show, with a name and a label that would run."""
     draft = sklar.draft_schema(ROWS)
-    schema = draft.confirm("age", lower=0, upper=99, by=EVIL).confirm(EVIL, values=["a", "b", EVIL])
+    schema = (
+        draft.confirm("age", lower=0, upper=99, by=EVIL).confirm(EVIL, values=["a", "b", EVIL]).confirm("age", EVIL)
+    )
     path = tmp_path_factory.mktemp("ledger") / "l.ledger"
     sklar.Ledger.create(path, name=EVIL, epsilon=3, delta=3e-9)
     model = sklar.fit(ROWS, schema, epsilon=1.0, ledger=path)

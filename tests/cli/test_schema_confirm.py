@@ -103,3 +103,13 @@ def _read_until(end: int, text: bytes) -> bytes:
     while text not in seen and time.monotonic() < until:
         seen += os.read(end, 4096)
     return seen
+
+
+def test_rules_that_were_read_off_rows_are_asked_about_after_the_columns(file: Path) -> None:
+    rules = ['text = "age < 90"', 'text = "fee <= 1"', 'text = "age > 1"']
+    with file.open("a") as text:
+        text.writelines(f'\n[[rules]]\nkind = "expression"\n{rule}\nsource = "from-rows"\n' for rule in rules)
+    shown = confirm(file, "y\ny\ny\ni\ne\ny\nskip\n", "--by", "Ada")  # the last rule comes first; no edit of a rule
+    assert "rule 3: age > 1." in shown and "a rule is right (y) or not (i)" in shown and "1 are left" in shown
+    kept = Schema.read(file).rules
+    assert [(rule.describe(), rule.source) for rule in kept] == [("age < 90", "from-rows"), ("fee <= 1", "assumed")]

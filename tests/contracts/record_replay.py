@@ -22,7 +22,7 @@ from sklar.pipeline.model import Model
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.recorder import Recorder
-from sklar.private.requests import request_digest
+from sklar.release.charges import request_digest
 
 
 class DivergedError(AssertionError):
@@ -90,8 +90,10 @@ def _noise_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
         used = {noise: look.settings.count(noise) for noise in look.settings}
         return [] if charged == used else ["the noise is not the one that was charged"]
     if look.kind == "sum":
-        noise, resolution = look.settings
-        same = noise.kind == events[0].noise.kind and np.isclose(noise.scale * resolution, events[0].noise.scale)
+        same = all(
+            noise.kind == event.noise.kind and np.isclose(noise.scale * resolution, event.noise.scale)
+            for (noise, resolution), event in zip(look.settings, events, strict=True)
+        )
         return [] if same else ["the noise is not the one that was charged"]
     if look.kind == "discover":
         return _discovery_faults(look, events)
@@ -128,13 +130,13 @@ def _change_faults(a: Look, b: Look, events: tuple[Any, ...]) -> list[str]:
         triples = zip(a.exact, b.exact, events, strict=True)
         return [fault for one, other, event in triples for fault in _label_faults(one, other, event)]
     faults: list[str] = []
-    for x, y in zip(a.exact, b.exact, strict=True):
+    for place, (x, y) in enumerate(zip(a.exact, b.exact, strict=True)):
         change = np.abs(x.astype(float) - y.astype(float)).ravel()
-        event = events[0]
+        event = events[place] if a.kind == "sum" else events[0]
         if isinstance(event, CountEvent):
             allowed = (event.unit.l1, event.unit.l2)
         elif isinstance(event, SumEvent):
-            resolution = a.settings[-1]
+            resolution = a.settings[place][1]
             allowed = (event.l1 / resolution, event.l2 / resolution)
         else:
             assert isinstance(event, ChoiceEvent)
@@ -183,7 +185,9 @@ class TappedNoise:
     def add(self, exact_tables: Any, noises: Any, cells: Any = None) -> Any:
         event = self._recording.charges[-1][1][0] if self._recording.charges else None
         if isinstance(event, SumEvent):
-            kind, exact, settings = "sum", list(exact_tables), (noises[0], event.resolution)
+            events = self._recording.charges[-1][1]
+            kind, exact = "sum", list(exact_tables)
+            settings = tuple((noise, event.resolution) for noise, event in zip(noises, events, strict=True))
         elif cells is not None:
             # Each pair is a table of its own: its change is held against the charge for one table.
             exact = np.split(exact_tables[0], np.cumsum(cells)[:-1])

@@ -24,6 +24,8 @@ COLUMNS: dict[str, Any] = {
     "room": sklar.Real(0, 900, decimals=2),
     "meals": sklar.Real(0, 300, decimals=2),
     "bill": sklar.Real(0, 1200, decimals=2),
+    "owed": sklar.Real(0, 1000, decimals=2),
+    "paid": sklar.Real(0, 900, decimals=2, nullable=True),
     "smoker": sklar.Boolean(),
     "cigarettes": sklar.Integer(1, 60, nullable=True),
     "since": sklar.Integer(1950, 2019, nullable=True),
@@ -33,12 +35,14 @@ RULES: tuple[Any, ...] = (
     rules.Function(column="region", of="town", table=REGIONS),
     rules.OneHot(columns=["walks", "rides", "carried"]),
     rules.Sum(total="bill", parts=["room", "meals"]),
+    rules.Sum(total="owed", parts={"meals": 0.5, "room": 1}, offset=2.5),
+    rules.Ratio(column="paid", of="room", lower=0.2, upper=1),
     rules.Together(columns=["cigarettes", "since"], only_if={"smoker": True}),
 )
 MEASURED = [
     "admitted (year)", "admitted (month)", "admitted (weekday)", "left - admitted", "town",
-    "age", "walks | rides | carried", "room", "meals", "smoker", "cigarettes",
-    "since",
+    "age", "walks | rides | carried", "room", "meals", "paid / room", "smoker",
+    "cigarettes", "since",
 ]  # fmt: skip
 
 
@@ -72,6 +76,8 @@ def stays(rows: int, seed: int = 0) -> pd.DataFrame:
             "room": room,
             "meals": meals,
             "bill": room + meals,
+            "owed": (room + 0.5 * meals + 2.5).round(2),
+            "paid": pd.Series(np.floor(100 * room * rng.beta(6, 2, rows).clip(0.25, 0.999)) / 100).mask(room < 1),
             "smoker": smoker,
             "cigarettes": pd.Series(rng.integers(1, 40, rows).astype(float)).where(asked),
             "since": pd.Series(2019.0 - np.minimum(age, 69)).where(asked),
@@ -94,6 +100,8 @@ def odd_stays() -> pd.DataFrame:
             "room": [900.0, -1.0, None, 1e300],
             "meals": [300.0, 0.0, None, 1e-300],
             "bill": [0.0, 1200.0, None, -1e300],
+            "owed": [None, -1e300, 1e300, 0.0],
+            "paid": [0.0, 900.0, None, 1e300],
             "smoker": [False, True, None, True],
             "cigarettes": [60.0, None, None, 1e9],
             "since": [None, 1950.0, None, -1.0],

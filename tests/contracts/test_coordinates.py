@@ -66,6 +66,8 @@ def broken(table: pa.Table) -> int:
     cents = (100 * frame[["room", "meals", "bill"]]).round().astype(int)
     bad |= cents["room"] + cents["meals"] != cents["bill"]
     bad |= frame["bill"] != cents["bill"] / 100
+    bad |= (frame["owed"] - frame["room"] - 0.5 * frame["meals"] - 2.5).abs() > 0.005 + 1e-9
+    bad |= (frame["paid"] < 0.2 * frame["room"]) | (frame["paid"] > frame["room"])
     bad |= frame["cigarettes"].isna() != frame["since"].isna()
     bad |= frame["cigarettes"].notna() & ~frame["smoker"]
     return int(bad.sum())

@@ -164,7 +164,14 @@ def test_two_values_are_enough_for_valid_bounds(x: float) -> None:
 
 
 def test_extreme_numbers_do_not_break_the_draft() -> None:
-    for values in ([1.7e308, -1.7e308], [5e-324, 1e-323], [math.inf, 1.5], [2**63 - 1, -(2**63)], [1e18, 1e19]):
+    for values in (
+        [1.7e308, -1.7e308],
+        [1.7e308, 1.6e308],
+        [5e-324, 1e-323],
+        [math.inf, 1.5],
+        [2**63 - 1, -(2**63)],
+        [1e18, 1e19],
+    ):
         table = pa.table({"x": values * 30, "sure": [True, False] * 30})
         schema = draft_schema(table, rows=99)
         assert Schema(dict(schema)).names == ("x", "sure")
@@ -182,3 +189,65 @@ def test_booleans_only_as_clear_pairs() -> None:
     assert isinstance(one(["t", "no"] * 20), Category)
     assert isinstance(one([0, 1] * 20), Boolean)
     assert isinstance(one([1, 2] * 20), Integer)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        (list(range(18, 97)), (0, 120)),
+        (list(range(60)), (0, 120)),
+        ([2, 3, 4, 5, 6, 7, 8, 9], (2, 9)),
+        (list(range(3, 18)), (3, 17)),
+        ([*range(3, 18), 30], (0, 35)),
+    ],
+)
+def test_a_range_by_name_is_used_where_the_values_fill_it(values: list[int], bounds: tuple[int, int]) -> None:
+    column = one(values * 30, name="age")
+    assert isinstance(column, Integer) and (column.lower, column.upper) == bounds
+
+
+def test_ages_in_decades_stay_decades() -> None:
+    column = one(list(range(20, 90, 10)) * 30, name="age")
+    assert isinstance(column, Integer) and column.step == 10
+    assert one([20, 30, 70] * 30, name="age").step is None
+
+
+def test_decimals_are_those_of_ninety_nine_in_a_hundred_rows() -> None:
+    tenths = [round(0.1 * i, 1) for i in range(1, 1200)]
+    assert one([*tenths, *[0.123456] * 5]).decimals == 1
+    assert one([*tenths, *[0.123456] * 50]).decimals == 6
+    assert one([*tenths, *[99.0404] * 300]).decimals == 1  # a declared value has digits of its own
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("doctor", ["Dr. Okoro", "Dr. Lind", "Dr Wu"]),
+        ("doctor", ["Ngozi Okoro", "Per Lind", "Bo Wu"]),
+        ("treated_by", ["Anna", "Petra", "Zbigniew", "Karl"]),
+        ("seen", ["Smith, John", "Okoro, Mary", "Lind, Per"]),
+        ("employeeName", ["Okoro", "Lind", "Wu"]),
+        ("nurse", ["Anna Okoro"]),
+    ],
+)
+def test_few_names_of_persons_are_no_category(name: str, values: list[str]) -> None:
+    made = draft_schema(pa.table({name: values * 40, "sure": [True, False] * 20 * len(values)}), rows=10**6)
+    assert made[name].kind == "ignore" and "persons" in " ".join(made.notes[name])
+    assert values[0] not in made.toml() + made.todo
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("country_name", ["France", "Chad", "Jordan"]),
+        ("brand", ["Martin", "Lee", "Scott"]),
+        ("customer", ["Private", "Corporate"]),
+        ("species", ["Iris setosa", "Iris virginica"]),
+        ("job", ["Sales", "Office", "Mgr"]),
+        ("race", ["White", "Black", "Asian"]),
+        ("native-country", ["United-States", "Mexico"]),
+        ("name", ["kind a", "kind b"]),
+    ],
+)
+def test_names_of_things_stay_categories(name: str, values: list[str]) -> None:
+    assert isinstance(one(values * 40, name=name), Category)

@@ -30,6 +30,9 @@ def planted(rows: int = 600) -> pd.DataFrame:
             "net": net,
             "tax": tax,
             "gross": net + tax,
+            "fee": (0.05 * (net + tax)).round(2),
+            "bonus": net + 2_000,
+            "paid": ((net + tax) * rng.uniform(0.6, 0.95, rows)).round(2),
             "loan": rng.integers(10, 400, rows) * 100,
             "price": rng.integers(10, 4_000, rows) * 5.0,
             "free": rng.integers(0, 5_000, rows),
@@ -45,6 +48,9 @@ def test_planted_relations_are_asked_about_and_change_nothing() -> None:
     assert "Of is_a, is_b, is_c just one is 1" in said["is_a"]
     assert "just the rows in which weight is" in said["height"]
     assert "It is net + tax in all rows seen" in said["gross"]
+    assert "It is 0.05 times gross, rounded" in said["fee"] and "It is net + 2000" in said["bonus"]
+    assert "0.6 to 0.95 times gross" in said["paid"] or "0.6 to 0.96 times gross" in said["paid"]
+    assert "times" not in said["free"] + said["loan"] + said["tax"]
     assert draft.rules == ()
     assert 'low = "admitted", high = "left"' in draft.toml().replace("\n#  ", "")
     asked = {question.column: str(question) for question in draft.questions()}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import stat
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +140,82 @@ def test_command_audit(people: Path, tmp_path: Path) -> None:
     shown = run("schema", "check", str(tmp_path / "s.toml"), str(people), "--audit").stdout
     assert "Exact counts of private rows" in shown
     assert run("schema", "check", str(tmp_path / "s.toml"), "--audit").exit_code == 2
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+UNNAMED = '"",x,colour\n' + "".join(f'"car {i}",{i % 7},{"red" if i % 3 else "blue"}\n' for i in range(60))
+
+
+def test_row_names_without_a_name_are_a_key_and_a_fit_needs_none(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(UNNAMED)
+    draft = sklar.draft_schema(tmp_path / "r.csv")
+    assert kinds(draft) == {"row": "id", "x": "integer", "colour": "category"}
+    assert "row names" in " ".join(draft.notes["row"])
+    confirmed = schema_from_toml(draft.toml().replace('"from-rows"', '"assumed"'))
+    model = sklar.fit(tmp_path / "r.csv", confirmed, method="independent", epsilon=1.0, new_ledger=True)
+    assert model.sample(5, seed=1).column_names == ["row", "x", "colour"]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "Unnamed: 0", "...1"])
+def test_an_index_in_front_is_a_key_in_every_source(name: str) -> None:
+    table = pa.table([pa.array([7, 7, 9] * 10), pa.array(["a", "b", "c"] * 10)], names=[name, "row"])
+    for data in (table, table.to_pandas(), pl.DataFrame({name: [7, 7, 9] * 10, "row": ["a", "b", "c"] * 10})):
+        draft = sklar.draft_schema(data)
+        assert kinds(draft) == {name if name.strip() else "row_2": "id", "row": "category"}
+
+
+def test_only_the_first_column_may_lack_a_name(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b,\n1,2,3\n")
+    with pytest.raises(SourceError, match="number 3"):
+        sklar.draft_schema(tmp_path / "x.csv")
+    unnamed_later = sklar.draft_schema(frame(**{"a": [1, 2, 3] * 9, "Unnamed: 0": [3, 1, 2] * 9}))
+    assert unnamed_later["Unnamed: 0"].kind == "integer"
+
+
+def test_ordered_categories_keep_their_order_and_unseen_labels() -> None:
+    order = ["wenig", "viel", "alles"]
+    words = pd.Categorical(["viel", "alles", None] * 10, categories=order, ordered=True)
+    draft = sklar.draft_schema(frame(x=words, y=pd.Categorical([3, 1] * 15, categories=[3, 2, 1], ordered=True)))
+    assert draft["x"] == sklar.Ordinal(order, nullable=True, source="from-rows")
+    assert draft["y"] == sklar.Ordinal([3, 2, 1], source="from-rows")
+    plain = sklar.draft_schema(frame(x=pd.Categorical(["viel", "alles"] * 15, categories=order)))
+    assert plain["x"].kind == "category"
+    arrow = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 15), pa.array(order), ordered=True)
+    assert sklar.draft_schema(pa.table({"x": arrow}))["x"] == sklar.Ordinal(order, source="from-rows")
+
+
+def test_decimals_spans_times_of_day_and_zones() -> None:
+    hours = pd.to_timedelta([1, 2, 5] * 20, unit="h")
+    clock = [dt.time(i % 24, 7 * i % 60) for i in range(60)]
+    zoned = pd.date_range("2024-01-01", periods=60, freq="h", tz="Europe/Berlin")
+    money = [Decimal(i) / 100 + 100 for i in range(0, 6000, 100)]
+    data = frame(
+        spent=hours, at=clock, text_at=[t.isoformat() for t in clock], when=zoned, price=money, sure=[1, 0] * 30
+    )
+    draft = sklar.draft_schema(data)
+    notes = {name: " ".join(draft.notes[name]) for name in draft}
+    assert kinds(draft) == {
+        "spent": "ignore", "at": "ignore", "text_at": "ignore", "when": "datetime", "price": "integer",
+        "sure": "boolean",
+    }  # fmt: skip
+    assert "seconds" in notes["spent"] and "midnight" in notes["at"] and "midnight" in notes["text_at"]
+    assert getattr(draft["when"], "zone") == "Europe/Berlin"  # noqa: B009
+    cents = pa.array([Decimal(i) / 100 for i in range(60)], pa.decimal128(10, 2))
+    assert getattr(sklar.draft_schema(pa.table({"price": cents}))["price"], "decimals") == 2  # noqa: B009
+
+
+def test_metadata_of_several_tables_need_a_name(people: Path, tmp_path: Path) -> None:
+    entry = {"columns": {"sex": {"sdtype": "unknown"}}}
+    document = {"tables": {"people": entry, "stays": {"columns": {"x": {"sdtype": "boolean"}}}}}
+    (tmp_path / "meta.json").write_text(json.dumps(document))
+    command = ("schema", "draft", str(people), "-o", str(tmp_path / "s.toml"), "--sdv", str(tmp_path / "meta.json"))
+    refused = run(*command)
+    assert refused.exit_code == 1 and "--table" in refused.stderr and "people, stays" in refused.stderr
+    assert run(*command, "--table", "people").exit_code == 0
+    assert sklar.Schema.read(tmp_path / "s.toml")["sex"].kind == "ignore"
+    assert run(*command, "--table", "cats", "--force").exit_code == 1
+    with pytest.raises(UsageError, match="metadata"):
+        sklar.draft_schema(people, table="people")

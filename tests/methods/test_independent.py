@@ -58,7 +58,7 @@ def test_any_histogram_gives_margins_near_the_rows(name: str):
     model = sklar.fit(table, SCHEMA, method="independent", histogram=name, epsilon=20.0, delta=0.0)
     ages = np.bincount(table["age"] // 10, minlength=10) / 5_000
     fitted = model.table_model.margins[1].dense()
-    # An even margin is 1.1 away. Of 100 fits of each, the worst was at 0.09: StructureFirst's, whose tail is exponential.
+    # An even margin is 1.1 away. Of 100 fits of each the worst was at 0.09: one of StructureFirst, with its long tail.
     assert np.abs(ages - np.bincount(np.arange(100) // 10, fitted)).sum() < 0.3
     assert model.claim.epsilon <= 20.0
     assert INDEPENDENT.plan is not None and INDEPENDENT.plan(SCHEMA, options) == ()

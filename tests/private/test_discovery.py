@@ -17,12 +17,12 @@ from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, DoorError, OverspendError
-from sklar.lab.audit.requests import ReplayDoor
 from sklar.private.door import PrivateDoor, noisy_labels
 from sklar.private.noise import SYSTEM
 from sklar.private.recorder import Recorder
 from sklar.private.requests import check_discoveries
 from sklar.release.door import Discovery
+from sklar.release.replay import ReplayDoor
 from sklar.release.values import Recorded, read_line, record_line
 from sklar.rows import open_rows
 

@@ -7,7 +7,8 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.errors import DoorError
-from sklar.private.requests import check_noise, check_score, check_tables, request_digest
+from sklar.private.requests import check_noise, check_score, check_tables
+from sklar.release.charges import request_digest
 from sklar.release.door import Candidate, RecodedTable, Table, TableDistance
 from sklar.schema import Boolean, Category, Id, Schema
 

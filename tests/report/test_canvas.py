@@ -17,7 +17,6 @@ import sklar
 from sklar.errors import UsageError
 from sklar.report.charts.canvas import (
     LARGEST,
-    PAPER,
     Box,
     Canvas,
     Dot,
@@ -32,6 +31,7 @@ from sklar.report.charts.canvas import (
     to_svg,
     write_picture,
 )
+from sklar.report.colours import INK, PAPER, THEME
 
 RED, BLUE = "#ff0000", "#0000ff"
 SHAPES: dict[str, Shape] = {
@@ -94,6 +94,22 @@ def test_an_inline_drawing_takes_size_and_fonts_from_its_page() -> None:
         root = ElementTree.fromstring(text)
         assert (root.attrib["aria-label"], root.attrib["class"]) == ('"t" <', "bar")
         assert [node.text for node in root.iter() if node.tag.endswith("title")] == ["<told>"]
+
+
+def test_an_inline_drawing_follows_the_theme_of_its_page_and_texts_do_not_pass_for_colours() -> None:
+    words = f'fill="{INK}"'
+    canvas = drawn(Dot(x=1, y=1, radius=1, fill=INK, title=words), Path(pieces=(((0, 0), (1, 1)),), colour=RED))
+    inline = to_svg(canvas, inline=True)
+    assert 'fill="var(--ink)"' in inline and f'stroke="{RED}"' in inline and "var(" not in to_svg(canvas)
+    assert [node.text for node in ElementTree.fromstring(inline).iter() if node.tag.endswith("title")] == [words]
+    assert len({light for light, _ in THEME.values()}) == len(THEME)  # else a colour would not tell its name
+
+
+def test_cells_of_a_picture_tell_their_texts() -> None:
+    cells = (((255, 0, 0), (0, 0, 255)),)
+    svg = to_svg(drawn(Picture(x=10, y=0, width=40, height=20, rows=cells, titles=(("a <", "b"),))))
+    found = ElementTree.fromstring(svg).findall("{*}g/{*}rect")
+    assert [(node.attrib["x"], node[0].text) for node in found] == [("10", "a <"), ("30", "b")]
 
 
 def test_a_huge_drawing_becomes_an_image_of_bounded_size() -> None:

@@ -25,7 +25,7 @@ from sklar.lab.metrics.support import Support
 from sklar.lab.overview import MarginPicture, Overview, PairPicture
 from sklar.report.charts.canvas import image_address
 from sklar.report.colours import diverge, shade
-from sklar.report.page import figure, interval, learning_span, matrix_image, number, pair_image, render, words
+from sklar.report.page import figure, interval, learning_span, number, render, sentence, words
 from sklar.schema import Real
 
 EVIL = "<script>alert(1)</script>\"'&"
@@ -39,8 +39,8 @@ SCORE = Score(about=ABOUT, value=0.1, floor=0.05, rows=100)
 def page(columns: int, name: str = "column") -> str:
     names = tuple(f"{name} {i}" for i in range(columns))
     margin = MarginPicture(
-        column=name, kind="real", labels=("",) * 32, real=(1 / 32,) * 32, synthetic=(1 / 32,) * 32, numeric=True,
-        low="0", high="1", distance=0.0, floor=None,
+        column=name, kind="real", labels=tuple(f"{i} to {i + 1}" for i in range(32)), real=(1 / 32,) * 32,
+        synthetic=(1 / 32,) * 32, numeric=True, ticks=((0.0, name), (0.5, "16")), distance=0.0, floor=None,
     )  # fmt: skip
     label = replace(margin, labels=(EVIL, "b"), real=(0.5, 0.5), synthetic=(0.0, 1.0), numeric=False)
     matrix = np.full((columns, columns), 0.5)
@@ -62,7 +62,15 @@ def page(columns: int, name: str = "column") -> str:
     seen = Overview(
         margins=(label, *(replace(margin, column=n) for n in names[1:])),
         matrix=Correlations(measure="phi_k", columns=names, real=matrix, synthetic=matrix),
-        pairs=(PairPicture(columns=(name, "b"), real=np.array([[0.1, 0.2]]), synthetic=np.array([[0.0, 0.3]])),),
+        pairs=(
+            PairPicture(
+                columns=(name, "b"),
+                real=np.array([[0.1, 0.2]]),
+                synthetic=np.array([[0.0, 0.3]]),
+                labels=((name,), ("x", EVIL)),
+                ticks=(((0.5, name),), ((0.25, "x"), (0.75, EVIL))),
+            ),
+        ),
         queries=QueryProfiles(epsilon=0.99, delta=1e-9, sets=(asked,)),
     )
     scores = {
@@ -76,6 +84,7 @@ def page(columns: int, name: str = "column") -> str:
     summaries = (replace(both, synthetic=lost), *(replace(both, column=n) for n in names[1:]))
     table = SimpleNamespace(
         name=name, rows={"real": 12_345, "synthetic": 10}, verdict=(f"Fine {name}.",), warnings=(name,), claim=name,
+        next_step=f"Rest, {name}",
         schema=SimpleNamespace(modelled=names), scores=scores, overview=seen, unchecked=(name,), attacks=(),
         columns=summaries,
     )  # fmt: skip
@@ -93,7 +102,7 @@ class Balanced(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.addresses += [value or "" for key, value in attrs if key in ("src", "href", "srcset", "data", "action")]
-        if tag not in ("meta", "img", "br", "path", "rect", "polyline", "link", "input"):
+        if tag not in ("meta", "img", "br", "link", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -122,6 +131,7 @@ def test_what_does_not_apply_says_why() -> None:
     found = page(4)
     assert "Not computed: because." in found
     assert "12,345 real rows" in found
+    assert "What to do next:</strong> Rest, column" in found
     assert "25.0%" in found and "100.0%" in found
     assert "For the custodian: computed from real rows, not private." in found
 
@@ -153,6 +163,7 @@ def test_numbers_as_texts() -> None:
     assert [figure(x) for x in (None, 0.12345, 12.345678, 123_456.0)] == ["-", "0.1235", "12.35", "1.235e+05"]
     assert interval(None) == "-" and interval(exactly(0.5)) == "0.500"
     assert interval(Estimate(value=0.5, low=0.4, high=0.6)) == "0.500 (0.400 to 0.600)"
+    assert sentence("both <peak>") == "Both <peak>."
     assert words(["a", (1, 2.5), None]) == "a, 1, 2.5, None"
 
 
@@ -167,13 +178,3 @@ def test_all_learners_share_the_scale_of_a_measure() -> None:
     ]
     assert learning_span(found, "r2") == (-1.0, 1.0)
     assert learning_span(found, "rmse") == (0.0, 4.0)
-
-
-def test_images_of_matrices_and_pairs() -> None:
-    """Signs do not count for strength; joint shares are on the scale of the real ones, the first column upwards."""
-    one, two = [[1.0, -0.4]], [[1.0, 0.9]]
-    assert matrix_image(one) == image_address([[shade(1.0), shade(0.4)]])
-    assert matrix_image(one, two) == image_address([[diverge(0.0), diverge(1.0)]])
-    real = [[0.25, 0.0], [0.0, 0.01]]
-    assert pair_image(real, real) == image_address([[shade(0.0), shade(0.2)], [shade(1.0), shade(0.0)]])
-    assert pair_image([[1.0]], [[0.25]]) == image_address([[shade(1.0)]])

@@ -11,9 +11,7 @@ import pytest
 from sklar.lab.intervals import Estimate, exactly
 from sklar.report.charts.canvas import Canvas, Dot, Label, Path, to_svg
 from sklar.report.charts.plots import (
-    AXIS,
     DASHES,
-    LINES,
     Frame,
     box_chart,
     curve_chart,
@@ -21,9 +19,8 @@ from sklar.report.charts.plots import (
     interval_chart,
     learning_chart,
     line_colour,
-    margin_chart,
 )
-from sklar.report.colours import REAL, SYNTHETIC
+from sklar.report.colours import AXIS, LINES, SYNTHETIC
 
 
 def paths(canvas: Canvas) -> list[Path]:
@@ -41,7 +38,7 @@ def points(canvas: Canvas) -> Iterator[tuple[float, float]]:
 def assert_inside(canvas: Canvas) -> None:
     """Well-formed, told in words, and all marks on the canvas."""
     root = ElementTree.fromstring(to_svg(canvas))
-    assert root.attrib["aria-label"] == canvas.title
+    assert root.attrib["aria-label"] == canvas.title != ""
     assert all(0 <= x <= canvas.width and 0 <= y <= canvas.height for x, y in points(canvas))
 
 
@@ -52,27 +49,13 @@ def test_a_frame_takes_its_edges_to_the_ends_of_its_numbers_and_clips_the_rest()
     assert Frame(left=0, right=1, top=0, bottom=1, across=(3.0, 3.0)).x(3.0) == 0.0
 
 
-def test_bars_and_lines_of_a_margin_are_as_high_as_the_shares() -> None:
-    real, synthetic = [0.1, 0.4, 0.0, 0.5], [0.2, 0.8, 0.0, 0.0]
-    canvas = margin_chart("a <b>", real, synthetic, True, 0.5)
-    bars, lines, _ = paths(canvas)
-    assert_inside(canvas)
-    assert (bars.fill, lines.colour) == (REAL, SYNTHETIC)
-    heights = [max(y for _, y in piece) - min(y for _, y in piece) for piece in bars.pieces]
-    assert heights == pytest.approx([100 * share / 0.8 for share in real if share])
-    assert [piece[0][1] for piece in lines.pieces] == pytest.approx([106 - 100 * share / 0.8 for share in synthetic])
-    assert bars.pieces[0][-1][0] == bars.pieces[1][0][0]  # numbers touch, labels do not
-    apart = paths(margin_chart("c", real, synthetic, False, 0.5))[0]
-    assert apart.pieces[0][-1][0] < apart.pieces[1][0][0]
-    assert_inside(margin_chart("empty", [], [], False, 0.0))
-
-
 def test_curves_run_through_their_points_and_the_ideal_is_the_diagonal() -> None:
     canvas = curve_chart("t", "level", [0.0, 0.5, 1.0], [("a", [0.0, 0.5, 1.0]), ("b", [1.0, 0.0, 0.2])], True)
     _, ideal, first, second = paths(canvas)
     assert_inside(canvas)
     assert ideal.dash and (ideal.pieces[0][0], ideal.pieces[0][-1]) == (first.pieces[0][0], first.pieces[0][-1])
     assert first.pieces[0][1][1] == pytest.approx((8 + 184) / 2)
+    assert canvas.title == "t: a 0.5 at 0.5 and 1 at the end; b 0 at 0.5 and 0.2 at the end"
     assert (first.colour, second.colour) == LINES[:2] and (first.dash, second.dash) == DASHES[:2]
     assert_inside(curve_chart("no lines", "x", [], [], False))
     lowest = paths(curve_chart("flat", "x", [0.5, 0.9], [("zero", [0.0, 0.0])], False))[-1]
@@ -105,6 +88,7 @@ def test_intervals_stand_below_each_other_on_one_scale() -> None:
     assert [dot.fill for dot in dots] == [SYNTHETIC, AXIS] and dots[0].y < dots[1].y
     assert lines[0].pieces[0][0][0] < dots[0].x < lines[0].pieces[0][-1][0] == 254
     assert dots[1].x == ideal.pieces[0][0][0] == 6
+    assert canvas.title == "t: attack 0.600 (0.500 to 0.800); baseline 0.400 (0.400 to 0.400); ideal 0.4"
     unbounded = Estimate(value=0.2, low=-math.inf, high=math.inf)
     assert_inside(interval_chart("t", [unbounded, unbounded, None], None))
 
@@ -116,6 +100,7 @@ def test_measures_over_epsilon_are_on_a_logarithmic_scale() -> None:
     assert_inside(canvas)
     assert dots[1].x - dots[0].x == pytest.approx(dots[2].x - dots[1].x) and dots[0].y < dots[1].y < dots[2].y
     assert {dot.title for dot in dots} == {"dp"}
+    assert canvas.title == "error over epsilon: dp 0.9 at 0.1, 0.5 at 1, 0.2 at 10; plain 0.1"
     flat = next(path for path in paths(canvas) if path.title == "plain")
     assert len({y for _, y in flat.pieces[0]}) == 1 and {x for x, _ in flat.pieces[0]} == {50, 332}
     whiskers = next(path for path in paths(canvas) if path.colour == LINES[0] and not path.title)

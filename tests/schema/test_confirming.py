@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import sklar
-from sklar.errors import SchemaError, UsageError
-from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
+from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
+from sklar.schema import AtMost, Boolean, Category, Datetime, Id, Ignore, Integer, Never, Ordinal, Real, Schema
 from sklar.schema.confirming import Confirmation, fact_from_text
 from sklar.schema.table import schema_from_toml, schema_to_toml
 
@@ -58,10 +58,58 @@ def test_every_question_can_be_answered_and_then_a_fit_is_not_refused() -> None:
 
 
 def test_new_bounds_drop_what_they_make_wrong() -> None:
-    schema = draft().confirm("age", lower=10, upper=120, by="Ada").confirm("fee", upper=4.0)
+    schema = draft().confirm("age", lower=10, upper=120, by="Ada").confirm("fee", upper=4.0).confirm("age", "fee")
     assert schema["age"] == Integer(10, 120)
     assert schema["fee"] == Real(0, 4.0, decimals=1, atoms=(0,))
-    assert schema.confirmed == (Confirmation(by="Ada", facts=("age.kind", "age.lower", "age.upper", "age.nullable")),)
+    assert schema.confirmed == (Confirmation(by="Ada", facts=("age.lower", "age.upper")),)
+
+
+def test_a_fact_that_is_named_is_confirmed_alone() -> None:
+    schema = draft().confirm("age", lower=10, by="Ada")
+    asked = {question.column: question for question in schema.questions()}
+    assert asked["age"].facts[:2] == ("kind", "upper") and asked["age"].notes == NOTES["age"]
+    with pytest.raises(UnconfirmedFactError, match="column 'age': kind, upper"):
+        schema.require_confirmed()
+
+
+def ruled() -> Schema:
+    rules = [
+        AtMost(low="age", high="child", source=ROWS), Never(values={"sex": "M", "age": 7}),
+        Never(values={"sex": "F", "age": 8}, source=ROWS),
+    ]  # fmt: skip
+    return Schema({"age": Integer(0, 90), "child": Integer(0, 90), "sex": Category(["F", "M"])}, rules)
+
+
+def test_a_rule_that_was_read_off_rows_is_asked_about_and_refused(tmp_path: Path) -> None:
+    schema = ruled()
+    assert [(q.column, q.kind, q.payable) for q in schema.questions()] == [
+        ("rule 1", "at-most", ()),
+        ("rule 3", "never", ()),
+    ]
+    with pytest.raises(UnconfirmedFactError, match="rule 1: age is at most child"):
+        schema.require_confirmed()
+    rows = {"age": [1, 2] * 40, "child": [3, 4] * 40, "sex": ["F", "M"] * 40}
+    with pytest.raises(UnconfirmedFactError, match="rule 1"):
+        sklar.fit(rows, schema, method="independent", epsilon=1.0)
+    schema.write(tmp_path / "s.toml")
+    assert Schema.read(tmp_path / "s.toml") == schema and stat.S_IMODE((tmp_path / "s.toml").stat().st_mode) == 0o600
+    kept = schema.confirm("rule 1", by="Ada", source="public")
+    assert kept.rules[0] == AtMost(low="age", high="child", source="public")
+    assert kept.confirmed == (Confirmation(by="Ada", facts=("rules.age is at most child",)),)
+    done = kept.confirm("rule 3", kind="ignore")
+    done.require_confirmed()
+    assert done.rules == (kept.rules[0], schema.rules[1]) and not done.questions()
+    assert "age is at most child" in str(sklar.fit(rows, done, method="independent", epsilon=1.0).claim)
+
+
+def test_a_rule_is_confirmed_as_it_stands_or_not_at_all() -> None:
+    for answer in ({"pay": True}, {"low": "sex"}):
+        with pytest.raises(UsageError, match="as it stands"):
+            ruled().confirm("rule 1", **answer)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="there is no column 'rule 4'"):
+        ruled().confirm("rule 4")
+    with pytest.raises(SchemaError, match="source must be one of"):
+        Schema({"a": Integer(0, 1)}, [Never(values={"a": 1}, source="pay")])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +124,7 @@ def test_new_bounds_drop_what_they_make_wrong() -> None:
     ],
 )  # fmt: skip
 def test_answers_that_correct(name: str, facts: dict[str, Any], expected: Any) -> None:
-    assert draft().confirm(name, **facts)[name] == expected
+    assert draft().confirm(name, **facts).confirm(name)[name] == expected
 
 
 def test_what_is_to_be_paid_for_keeps_nothing_that_only_the_rows_told() -> None:
@@ -183,7 +231,7 @@ def test_integer_labels_stay_integers() -> None:
 
 def test_who_confirmed_is_in_the_claim() -> None:
     rows = {"age": [20, 30, 40] * 20, "sex": ["F", "M", "M"] * 20}
-    schema = sklar.draft_schema(rows).confirm("age", lower=0, upper=99, by="Ada")
+    schema = sklar.draft_schema(rows).confirm("age", lower=0, upper=99, by="Ada").confirm("age", by="Ada")
     half = sklar.fit(rows, schema.confirm("sex"), method="independent", epsilon=1.0).claim
     assert "Facts of age confirmed by Ada." in str(half) and half.confirmed[0][0] == "Ada"
     whole = sklar.fit(rows, schema.confirm("sex", by="Ada"), method="independent", epsilon=1.0).claim

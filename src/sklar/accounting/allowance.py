@@ -64,10 +64,15 @@ class Allowance:
         noise = _noise_for(self.measure, share, unit.l1, unit.l2)
         return replace(noise, scale=math.hypot(noise.scale, self.dither)) if self.dither else noise
 
-    def sum_noise(self, *, l1: float, l2: float) -> Noise:
-        """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance."""
+    def sum_noise(self, *, l1: float, l2: float, resolution: float | None = None) -> Noise:
+        """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance.
+
+        Sums are whole multiples of `resolution`; without it, of something far smaller than the noise.
+        """
         moved = checked_positive(l1, "an L1 bound"), checked_positive(l2, "an L2 bound")
         noise = _noise_for(self.measure, self.spendable.amount, *moved)
+        if self.dither and resolution is not None:
+            return replace(noise, scale=math.hypot(noise.scale, self.dither * resolution))
         return replace(noise, scale=noise.scale / math.sqrt(1 - (self.dither / COARSE) ** 2)) if self.dither else noise
 
     def choice_epsilon(self) -> float:

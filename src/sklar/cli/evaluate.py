@@ -161,6 +161,7 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
         show.note(f"Warning: {warning}")
     for sentence in evaluation.verdict:
         show.line(sentence)
+    show.line(f"What to do next: {evaluation.next_step}")
     show.line()
     rows = [
         [s.about.name, show.number(s.value), show.number(s.floor), s.about.better, s.grade]

@@ -12,7 +12,7 @@ from sklar import notebook
 from sklar.arrays import Floats
 from sklar.notebook import notebook_bar
 from sklar.report.charts.canvas import Canvas, side_by_side, write_picture
-from sklar.report.charts.plots import margin_chart
+from sklar.report.charts.compared import margin_chart
 from sklar.report.page import GRADES, NOTICE, require_custodian_picture, write_page
 from sklar.sample.rng import named_streams, seed_entropy, substreams
 from sklar.schema.reading import ReadOptions
@@ -65,6 +65,21 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[str, str, str, str]]] = {
 """What a reader asks, the metrics that answer, and the answers by level. The worst of the metrics decides; but how
 columns go together is judged by the mean of all, each weighted by how much it can tell on this table."""
 
+CLEAR_UP = "Clear up what is warned of before anything else; scores mean little until then."
+ADVICE = {
+    ALONE: "Look at the columns below, worst first: narrow a range that is wider than its values can be, join labels "
+    "that few people have, or plan for a larger epsilon (sklar plan).",
+    TOGETHER: "Keep fewer columns or coarser labels, so that the budget tells more about each pair; see what a larger "
+    "epsilon would give (sklar plan) or another method (sklar compare).",
+    "Learning from the synthetic rows": "If the table is made for this prediction, name the column when fitting "
+    "(--target), so that more of the budget goes to it.",
+    "A classifier": "Fine for tables of counts and for trying out programs; for models that use all columns at once, "
+    "see what a larger epsilon would give (sklar plan).",
+}
+"""By question, what helps where its answer is one of the two worst; the first that applies is told."""
+ATTACK_FIRST = "Attack the table before it is handed out (sklar attack all, with a hold-out)."
+RELEASE = "Nothing here speaks against use; hand out the claim with the table, and keep this report."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluation:
@@ -115,17 +130,23 @@ class Evaluation:
 
     def _answer(self, subject: str) -> str:
         names, answers = QUESTIONS[subject]
-        known = [self[name].position for name in names if self[name].value is not None]
-        if not known:
+        at = self._position(subject)
+        if at is None:
             return f"{subject}: not checked, {self[names[0]].reason}"
-        kept = self.dependence if subject == TOGETHER else None
-        at = min(known) if kept is None else kept
+        kept = at if subject == TOGETHER else None
         answer = answers[sum(at < level for level in LEVELS)]
         if kept is None:
             return f"{subject} {answer}{self._far_off if subject == ALONE else ''}."
         little = max(self[name].telling for name in names) < LITTLE
         answer = "matters little here, the real columns hardly depend on each other" if little else answer
         return f"{subject} {answer} ({kept:.0%} of the way from independent columns to a fresh real sample)."
+
+    def _position(self, subject: str) -> float | None:
+        """Where the table stands in a question, from 0 to 1; None where nothing answers it."""
+        if subject == TOGETHER:
+            return self.dependence
+        known = [self[name].position for name in QUESTIONS[subject][0] if self[name].value is not None]
+        return min(known, default=None)
 
     @property
     def _far_off(self) -> str:
@@ -144,6 +165,17 @@ class Evaluation:
         return f"Counts in rare ranges (20 rows to 1% of them) are off by {score.value:.0%} at the median{floor}."
 
     @property
+    def next_step(self) -> str:
+        """What a custodian does next: the first thing that the warnings or the verdict call for."""
+        if self.warnings:
+            return f"{CLEAR_UP} Warning: {self.warnings[0]}"
+        for subject, advice in ADVICE.items():
+            at = self._position(subject)
+            if at is not None and at < LEVELS[1]:
+                return advice
+        return RELEASE if self.attacks else f"{ATTACK_FIRST} {RELEASE}"
+
+    @property
     def unchecked(self) -> tuple[str, ...]:
         """What a reader should not take for checked, in plain sentences."""
         missing = [f"{score.about.title}: {score.reason}" for score in self.scores.values() if score.value is None]
@@ -158,6 +190,7 @@ class Evaluation:
             "rows": dict(self.rows),
             "warnings": list(self.warnings),
             "verdict": list(self.verdict),
+            "next_step": self.next_step,
             "dependence": self.dependence,
             "claim": self.claim,
             "columns": {one.column: one.to_dict() for one in self.columns},
@@ -174,7 +207,7 @@ class Evaluation:
         """Draw every column, real and synthetic: for a notebook, or into a file *.custodian.svg or *.custodian.png."""
         shown = self.overview.margins
         canvas = side_by_side(
-            {m.column: margin_chart(m.column, m.real, m.synthetic, m.numeric, m.distance) for m in shown},
+            {m.column: margin_chart(m) for m in shown},
             f"{self.name}: real shares filled, synthetic ones as lines. {NOTICE}",
         )
         if path is not None:
@@ -194,7 +227,7 @@ class Evaluation:
             for score in self.scores.values()
         ]
         headings = ("metric", "value", "fresh sample", "grade", "")
-        verdict = notebook.bullets((*self.warnings, *self.verdict))
+        verdict = notebook.bullets((*self.warnings, *self.verdict, f"What to do next: {self.next_step}"))
         return notebook.card(
             f"Evaluation of {self.name}", notebook.paragraph(NOTICE), verdict, notebook.table(headings, rows)
         )

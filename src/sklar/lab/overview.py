@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.arrays import Floats
+from sklar.arrays import Floats, Ints
 from sklar.lab.metrics.bench import Bench, Scores
 from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.queries import ROWS, QueryProfiles, query_profiles
 from sklar.lab.metrics.score import Part
-from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes
+from sklar.lab.scales import PictureScale, label_ticks, make_scale
+from sklar.lab.tables.table import ExactTable
+from sklar.report.seen import labels_seen, numbers_seen, pair_seen
 from sklar.schema import Column
 
 SHOWN = 30
@@ -24,7 +27,14 @@ STRONGEST = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginPicture:
-    """One column: shares of its cells in both tables, and their distance."""
+    """One column: shares of its cells in both tables, and their distance.
+
+    Attributes:
+        labels: Text of each cell; of numbers what it spans.
+        ticks: Texts along the axis, each with its place from 0 to 1.
+        note: How cells of numbers were chosen, if they are not equal.
+        apart: What stands beside the cells of numbers, as null, with its two shares.
+    """
 
     column: str
     kind: str
@@ -32,29 +42,45 @@ class MarginPicture:
     real: tuple[float, ...]
     synthetic: tuple[float, ...]
     numeric: bool
-    low: str
-    high: str
+    ticks: tuple[tuple[float, str], ...]
     distance: float
     floor: float | None
+    note: str = ""
+    apart: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def seen(self) -> str:
+        """What the picture shows, in words."""
+        words = (numbers_seen if self.numeric else labels_seen)(self.labels, self.real, self.synthetic)
+        return "; ".join([words, *self._apart])
 
     @property
     def caption(self) -> str:
         """What the axis means."""
         if self.numeric:
-            shares = zip(self.labels, self.real, self.synthetic, strict=True)
-            return " ".join([f"{self.low} to {self.high}", *(f"null {r:.1%} / {s:.1%}" for x, r, s in shares if x)])
-        shown = [label for label in self.labels if label][:NAMED]
-        more = len(self.labels) - len(shown)
-        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+            return "; ".join(text for text in (self.note, *self._apart) if text)
+        more = len(self.labels) - NAMED
+        return ", ".join(self.labels[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def _apart(self) -> list[str]:
+        return [f"{label} {real:.1%} real, {synthetic:.1%} synthetic" for label, real, synthetic in self.apart]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairPicture:
-    """Two columns: joint shares of their value cells in both tables."""
+    """Two columns: joint shares of their value cells in both tables, with the texts and ticks of either axis."""
 
     columns: tuple[str, str]
     real: Floats
     synthetic: Floats
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    ticks: tuple[tuple[tuple[float, str], ...], tuple[tuple[float, str], ...]]
+
+    @property
+    def seen(self) -> str:
+        """What the picture shows, in words."""
+        return pair_seen(self.labels, self.real.tolist(), self.synthetic.tolist())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,16 +95,17 @@ class Overview:
 
 def overview(bench: Bench, scores: Scores, query_budget: tuple[float, float]) -> Overview:
     """The pictures of a table whose scores are known."""
-    real, synthetic, grid = bench.real, bench.synthetic, bench.grid
-    margins = [_margin(real, synthetic, grid, part) for part in scores["tvd1"].parts]
+    real, synthetic = bench.real, bench.synthetic
+    scales = {name: make_scale(name, real, synthetic) for name in real.names}
+    margins = [_margin(real, synthetic, scales[part.columns[0]], part) for part in scores["tvd1"].parts]
     # phi_k knows all columns; Spearman's is there without an extra.
     matrix: Correlations = scores["phik"].behind or scores["spearman"].behind
     some = bench.sample((real, synthetic), ROWS, rng := bench.stream("query_profiles"))
     return Overview(
         margins=tuple(sorted(margins, key=lambda margin: -margin.distance)),
         matrix=matrix if len(matrix.columns) > 1 or matrix.measure == "phi_k" else None,
-        pairs=tuple(_pair(real, synthetic, grid, pair) for pair in _strongest(matrix)),
-        queries=query_profiles((some[0], some[1]), grid, query_budget, rng),
+        pairs=tuple(_pair(real, synthetic, scales, pair) for pair in _strongest(matrix)),
+        queries=query_profiles((some[0], some[1]), bench.grid, query_budget, rng),
     )
 
 
@@ -89,44 +116,61 @@ def _strongest(found: Correlations) -> list[tuple[str, str]]:
     return [(names[i], names[j]) for i, j in places if strength[i, j] > 0]
 
 
-def _margin(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, part: Part) -> MarginPicture:
+def _margin(real: ExactTable, synthetic: ExactTable, scale: PictureScale, part: Part) -> MarginPicture:
     (name,) = part.columns
     column = real.schema[name]
-    lookup, size = grid.lookups[name], grid.sizes[name]
-    one, two = (np.bincount(lookup[table.codes[name]], minlength=size) / table.rows for table in (real, synthetic))
-    labels = _labels(column, grid.value_cells[name], size)
-    if not column.ordered:
-        order = np.argsort(-(one + two), kind="stable")
-        one, two, labels = one[order], two[order], [labels[i] for i in order]
-    keep = [i for i in range(size) if i < grid.value_cells[name] or one[i] + two[i] > 0]
-    one, two, labels = one[keep], two[keep], [labels[i] for i in keep]
-    if not column.numeric and len(labels) > SHOWN:
-        one, two = (np.append(x[: SHOWN - 1], x[SHOWN - 1 :].sum()) for x in (one, two))
-        labels = [*labels[: SHOWN - 1], f"{len(labels) - SHOWN + 1} more"]
-    low, high = (column.lower, column.upper) if column.numeric else ("", "")  # type: ignore[attr-defined]
-    if not isinstance(low, str):
-        low, high = f"{low:,.6g}", f"{high:,.6g}"
+    found = [_shares(scale.cells(table, name), len(scale.labels)) for table in (real, synthetic)]
+    apart = [
+        (label, float((real.codes[name] == code).mean()), float((synthetic.codes[name] == code).mean()))
+        for label, code in _beside(column).items()
+    ]
+    apart = [one for one in apart if one[1] + one[2] > 0]
+    labels, ticks = list(scale.labels), scale.ticks
+    if not column.numeric:
+        labels += [one[0] for one in apart]
+        found = [np.append(shares, [one[at] for one in apart]) for at, shares in enumerate(found, 1)]
+        labels, found = _by_frequency(column, labels, found)
+        ticks = label_ticks(tuple(labels))
     return MarginPicture(
-        column=name, kind=column.kind, labels=tuple(labels), real=tuple(one.tolist()), synthetic=tuple(two.tolist()),
-        numeric=column.numeric, low=low, high=high, distance=part.value, floor=part.floor,
+        column=name, kind=column.kind, labels=tuple(labels), real=tuple(found[0].tolist()),
+        synthetic=tuple(found[1].tolist()), numeric=column.numeric, ticks=ticks, distance=part.value, floor=part.floor,
+        note=scale.note, apart=tuple(apart) if column.numeric else (),
     )  # fmt: skip
 
 
-def _labels(column: Column, value_cells: int, size: int) -> list[str]:
-    if column.kind == "boolean":
-        values = ["false", "true"]
-    else:
-        values = [""] * value_cells if column.numeric else [str(v) for v in column.values]  # type: ignore[attr-defined]
-    if column.other_code is not None:
-        values.append(f"{column.other} (other)")  # type: ignore[attr-defined]
-    return [*values, *["null"] * (size - len(values))]
+def _beside(column: Column) -> dict[str, int]:
+    """What is no value of a column, with its code."""
+    found = {} if column.other_code is None else {f"{column.other} (other)": column.other_code}  # type: ignore[attr-defined]
+    return found if column.null_code is None else {**found, "null": column.null_code}
 
 
-def _pair(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, pair: tuple[str, str]) -> PairPicture:
-    high, wide = (grid.sizes[name] for name in pair)
+def _by_frequency(column: Column, labels: list[str], shares: list[Floats]) -> tuple[list[str], list[Floats]]:
+    """Labels without an order, the most frequent first; those beyond SHOWN are summed up."""
+    if not column.ordered:
+        order = np.argsort(-(shares[0] + shares[1]), kind="stable")
+        labels, shares = [labels[i] for i in order], [one[order] for one in shares]
+    if len(labels) > SHOWN:
+        shares = [np.append(one[: SHOWN - 1], one[SHOWN - 1 :].sum()) for one in shares]
+        labels = [*labels[: SHOWN - 1], f"{len(labels) - SHOWN + 1} more"]
+    return labels, shares
+
+
+def _shares(cells: Ints, size: int) -> Floats:
+    """Shares of all rows; those without a cell count as rows, too."""
+    return np.bincount(cells[cells >= 0], minlength=size) / len(cells)
+
+
+def _pair(
+    real: ExactTable, synthetic: ExactTable, scales: Mapping[str, PictureScale], pair: tuple[str, str]
+) -> PairPicture:
+    up, across = (scales[name] for name in pair)
+    high, wide = len(up.labels), len(across.labels)
     shares: list[Floats] = []
     for table in (real, synthetic):
-        first, second = coarse_codes(table, grid, pair).astype(np.int64)
-        counts = np.bincount(first * wide + second, minlength=high * wide).reshape(high, wide)
-        shares.append(counts[: grid.value_cells[pair[0]], : grid.value_cells[pair[1]]] / table.rows)
-    return PairPicture(columns=pair, real=shares[0], synthetic=shares[1])
+        first, second = up.cells(table, pair[0]), across.cells(table, pair[1])
+        both = np.where((first >= 0) & (second >= 0), first * wide + second, -1)
+        shares.append(_shares(both, high * wide).reshape(high, wide))
+    return PairPicture(
+        columns=pair, real=shares[0], synthetic=shares[1], labels=(up.labels, across.labels),
+        ticks=(up.ticks, across.ticks),
+    )  # fmt: skip

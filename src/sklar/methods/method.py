@@ -107,7 +107,9 @@ class Method(Generic[Options]):
         shifts = adaptive_allowance(budget) if not plan and self.gaussian(schema, options) else None
         if shifts is None:
             return allowance, plan
-        least = min(line.noise.scale for line in self.outline(schema, options, allowance, unit, GUESSED_ROWS))
+        least = min(
+            line.noise.scale / line.resolution for line in self.outline(schema, options, allowance, unit, GUESSED_ROWS)
+        )
         return (shifts if least >= LEAST_NOISE else allowance), plan
 
     def read_options(self, given: Mapping[str, Any]) -> Options:

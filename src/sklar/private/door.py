@@ -8,23 +8,33 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
+from sklar.accounting.events import Event
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.private.features import exact_feature
+from sklar.private.interactions import exact_interactions
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder
 from sklar.private.requests import (
     check_discoveries,
     check_feature,
+    check_noise,
     check_pairs,
     check_score,
     check_tables,
-    request_digest,
 )
 from sklar.private.scores import exact_scores, score_sensitivity, score_tables
-from sklar.release.door import Discovery, PairTables, RecodedTable, Score, Table
+from sklar.release.charges import (
+    choice_event,
+    count_events,
+    discovery_events,
+    interaction_events,
+    pairs_event,
+    request_digest,
+    sum_event,
+)
+from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature, SampledTaus, TauVector
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
@@ -66,7 +76,7 @@ class PrivateDoor:
         check_pairs(request, self.schema)
         sizes = request.shape
         require_pair_room(request.columns, sizes)  # refuses tables that would not fit, before anything is charged
-        event = CountEvent(label=label, noise=request.noise, tables=request.tables, unit=self.unit)
+        event = pairs_event(request, label, self.unit)
 
         def measure() -> tuple[Release, ...]:
             exact_tables = exact_pair_counts(self._rows, request.columns, request.lookups)
@@ -79,14 +89,35 @@ class PrivateDoor:
         assert isinstance(release, NoisyPairs)
         return release
 
+    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
+        check_tables(tables, Interaction, self.schema)
+        specs: list[TableSpec] = [(table.columns, table.lookups) for table in tables]
+        plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
+        events = interaction_events(tables, label, self.unit)
+        inside = [Noise(kind=t.noise.kind, scale=t.noise.scale / t.resolution) for t in tables]
+        for noise in inside:
+            check_noise(noise)
+
+        def measure() -> tuple[Release, ...]:
+            exact_tables = [exact_interactions(counts) for counts in exact_counts(self._rows, specs)]
+            # Sensitivity: one person moves each table by at most `table.norms`, as proved in private/interactions.py;
+            # each was charged as one event for exactly these norms at its own scale.
+            noisy = self._noise.add(exact_tables, inside)
+            return tuple(
+                NoisySums(values=values * table.resolution, noise=table.noise, resolution=table.resolution)
+                for table, values in zip(tables, noisy, strict=True)
+            )
+
+        releases = self._step(label, events, request_digest(tuple(tables)), measure)
+        return tuple(release for release in releases if isinstance(release, NoisySums))
+
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         check_feature(feature, noise, self.schema)
-        l1, l2 = feature.norms(self.unit)
         if isinstance(feature, SampledTaus) and feature.rows > (self.rows or 0):
             raise DoorError("a tau is asked for of a sample of more rows than the table has")
         if type(feature) is TauVector and feature.rows != self.rows:
             raise DoorError("the number of rows that a tau is asked for is not that of the table")
-        event = SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=self.unit)
+        event = sum_event(feature, noise, label, self.unit)
         inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)
 
         def measure() -> tuple[Release, ...]:
@@ -105,7 +136,7 @@ class PrivateDoor:
         check_score(score, epsilon, picks, self.schema)
         specs = score_tables(score)
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
-        events = [ChoiceEvent(label=label, choice=float(epsilon), picks=picks, unit=self.unit)]
+        events = [choice_event(epsilon, picks, label, self.unit)]
 
         def measure() -> tuple[Release, ...]:
             scores = exact_scores(score, exact_counts(self._rows, specs))
@@ -120,10 +151,7 @@ class PrivateDoor:
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         check_discoveries(requests, self.schema)
         self._rows.require_repeatable()
-        events = [
-            DiscoveryEvent(label=label, noise=r.noise, threshold=r.threshold, floor=r.floor, unit=self.unit)
-            for r in requests
-        ]
+        events = discovery_events(requests, label, self.unit)
 
         def measure() -> tuple[Release, ...]:
             floors = {request.column: request.floor for request in requests}
@@ -162,14 +190,6 @@ class PrivateDoor:
         self._recorder.record(step, label, digest, releases)
         self._doing(f"working on {label}")
         return releases
-
-
-def count_events(noises: Sequence[Noise], label: str, unit: Unit) -> list[Event]:
-    """One event per distinct noise, with the number of tables that carry it."""
-    tables: dict[Noise, int] = {}
-    for noise in noises:
-        tables[noise] = tables.get(noise, 0) + 1
-    return [CountEvent(label=label, noise=noise, tables=count, unit=unit) for noise, count in tables.items()]
 
 
 def noisy_labels(

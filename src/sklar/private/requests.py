@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from sklar.private.noise import require_samplable
 from sklar.release.door import (
     Candidate,
     Discovery,
+    Interaction,
     PairTables,
     RecodedTable,
     Score,
@@ -29,7 +28,7 @@ from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
 
 
-def check_tables(tables: Sequence[Table] | Sequence[RecodedTable], kind: type, schema: Schema) -> None:
+def check_tables(tables: Sequence[Table | RecodedTable | Interaction], kind: type, schema: Schema) -> None:
     """Refuse anything but a list of the one kind of table, over modelled columns, with usable noise."""
     if type(tables) not in (tuple, list) or not tables:
         raise DoorError("tables must be a list or tuple with at least one table")
@@ -39,7 +38,7 @@ def check_tables(tables: Sequence[Table] | Sequence[RecodedTable], kind: type, s
         _require_frozen(table)
         _check_columns(table.columns, schema)
         check_noise(table.noise)
-        if isinstance(table, RecodedTable):
+        if isinstance(table, RecodedTable | Interaction):
             _check_lookups(table.columns, table.lookups, schema)
 
 
@@ -132,14 +131,6 @@ def check_noise(noise: Noise) -> None:
     require_samplable(noise)
 
 
-def request_digest(*parts: object) -> str:
-    """SHA-256 over the content of requests, to tell on resume whether the same thing is asked again."""
-    digest = hashlib.sha256()
-    for part in parts:
-        _feed(digest, part)
-    return digest.hexdigest()
-
-
 def _check_columns(columns: object, schema: Schema) -> None:
     if type(columns) is not tuple or not all(type(name) is str for name in columns):
         raise DoorError("the columns of a request must be a tuple of names")
@@ -174,18 +165,3 @@ def _require_frozen(value: object, depth: int = 0) -> None:
             _require_frozen(getattr(value, field.name), depth + 1)
     else:
         raise DoorError("a request may hold names, numbers and read-only arrays only, never functions or other objects")
-
-
-def _feed(digest: Any, value: object) -> None:
-    digest.update(type(value).__name__.encode() + b":")
-    if isinstance(value, np.ndarray):
-        digest.update(str((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, tuple | list):
-        for item in value:
-            _feed(digest, item)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            _feed(digest, getattr(value, field.name))
-    else:
-        digest.update(repr(value).encode())
-    digest.update(b";")

@@ -5,6 +5,7 @@ Requests are frozen data, never a callable, which could carry rows out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,6 +24,8 @@ from sklar.schema.table import Schema
 
 MOST_SPLIT = 2048
 """Most bins of a histogram that is cut into runs: all pairs of them are looked at."""
+MOST_INTERACTING = 1 << 20
+"""Most cells of an interaction: whole numbers of so many times the rows must fit into 64 bits."""
 MOST_RUNS = 64
 """Most runs: rounding in sums of more errors than this would need more room (see `sklar.private.scores`)."""
 
@@ -68,6 +71,39 @@ class PairTables(Recoding):
     def tables(self) -> int:
         """Number of pairs."""
         return len(self.columns) * (len(self.columns) - 1) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Interaction(Recoding):
+    """The part of a table of counts, after recoding, that none of its margins tells; all groups are two or more.
+
+    A row adds the product over axes of (one in its group, minus 1 / groups everywhere): the table minus what its rows,
+    columns, ... and total already say. Proved in `sklar.private.interactions`. Noise is in units of counts.
+    """
+
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        Recoding.__post_init__(self)
+        if len(self.columns) < 2 or min(self.shape) < 2 or math.prod(self.shape) > MOST_INTERACTING:
+            raise DoorError(f"an interaction has two axes or more, of two groups or more; {MOST_INTERACTING:,} cells")
+
+    @property
+    def resolution(self) -> float:
+        """Entries are whole multiples of this."""
+        return 1.0 / math.prod(self.shape)
+
+    def norms(self, unit: Unit) -> tuple[float, float]:
+        """How far one person moves the table, in L1 and in L2; the proof is in `sklar.private.interactions`."""
+        return interaction_norms(self.shape, unit)
+
+
+def interaction_norms(shape: tuple[int, ...], unit: Unit) -> tuple[float, float]:
+    """L1 and L2 by which one person moves the interaction of a table of this shape, in units of counts."""
+    left = [1 - 1 / size for size in shape]
+    one = math.prod(left)
+    worst = one if unit.neighbours == "add-remove" else 2 * one / min(left)
+    return unit.l1 * 2 ** len(left) * one, unit.rows_per_person * math.sqrt(worst)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,6 +246,10 @@ class Door(Protocol):
 
     def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
         """Noisy tables of counts of all pairs of some columns, from one pass over the rows."""
+        ...
+
+    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
+        """Noisy interactions of tables of counts, all from one pass over the rows."""
         ...
 
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:

@@ -1,15 +1,36 @@
-"""Colours that people with colour-blindness tell apart (Okabe and Ito 2008), and scales made of them."""
+"""Colours of pages and drawings, light and dark, and scales made of them.
+
+Tables and lines have colours that people with colour-blindness tell apart (after Okabe and Ito 2008). Texts have a
+contrast of 4.5 and more to every ground they stand on, marks one of 3 to the paper (WCAG 2.2, AA).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-REAL = "#0072B2"
-SYNTHETIC = "#D55E00"
+INK, SOFT, PAPER, AXIS = "#1b1b1b", "#555555", "#ffffff", "#767676"
+REAL, SYNTHETIC, SYNTHETIC_TEXT = "#0072B2", "#D55E00", "#a84a00"
+"""Of the real and the synthetic table; orange that is read must be darker than orange that is looked at."""
+LINES = (SYNTHETIC, REAL, "#009E73", "#b8578c", "#8a6d00", INK)
+THEME: dict[str, tuple[str, str]] = {
+    "ink": (INK, "#e9e9e9"), "soft": (SOFT, "#b9bcc2"), "paper": (PAPER, "#15171b"), "axis": (AXIS, "#8d9198"),
+    "line": ("#d5d5d5", "#3c4048"), "wash": ("#f5f6f8", "#23262d"), "link": ("#004c99", "#8fbcff"),
+    "alarm": ("#8a1c00", "#ffab96"), "alarm-wash": ("#fff4f0", "#3a211b"),
+    "good": ("#00614a", "#4fd0a8"), "good-wash": ("#eef7f3", "#1d322b"), "fair": ("#7a4f00", "#e3b65c"),
+    "real": (REAL, "#56B4E9"), "synthetic": (SYNTHETIC, "#f0883e"), "synthetic-text": (SYNTHETIC_TEXT, "#f0883e"),
+    "line-3": (LINES[2], "#2fbf94"), "line-4": (LINES[3], "#e39bc4"), "line-5": (LINES[4], "#d3b24a"),
+}  # fmt: skip
+"""By name, on a light and on a dark page."""
 UNKNOWN = (221, 221, 221)
 WHITE, DEEP_BLUE, BLUE, ORANGE = (255, 255, 255), (0, 58, 112), (0, 114, 178), (213, 94, 0)
 Colour = tuple[int, int, int]
+_NAMES = {light: name for name, (light, _) in THEME.items()}
+
+
+def themed(colour: str) -> str:
+    """A colour that follows the theme of its page, if it is one of the theme."""
+    return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour
 
 
 def shade(value: float, top: float = 1.0) -> Colour:

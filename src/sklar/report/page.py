@@ -7,23 +7,28 @@ and only the owner can read them.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from os import PathLike, fspath
 from typing import Any
 
 from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.report import colours
+from sklar.report.charts import compared
 from sklar.report.charts import plots as charts
-from sklar.report.charts.canvas import Canvas, image_address, require_picture, to_svg
-from sklar.report.charts.plots import Range, line_colour
-from sklar.report.colours import diverge, shade
+from sklar.report.charts.canvas import Canvas, require_picture, to_svg
+from sklar.report.charts.plots import Range
+from sklar.report.colours import themed
+from sklar.report.seen import correlations_seen
 
 NOTICE = "For the custodian: computed from real rows, not private."
 ENDING = ".custodian.html"
+CHARTS: tuple[Callable[..., Canvas], ...] = (
+    compared.margin_chart, compared.pair_chart, compared.matrix_chart, charts.curve_chart, charts.cdf_chart,
+    charts.learning_chart, charts.interval_chart, charts.epsilon_chart, charts.tradeoff_chart, charts.box_chart,
+)  # fmt: skip
+"""What templates can draw, by name."""
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
-Grid = Sequence[Sequence[float]]
 
 
 def require_report(path: str | PathLike[str]) -> None:
@@ -62,13 +67,10 @@ def render(template: str, **values: Any) -> str:
     )
     shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
     shown.update(
-        colours=colours, grades=GRADES, line_colour=line_colour, number=number, interval=interval, figure=figure,
-        words=words, learning_span=learning_span, matrix_image=matrix_image, pair_image=pair_image,
-        margin_chart=_inline(charts.margin_chart), curve_chart=_inline(charts.curve_chart),
-        cdf_chart=_inline(charts.cdf_chart), learning_chart=_inline(charts.learning_chart),
-        interval_chart=_inline(charts.interval_chart),
-        epsilon_chart=_inline(charts.epsilon_chart), tradeoff_chart=_inline(charts.tradeoff_chart),
-        box_chart=_inline(charts.box_chart),
+        colours=colours, themed=themed, grades=GRADES, number=number, interval=interval, figure=figure, words=words,
+        sentence=sentence, correlations_seen=correlations_seen, learning_span=learning_span,
+        line_colour=lambda at: themed(charts.line_colour(at)),
+        **{chart.__name__: _inline(chart) for chart in CHARTS},
     )  # fmt: skip
     return environment.get_template(template).render(**values)
 
@@ -104,26 +106,13 @@ def words(value: Any) -> str:
     return ", ".join(map(words, value)) if isinstance(value, list | tuple) else str(value)
 
 
+def sentence(text: str) -> str:
+    """Words as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def learning_span(results: Iterable[Any], measure: str) -> tuple[float, float]:
     """The common scale of the bars of a measure, for all learners."""
     same = [r for r in results if r.measure == measure]
     high = max([1.0 if measure != "rmse" else 0.0, *(max(r.real, r.synthetic) for r in same)])
     return min([0.0, *(max(-1.0, min(r.real, r.synthetic)) for r in same)]), high
-
-
-def matrix_image(real: Grid, synthetic: Grid | None = None) -> str:
-    """Correlations as an image; of two tables, how much stronger they are in the second."""
-    if synthetic is None:
-        return image_address([[shade(abs(value)) for value in row] for row in real])
-    return image_address(
-        [
-            [diverge(abs(b) - abs(a), 0.5) for a, b in zip(one, two, strict=True)]
-            for one, two in zip(real, synthetic, strict=True)
-        ]
-    )
-
-
-def pair_image(shares: Grid, real: Grid) -> str:
-    """Joint shares as an image, on the scale of the real ones, by square roots so that rare cells show."""
-    top = math.sqrt(max((x for row in real for x in row), default=0.0))
-    return image_address([[shade(value**0.5, top) for value in row] for row in reversed(shares)])

@@ -13,10 +13,14 @@ from sklar.sample.decode import SampledTable, Values, row_count
 from sklar.sample.rules.computed import compute
 from sklar.sample.rules.dummies import from_choice
 from sklar.sample.rules.nulls import fill_only_where, share_nulls
-from sklar.sample.rules.order import to_grid
-from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Same
+from sklar.sample.rules.order import to_grid, to_nearest
+from sklar.sample.rules.ratio import within_ratio
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Quotient, Same
 from sklar.schema.numbers import Ranged, Real
 from sklar.schema.rules import Together
+
+ROUNDED, HAIR = 0.5, 1e-9
+"""A multiple may be rounded to a whole number, and miss a bound by a hair of its range, without being out of it."""
 
 
 def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
@@ -34,6 +38,8 @@ def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> 
     for part in by.steps:
         if isinstance(part, Difference):
             table[part.column], moved = _from_difference(by, part, table[part.anchor], drawn[part.name])
+        elif isinstance(part, Quotient):
+            table[part.column], moved = _from_quotient(by, part, table[part.anchor], drawn[part.name])
         else:
             found, moved = from_choice(by, part, drawn[part.name])
             table |= found
@@ -53,8 +59,21 @@ def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: 
     alone = (lower if part.above else upper) + sign * (length.data - part.least)
     found = _on_grid(by, part, np.where(anchor.null, alone, near))
     outside = (found < lower) | (found > upper) | (~anchor.null & (length.data > part.most))
+    if type(column) is not type(by.declared[part.anchor]):
+        gap = sign * (found - anchor.data)
+        outside |= ~anchor.null & ((gap < part.least) | (gap > part.most))
     found = np.clip(found, lower, upper)
     return Values(data=np.where(length.null, 0, found), null=length.null), outside & ~length.null
+
+
+def _from_quotient(by: Coordinates, part: Quotient, anchor: Values, ratio: Values) -> tuple[Values, Mask]:
+    """The column that is so many times its anchor, and the rows where it would lie outside of its bounds."""
+    column = cast(Ranged, by.declared[part.column])
+    (lower, upper), share = column.span, (ratio.data - part.least) / (part.most - part.least)
+    wanted = np.where(anchor.null, lower + share * (upper - lower), ratio.data * anchor.data)
+    found = within_ratio(column, part.rule, wanted, np.where(anchor.null, np.nan, anchor.data))
+    beyond = np.maximum(lower - wanted, wanted - upper) > ROUNDED + HAIR * (upper - lower)
+    return Values(data=np.where(ratio.null, 0, found), null=ratio.null), beyond & ~ratio.null & ~anchor.null
 
 
 def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.random.Generator) -> tuple[Values, Mask]:
@@ -72,6 +91,8 @@ def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.r
 def _on_grid(by: Coordinates, part: Difference, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Values on the decimals or the step of their column, never back over the anchor."""
     column = by.declared[part.column]
+    if type(column) is not type(by.declared[part.anchor]):
+        return to_nearest(column, values)
     if not isinstance(column, Real):
         return to_grid(column, values, up=part.above)
     if column.decimals is None:

@@ -21,7 +21,7 @@ from sklar.sample.rules.dummies import switched
 from sklar.sample.rules.function import apply_function
 from sklar.schema.calendar import Calendar
 from sklar.schema.columns import Column
-from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, DummyChoice
+from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, DummyChoice, Quotient
 from sklar.schema.numbers import Integer
 from sklar.schema.rules import Function, Together, computing_order
 from sklar.schema.table import Schema
@@ -62,7 +62,7 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
         if name in dated:
             found = _on_calendar(by, dated[name], condition)
             left.append(name)
-        elif isinstance(part, Difference):
+        elif isinstance(part, Difference | Quotient):
             found = {part.name: _on_null(by.schema[part.name], by.declared[name], condition)}
             left += [name] if found[part.name].allowed[0] else []
         else:

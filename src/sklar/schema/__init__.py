@@ -8,7 +8,7 @@ from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, 
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
-from sklar.schema.rules import AtMost, Function, Never, OneHot, Rule, Sum, Together
+from sklar.schema.rules import AtMost, Function, Never, OneHot, Ratio, Rule, Sum, Together
 from sklar.schema.table import Schema
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "OneHot",
     "Ordinal",
     "Price",
+    "Ratio",
     "Real",
     "Rule",
     "Schema",

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from sklar.errors import UsageError
 from sklar.schema.columns import UNMEASURABLE, Column, Ignore, Labels
+from sklar.schema.rules import Rule
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may be null or not is taken as nullable, which costs nothing."""
@@ -39,10 +40,10 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a custodian is asked about one column.
+    """What a custodian is asked about one column, or one rule.
 
     Attributes:
-        column: Its name.
+        column: Its name; of a rule, "rule 1" and so on.
         kind: Its kind, as drafted.
         says: What the schema says of it, in a few words.
         notes: What was guessed and what to check, as the draft has it.
@@ -69,6 +70,21 @@ def question_of(name: str, column: Column, notes: Sequence[str] = ()) -> Questio
     return Question(
         column=name, kind=column.kind, says=describe_column(column), notes=tuple(notes), facts=facts,
         payable=payable_facts(column),
+    )  # fmt: skip
+
+
+def rule_name(number: int) -> str:
+    """What a rule is called in questions, answers and errors."""
+    return f"rule {number}"
+
+
+def rule_question(number: int, rule: Rule) -> Question | None:
+    """The question about a rule; None if somebody stated or confirmed it."""
+    if rule.source != "from-rows":
+        return None
+    return Question(
+        column=rule_name(number), kind=rule.kind, says=rule.describe(), notes=("Must that be so in every row?",),
+        facts=("rule",), payable=(),
     )  # fmt: skip
 
 
@@ -109,7 +125,7 @@ def _short(bound: object) -> str:
 
 
 def confirmed_column(column: Column, kinds: Mapping[str, type[Column]], word: str, facts: Mapping[str, Any]) -> Column:
-    """The column with these facts, and with the given mark on all that was read off rows."""
+    """The column with these facts, marked so; without any, with that mark on all that was read off rows."""
     kind = facts.get("kind", column.kind)
     if kind not in kinds:
         raise UsageError(f"kind must be one of {', '.join(kinds)}")
@@ -121,7 +137,8 @@ def confirmed_column(column: Column, kinds: Mapping[str, type[Column]], word: st
     absent = [f.name for f in fields(kinds[kind]) if _is_required(f) and f.name not in arguments]
     if absent:
         raise UsageError(f"a column of kind {kind} needs {' and '.join(absent)}")
-    answered = dict.fromkeys(_unconfirmed(column) | set(facts), word)
+    unsaid = {fact for fact in _unconfirmed(column) if arguments.get(fact, getattr(column, fact)) in (None, ())}
+    answered = dict.fromkeys({*facts, *unsaid} if facts else _unconfirmed(column), word)
     source = {fact: mark for fact, mark in {**dict(column.sources), **answered}.items() if fact in kinds[kind].facts}
     return kinds[kind](**arguments, source=source)  # type: ignore[call-arg]
 

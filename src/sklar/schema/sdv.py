@@ -122,7 +122,7 @@ def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
     if not isinstance(tables, Mapping) or not tables:
         raise SchemaError(["the metadata have no tables"])
     if table is None and len(tables) > 1:
-        raise UsageError(f"the metadata have several tables; name one of {', '.join(map(str, tables))}")
+        raise UsageError(f"the metadata have several tables; name one of {', '.join(map(str, tables))} (--table)")
     name = next(iter(tables)) if table is None else table
     if not isinstance(tables.get(name), Mapping):
         raise UsageError(f"the metadata have no table '{name}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -21,6 +22,8 @@ from sklar.schema.confirming import (
     paid_column,
     question_of,
     require_column,
+    rule_name,
+    rule_question,
     with_confirmation,
 )
 from sklar.schema.prices import Price, price_faults
@@ -129,15 +132,17 @@ class Schema(Mapping[str, Column]):
         return Schema(self._columns, self.rules, self.prices, confirmed=self.confirmed)
 
     def questions(self) -> tuple[Question, ...]:
-        """What is to be asked before a private fit: a question for each column with facts that nobody confirmed."""
+        """What is to be asked before a private fit: one for each column with facts, and each rule, nobody confirmed."""
         asked = (question_of(name, column, self.notes.get(name, ())) for name, column in self._columns.items())
-        return tuple(question for question in asked if question is not None)
+        rules = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
+        return tuple(question for question in (*asked, *rules) if question is not None)
 
     def confirm(self, *columns: str, by: str = "", pay: bool = False, source: str = "assumed", **facts: Any) -> Schema:
         """The schema after an answer: somebody knows these columns without looking at the rows, and corrects them.
 
         Args:
-            columns: Names of columns. All that was read off the rows about them counts as confirmed.
+            columns: Names of columns, or rules as "rule 1". All that was read off the rows about them counts as
+                confirmed, or if facts are given, these facts alone.
             by: Who says so; the claim names them.
             pay: Only the kind is known: bounds or values are to be measured, and paid from the privacy budget.
             source: "assumed", or "public" for what anyone knows.
@@ -149,15 +154,25 @@ class Schema(Mapping[str, Column]):
             raise UsageError(f"source is one of {', '.join(PROVENANCES[:2])}; pay=True has facts measured")
         if pay and facts:
             raise UsageError("what is to be paid for is not stated: give facts, or pay=True")
-        answered = {name: self._answered(name, pay, source, facts) for name in columns}
+        chosen = {number: name for name in columns if (number := self._rule_number(name)) is not None}
+        if chosen and (pay or (facts and facts != {"kind": "ignore"})):
+            raise UsageError("a rule is confirmed as it stands, or left out with kind='ignore'")
+        answered = {n: self._answered(n, pay, source, facts) for n in columns if n not in chosen.values()}
         said = [f"{n}.{fact}" for n, column in answered.items() for fact in self._vouched(n, column, source)]
-        notes = {name: lines for name, lines in self.notes.items() if name not in columns}
+        said += [] if facts else [f"rules.{self.rules[number].describe()}" for number in chosen]
+        marked = [replace(r, source=source) if i in chosen else r for i, r in enumerate(self.rules)]
+        rules = [rule for i, rule in enumerate(marked) if i not in chosen or not facts]
         merged = {**self._columns, **answered}
-        open_ones = any(question_of(name, column) for name, column in merged.items())
-        return Schema(
-            merged, self.rules, self.prices, confirmed=with_confirmation(self.confirmed, by, said),
-            notes=notes if open_ones else {name: lines for name, lines in notes.items() if name},
-        )  # fmt: skip
+        done = Schema(merged, rules, self.prices, confirmed=with_confirmation(self.confirmed, by, said))
+        asked = {question.column for question in done.questions()}
+        # What a draft noted about the whole, and about columns, stays until it is settled.
+        kept = {n: lines for n, lines in self.notes.items() if (n in asked or n not in columns if n else asked)}
+        return Schema(merged, rules, self.prices, confirmed=done.confirmed, notes=kept)
+
+    def _rule_number(self, name: str) -> int | None:
+        """The place of a rule that is named as in its question; a column of that name comes first."""
+        names = [rule_name(number) for number in range(1, len(self.rules) + 1)]
+        return names.index(name) if name in names and name not in self._columns else None
 
     def _answered(self, name: str, pay: bool, source: str, facts: Mapping[str, Any]) -> Column:
         require_column(name, self.names)
@@ -189,8 +204,11 @@ class Schema(Mapping[str, Column]):
         marked: dict[str, list[str]] = {}
         for name, fact in self.facts_by_provenance("from-rows"):
             marked.setdefault(name, []).append(fact)
-        if marked:
-            raise UnconfirmedFactError([f"column '{name}': {', '.join(facts)}" for name, facts in marked.items()])
+        found = [f"column '{name}': {', '.join(facts)}" for name, facts in marked.items()]
+        asked = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
+        found += [f"{question.column}: {question.says}" for question in asked if question is not None]
+        if found:
+            raise UnconfirmedFactError(found)
 
     @property
     def fingerprint(self) -> str:
@@ -213,7 +231,7 @@ class Schema(Mapping[str, Column]):
         Only its owner may read one that states what may have been read off rows: unconfirmed, yet to be paid for, or
         noted by a draft.
         """
-        words = {word for column in self.values() for _, word in column.sources}
+        words = {word for column in self.values() for _, word in column.sources} | {r.source for r in self.rules}
         toml.write_text(self.toml(), path, private=bool(self.notes or words & {"from-rows", "pay"}))
 
     def _faults(self) -> list[str]:

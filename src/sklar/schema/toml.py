@@ -193,16 +193,17 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
 
 _RULE_TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("values", "table", "only_if", "counts"), Mapping),
-    **dict.fromkeys(("columns", "parts"), list),
+    "columns": list,
+    "parts": (list, Mapping),
     "at_most_one": bool,
-    **dict.fromkeys(("at_least", "at_most"), (int, float)),
+    **dict.fromkeys(("at_least", "at_most", "lower", "upper", "offset"), (int, float)),
 }
 """What an entry of a rule is, unless it is text."""
 
 
 def _fits(key: str, value: object) -> bool:
     if isinstance(value, list):
-        return _RULE_TYPES.get(key) is list and all(isinstance(name, str) for name in cast("list[object]", value))
+        return key in ("columns", "parts") and all(isinstance(name, str) for name in cast("list[object]", value))
     return isinstance(value, _RULE_TYPES.get(key, str))
 
 

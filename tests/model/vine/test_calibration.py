@@ -1,5 +1,7 @@
 """Soft iterative proportional fitting and its dual."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,9 @@ from sklar.model.vine.calibration import (
     cell_matrix,
     hold_margins,
     log_weights,
+    noisy_cells,
     prior_strength,
+    proved_strength,
     weight_ceiling,
 )
 
@@ -133,7 +137,7 @@ def test_prior_strength_measures_unexplained_distance(distance):
     rng = np.random.default_rng(6)
     cell = rng.integers(0, 4, 1_000_000)
     observed = np.array([0.25 + distance, 0.25 - distance, 0.25, 0.25])
-    strength = prior_strength([soft((1,), observed, 1e-12)], cell[None, :])
+    strength = prior_strength((), [soft((1,), observed, 1e-12)], cell[None, :])
     assert np.isclose(strength, np.clip(0.75 / (2 * distance**2), 100, 1e5), rtol=0.15)
 
 
@@ -194,3 +198,25 @@ def test_without_tables_of_single_columns_nothing_is_held():
         partitions=PARTS, tables=(soft((0, 1), np.full(12, 1 / 12), 1e-4),), level=0.0, effective=1.0, ceiling=1.0
     )
     assert hold_margins(draft, SCALES, np.random.default_rng(0).random((100, 2))) is draft
+
+
+@pytest.mark.parametrize("told, dimensions", [("counts", 12), ("interaction", 6)])
+def test_noise_is_counted_in_the_dimensions_that_carry_it(told, dimensions):
+    parts = (Partition(column=0, lookup=np.arange(3), count=3), Partition(column=1, lookup=np.arange(4), count=4))
+    table = replace(soft((0, 1), np.full(12, 1 / 12), 1e-4), told=told)
+    assert noisy_cells(parts, table) == dimensions
+
+
+def test_a_table_is_trusted_as_far_as_it_proves_the_model_wrong():
+    """Noise alone proves nothing; what stands out is trusted the more, the further away and the less noisy it is."""
+    rng = np.random.default_rng(8)
+    own, variance = np.full(8, 1 / 8), 1e-4
+    noisy = [proved_strength(own + rng.normal(0, 0.01, 8), own, variance, 8) for _ in range(200)]
+    assert np.mean(np.isinf(noisy)) > 0.97
+    signs = np.array([1, -1, -1, 1, -1, 1, 1, -1.0])
+    near, far = (proved_strength(own + gap * signs, own, variance, 8) for gap in (0.04, 0.05))
+    assert far < near < np.inf
+    assert proved_strength(own + 0.04 * signs, own, variance / 100, 8) < near
+    exact = (1 - 1 / 8) / (8 * 0.03**2)
+    assert np.isclose(proved_strength(own + 0.03 * signs, own, 1e-14, 8), exact, rtol=1e-3)
+    assert proved_strength(own + 0.1 * signs, own, variance, 8) == 100.0

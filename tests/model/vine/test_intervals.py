@@ -9,6 +9,7 @@ from sklar.errors import UsageError
 from sklar.model.axis import lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import GaussianPair
+from sklar.model.pairs.interactions import centred, with_margins
 from sklar.model.vine.calibration import Calibration, Partition, SoftTable
 from sklar.model.vine.intervals import NOISE_ONLY, PROMISED, count_interval, released_interval
 from sklar.model.vine.model import VineFacts, VineModel
@@ -113,3 +114,64 @@ def test_noise_only_bars_grow_with_the_noise():
 def test_senseless_coverage_is_refused(coverage):
     with pytest.raises(UsageError):
         count_interval(make_model(np.zeros((3, 4))), masks({0: [0]}), np.random.default_rng(5), coverage)
+
+
+def interaction_model(rng, histograms=True):
+    """The pair known by its interactions with noise, margins by histograms with noise of their own."""
+    model = make_model(np.zeros((3, 4)))
+    interactions = centred(TRUTH + rng.normal(0, SIGMA, (3, 4)))
+    masses = TRUTH.sum(axis=1) / ROWS, TRUTH.sum(axis=0) / ROWS
+    wrong = tuple(mass[::-1] for mass in masses)  # what was put in for the margins is not what the promise rests on
+    pair = replace(
+        model.calibration.tables[0], observed=with_margins(interactions, ROWS, wrong).ravel() / ROWS, told="interaction"
+    )
+    tables = [pair]
+    for part, mass in zip((0, 1), masses, strict=True):
+        observed = mass + rng.normal(0, 2 * SIGMA, len(mass)) / ROWS
+        variance = 900.0 * (2 * SIGMA / ROWS) ** 2
+        tables.append(
+            SoftTable(parts=(part,), observed=observed, variance=variance, dual=np.zeros(len(mass)), strength=900.0)
+        )
+    kept = tuple(tables) if histograms else (pair,)
+    return replace(model, calibration=replace(model.calibration, tables=kept))
+
+
+@pytest.mark.parametrize("name", ["one cell", "a group of codes", "many cells"])
+def test_interactions_and_histograms_together_keep_the_promised_coverage(name):
+    query, truth = QUERIES[name]
+    rng, held = np.random.default_rng(6), []
+    for _ in range(1_000):
+        interval = released_interval(interaction_model(rng), masks(query), 0.9)
+        assert interval.label == PROMISED
+        held.append(interval.low <= truth(TRUTH) <= interval.high)
+    assert 0.9 - 0.05 < np.mean(held) < 0.9 + 0.045
+
+
+def test_interactions_promise_nothing_without_histograms_and_derived_tables_never_do():
+    model = interaction_model(np.random.default_rng(7), histograms=False)
+    assert released_interval(model, masks({0: [1], 1: [2]}), 0.9) is None
+    made = make_model(np.zeros((3, 4)))
+    tables = tuple(replace(table, told="derived") for table in made.calibration.tables)
+    made = replace(made, calibration=replace(made.calibration, tables=tables))
+    assert released_interval(made, masks({0: [1], 1: [2]}), 0.9) is None
+
+
+def test_a_table_of_its_own_strength_has_the_noise_it_was_released_with():
+    model = make_model(np.zeros((3, 4)))
+    raised = tuple(replace(t, variance=t.variance / 4, strength=STRENGTH / 4) for t in model.calibration.tables)
+    trusted = replace(model, calibration=replace(model.calibration, tables=raised))
+    one, other = (released_interval(m, masks({0: [1], 1: [2]}), 0.9) for m in (model, trusted))
+    assert np.isclose(one.high - one.low, other.high - other.low)
+
+
+def test_noise_only_bars_hold_the_noise_of_margins():
+    """Interactions without noise: what is left is that of the histograms, once for all tables of a column."""
+    quiet = interaction_model(np.random.default_rng(8))
+    pair, *histograms = quiet.calibration.tables
+    still = replace(pair, variance=1e-14)
+    loud = replace(quiet, calibration=replace(quiet.calibration, tables=(still, *histograms)))
+    calm = tuple(replace(table, variance=1e-14) for table in (still, *histograms))
+    calm = replace(quiet, calibration=replace(quiet.calibration, tables=calm))
+    query = masks({0: [0], 1: [3]})  # cuts a group
+    widths = [i.high - i.low for i in (count_interval(m, query, np.random.default_rng(9)) for m in (calm, loud))]
+    assert widths[1] > 5 * widths[0]

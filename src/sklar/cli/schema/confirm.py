@@ -83,8 +83,14 @@ class Asking:
         self.path, self.schema, self.by, self.quiet, self.answers = path, schema, by, quiet, {}
 
     def ask_all(self) -> None:
-        """Ask about every column that is not confirmed, until the end or a stop."""
-        questions = self.schema.questions()
+        """Ask about every column and rule that is not confirmed, until the end or a stop.
+
+        Rules come last, and from the last one back: those that are left out do not change the numbers of others.
+        """
+        asked = self.schema.questions()
+        questions = [q for q in asked if q.column in self.schema] + [
+            q for q in asked[::-1] if q.column not in self.schema
+        ]
         try:
             for number, question in enumerate(questions, 1):
                 self._say(f"\n[{number}/{len(questions)}] {question}")
@@ -116,10 +122,15 @@ class Asking:
     def _answered(self, question: Question, way: str, rest: str) -> Schema:
         if way == "pay":
             return self.schema.confirm(question.column, by=self.by, pay=True)
-        facts: dict[str, Any] = {"kind": "ignore"} if way == "ignore" else {}
+        if way == "ignore":
+            return self.schema.confirm(question.column, by=self.by, kind="ignore")
+        facts: dict[str, Any] = {}
         if way == "edit":
+            if question.column not in self.schema:
+                raise UsageError("a rule is right (y) or not (i); edit it in the file")
             facts = self._one_line(question.column, rest) if rest else self._field_by_field(question.column)
-        return self.schema.confirm(question.column, by=self.by, **facts)
+        corrected = self.schema.confirm(question.column, by=self.by, **facts) if facts else self.schema
+        return corrected.confirm(question.column, by=self.by)  # what was not corrected is right as it stands
 
     def _one_line(self, name: str, text: str) -> dict[str, Any]:
         try:

@@ -23,6 +23,9 @@ def command(
     sdv: Annotated[
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata whose kinds of columns to keep to.")
     ] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="Which table of the metadata, if they have several.")
+    ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")] = False,
     *,
@@ -43,7 +46,7 @@ def command(
     refuse_json_with_data(output, json)
     _refuse_overwriting(output, force)
     with pass_bar("reading rows") as progress:
-        draft = draft_schema(file, sdv=sdv, rows=rows, read=replace(read, progress=progress))
+        draft = draft_schema(file, sdv=sdv, table=table, rows=rows, read=replace(read, progress=progress))
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)

@@ -174,7 +174,8 @@ def write_attack_report(
     attacks: Sequence[Attack], path: str | PathLike[str], plot: Tradeoff | None = None, choice: Any = None
 ) -> None:
     """Write one report on one or several attacks, with a privacy-utility plot and a choice of level if there are."""
-    write_page(path, "attacks.html", label=LABEL, attacks=attacks, plot=plot, choice=choice)
+    values = {"title": "Attacks on the release", "label": LABEL, "attacks": attacks, "plot": plot, "choice": choice}
+    write_page(path, "attacks.html", **values)
 
 
 def refuse_unknown_options(kind: str, run: Callable[..., Any], options: Mapping[str, Any]) -> None:

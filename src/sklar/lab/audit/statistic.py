@@ -3,7 +3,8 @@
 **One fit: a log-likelihood ratio over all its releases.** Tables of counts: the tables are public, so the exact counts
 x of the first and the change D towards the second are known for every cell asked for. With noisy values y, a Gaussian
 cell adds D (y - x) / sigma^2 (up to a constant), a Laplace cell (|y - x| - |y - x - D|) / scale, each with the scale
-that its release states: methods may choose scales as they go. Sums and choices have no public exact value; how they
+that its release states: methods may choose scales as they go. Interactions of tables are whole numbers too, and known
+as well. Sums and choices have no public exact value; how they
 change is learned from one half of the fits.
 
 **Many fits: bounds.** Gaussian noise: telling the tables apart is telling N(0, 1) from N(mu, 1) (Dong, Roth, Su 2022).
@@ -25,7 +26,7 @@ import numpy as np
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon, analytic_gaussian_sigma
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
-from sklar.lab.audit.requests import Asked, Codes, exact_counts
+from sklar.lab.audit.requests import Asked, Codes, exact_values
 from sklar.lab.intervals import Estimate, clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums, Recorded
 from sklar.schema.table import Schema
@@ -90,44 +91,50 @@ def look(releases: Sequence[Recorded], asked: Sequence[tuple[Asked, ...] | None]
     for at, (step, requests) in enumerate(zip(releases, asked, strict=True)):
         for place, release in enumerate(step.releases):
             label = f"{at} {step.label} {place}"
-            if isinstance(release, NoisySums):
+            if isinstance(release, NoisySums) and requests is None:
                 sums[label] = release.values.ravel() / release.noise.scale
                 laplace |= release.noise.kind == "laplace"
                 parts.append(release.values.tobytes())
             elif isinstance(release, NoisyChoice):
                 choices[label] = release.indices
-            elif isinstance(release, NoisyCounts | NoisyPairs):
+            elif isinstance(release, NoisyCounts | NoisyPairs | NoisySums):
                 assert requests is not None
-                found = _counts(release, requests[place], side)
+                values, noise = _whole(release)
+                found = _table(values, noise, requests[place], side)
                 ratio, information, moved = ratio + found[0], information + found[1], moved + found[3]
                 residuals[label] = found[2]
-                laplace |= release.noise.kind == "laplace"
+                laplace |= noise.kind == "laplace"
                 scale = min(scale, release.noise.scale)
-                bits += release.counts.size * max(0.0, math.log2(4 * release.noise.scale))
-                parts.append(release.counts.tobytes())
+                bits += values.size * max(0.0, math.log2(4 * noise.scale))
+                parts.append(values.tobytes())
     return Seen(
         ratio=ratio, information=information, residuals=residuals, bits=bits, scale=scale, moved=moved, sums=sums,
         choices=choices, laplace=laplace, print=hash(tuple(parts)),
     )  # fmt: skip
 
 
-def _counts(
-    release: NoisyCounts | NoisyPairs, asked: Asked, side: Side
-) -> tuple[float, float, tuple[float, float, int], int]:
+def _whole(release: NoisyCounts | NoisyPairs | NoisySums) -> tuple[Floats, Noise]:
+    """The whole numbers of a table or of interactions, and the noise on them."""
+    if not isinstance(release, NoisySums):
+        return release.counts.ravel().astype(np.float64), release.noise
+    noise = Noise(kind=release.noise.kind, scale=release.noise.scale / release.resolution)
+    return np.rint(release.values.ravel() / release.resolution), noise
+
+
+def _table(noisy: Floats, noise: Noise, asked: Asked, side: Side) -> tuple[float, float, tuple[float, float, int], int]:
     """Log-likelihood ratio, information, residuals, and cells that differ between the tables."""
-    exact, second = (exact_counts(asked, codes, side.schema) for codes in (side.one, side.other))
-    change = second - exact
-    noisy, scale = release.counts.ravel().astype(np.float64), release.noise.scale
+    exact, second = (exact_values(asked, codes, side.schema) for codes in (side.one, side.other))
+    change, scale = second - exact, noise.scale
     away = noisy - exact
     moved = np.flatnonzero(change)
-    if release.noise.kind == "gaussian":
+    if noise.kind == "gaussian":
         ratio = float((change[moved] * away[moved]).sum()) / scale**2
         information = float((change[moved] ** 2).sum()) / scale**2
     else:
         ratio = float((np.abs(away[moved]) - np.abs(away[moved] - change[moved])).sum()) / scale
         information = 0.0
     residual = away - change if side.is_other else away
-    variance, fourth = noise_moments(release.noise)
+    variance, fourth = noise_moments(noise)
     spread = len(residual) * (fourth / variance**2 - 1)
     return ratio, information, (float((residual**2).sum()) / variance, spread, len(residual)), len(moved)
 

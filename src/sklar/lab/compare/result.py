@@ -269,7 +269,7 @@ class Compared:
 
     def html(self, path: str | PathLike[str]) -> None:
         """Write the report, readable by its owner only; the name must end in .custodian.html."""
-        write_page(path, "compare.html", found=self, rule=RULE, made=now())
+        write_page(path, "compare.html", title="Methods compared", found=self, rule=RULE, made=now())
 
     def summary(self, system: System) -> Summary:
         """What a system took, and how often it is first."""

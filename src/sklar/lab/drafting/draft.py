@@ -5,6 +5,7 @@ All guesses are listed in the order they are tried; the kind of a column may als
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.codes import boolean, guess_amount, guess_boolean, guess_code
 from sklar.lab.drafting.guess import Guess, leave_out
-from sklar.lab.drafting.keys import guess_empty, guess_key, guess_personal, key, sharing_notes
+from sklar.lab.drafting.keys import guess_empty, guess_key, key, row_names_key, sharing_notes
 from sklar.lab.drafting.labels import category, guess_category
-from sklar.lab.drafting.moments import guess_moment, moment
-from sklar.lab.drafting.ordered_words import guess_ordered_words
+from sklar.lab.drafting.moments import guess_clock, guess_moment, moment
+from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
+from sklar.lab.drafting.persons import guess_personal, holds_names
 from sklar.lab.drafting.profile import Profile, numbers_of, profile_of
 from sklar.lab.drafting.quantities import guess_quantity, quantity
 from sklar.lab.drafting.relations import relation_notes
@@ -31,6 +33,8 @@ from sklar.schema.table import Schema
 
 DRAFT_ROWS = 100_000
 """Rows looked at: more show rarer values and wider extremes, and take longer."""
+ROW_NAMES = re.compile(r"(unnamed: 0(\.\d+)?|\.\.\.1)?", re.IGNORECASE)
+"""What a first column of row names is called: nothing (R, pandas), or what pandas and readr make of that."""
 FEWEST_ROWS = 2
 """A single row does not tell that a column is constant."""
 INTRODUCTION = (
@@ -52,6 +56,7 @@ def draft_schema(
     data: Any,
     *,
     sdv: str | PathLike[str] | Mapping[str, Any] | None = None,
+    table: str | None = None,
     rows: int = DRAFT_ROWS,
     read: ReadOptions | None = None,
 ) -> Draft:
@@ -63,6 +68,7 @@ def draft_schema(
     Args:
         data: A file, a data frame, or anything that speaks Arrow, as for `fit`.
         sdv: SDV metadata (a file, or the parsed JSON) whose kinds to keep to; only domains are then read off the rows.
+        table: The one that the metadata are read for, if they have several.
         rows: Look at this many rows from the beginning.
         read: How to read a file: `delimiter`, `encoding`, `null_values`, `sql`.
 
@@ -70,18 +76,28 @@ def draft_schema(
         A Schema with `todo`, the list of what to check; writing it puts the notes beside the columns.
     """
 
-    kinds = {} if sdv is None else kinds_from_sdv(sdv) if isinstance(sdv, Mapping) else read_sdv(sdv)
-    table, more = first_rows(data, rows, read_options(read))
+    kinds = _stated_kinds(sdv, table)
+    table, more, row_names = first_rows(data, rows, read_options(read))
     profiles = [profile_of(name, table.column(i)) for i, name in enumerate(table.column_names)]
     guesses = {
         one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
     }
+    if row_names is not None and row_names not in kinds:
+        guesses[row_names] = row_names_key(profiles[0]).mark_from_rows()
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
     found = relation_notes(_drafted(table, guesses), named_streams(0)("relations"))
     guesses = {name: guess.with_notes(*found.get(name, ())) for name, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)))
+
+
+def _stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, table: str | None) -> dict[str, StatedKind]:
+    if sdv is None and table is not None:
+        raise UsageError("table names one of the tables of SDV metadata: say which metadata, as sdv=")
+    if sdv is None:
+        return {}
+    return kinds_from_sdv(sdv, table) if isinstance(sdv, Mapping) else read_sdv(sdv, table)
 
 
 def _drafted(table: Any, guesses: Mapping[str, Guess]) -> ExactTable:
@@ -135,11 +151,15 @@ def guess_constant(profile: Profile) -> Guess | None:
     """Category of one value; times are left to the guess about times."""
     if profile.distinct != 1 or profile.present < FEWEST_ROWS or profile.form in ("moment", "other", "boolean"):
         return None
+    if holds_names(profile):
+        return None
     return category(profile).with_notes("One single value was seen: if it tells nothing, make it `ignore`.")
 
 
 GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
+    guess_clock,
     guess_empty,
+    guess_declared_order,
     guess_constant,
     guess_boolean,
     guess_key,
@@ -190,35 +210,40 @@ def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
     return None if numbers is None else quantity(profile, numbers, real=stated.kind == "real")
 
 
-def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool]:
-    """(the first rows with all columns, whether there are more rows)."""
+def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str | None]:
+    """(the first rows with all columns, whether there are more rows, the name of the column of row names, if any)."""
     import pyarrow as pa
 
     if rows < 1:
         raise UsageError("a draft needs at least one row to look at")
     source = open_source(data, schema=None, read=read)
     names = source.column_names
-    _require_names(names)
+    named = _named(names)
     batches, seen = [], 0
     for batch in source.batches(names):
-        batches.append(pa.RecordBatch.from_arrays([one_type(column) for column in batch.columns], names=list(names)))
+        batches.append(pa.RecordBatch.from_arrays([one_type(column) for column in batch.columns], names=named))
         seen += batch.num_rows
         if seen > rows:
             break
     if not seen:
         raise SourceError("the table has no rows to draft a schema from; write the schema by hand")
     table = pa.Table.from_batches([b for b in batches if b.num_rows]) if _same(batches) else _as_text(batches)
-    return _replace_nulls(table.slice(0, rows), tuple(read.null_values)), seen > rows
+    found = _replace_nulls(table.slice(0, rows), tuple(read.null_values))
+    return found, seen > rows, named[0] if ROW_NAMES.fullmatch(names[0].strip()) and len(named) > 1 else None
 
 
-def _require_names(names: Sequence[str]) -> None:
+def _named(names: Sequence[str]) -> list[str]:
+    """The names of all columns; a first one without a name, as R and pandas write row names, is given one."""
     if not names:
         raise SourceError("the table has no columns")
-    blank = [place for place, name in enumerate(names, 1) if not name.strip()]
+    first = next(name for name in ("row", *(f"row_{k}" for k in range(2, len(names) + 2))) if name not in names[1:])
+    named = [first if names[0].strip() == "" and len(names) > 1 else names[0], *names[1:]]
+    blank = [place for place, name in enumerate(named, 1) if not name.strip()]
     if blank:
         raise SourceError(f"column number {blank[0]} of the table has no name; name it or drop it")
-    if len(set(names)) < len(names):
+    if len(set(named)) < len(named):
         raise SourceError("two columns of the table have the same name; rename or drop one")
+    return named
 
 
 def _same(batches: Sequence[Any]) -> bool:

@@ -43,20 +43,21 @@ def rough_share(part: int, whole: int) -> str:
     return "nearly all" if share > 0.97 else f"about {round(100 * share / 5) * 5 or 1}%"
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Words that are parted by blanks."""
     return frozenset(text.split())
 
 
-STRONG_KEY_WORDS = _words("id ids uid uuid guid pk identifier rowid recordid mrn ssn pid")
-KEY_WORDS = STRONG_KEY_WORDS | _words("key nr no num number index idx record")
-PERSONAL_WORDS = _words(
+STRONG_KEY_WORDS = word_set("id ids uid uuid guid pk identifier rowid recordid mrn ssn pid")
+KEY_WORDS = STRONG_KEY_WORDS | word_set("key nr no num number index idx record")
+PERSONAL_WORDS = word_set(
     "name surname firstname lastname forename email mail phone telephone mobile fax address street ip iban"
 )
-CODE_WORDS = _words(
+CODE_WORDS = word_set(
     "zip zipcode postcode postal plz code codes type class category cat group region state district sex gender race "
     "ethnicity status marital ward dept department icd fips naics sic"
 )
-DATE_WORDS = _words("date day dt dob born birth admission discharge on at time timestamp")
+DATE_WORDS = word_set("date day dt dob born birth admission discharge on at time timestamp")
 RANGES = {
     "age": (0, 120),
     "percent": (0, 100),

@@ -1,10 +1,10 @@
-"""Guess: keys of rows or persons, other data that point at persons, and free text; none of them is ever modelled."""
+"""Guess: keys of rows or persons, row names, and columns without values; none of them is ever modelled."""
 
 from __future__ import annotations
 
 import re
 
-from sklar.lab.drafting.guess import PERSONAL_WORDS, Guess, hints, hints_key, hints_strong_key, leave_out
+from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out
 from sklar.lab.drafting.profile import Profile, numbers_of
 from sklar.schema.columns import Id
 
@@ -12,11 +12,7 @@ FEWEST_ROWS = 20
 """Fewer rows than this say little about whether a value can occur twice."""
 LONG_TEXT = 40
 """Letters: texts that are longer on average are prose rather than names or codes."""
-MANY, SEVERAL = 0.5, 0.1
-"""Distinct values, as a share of the rows: beyond MANY long texts are free text, and beyond SEVERAL the texts of a
-column that is personal by its name are names. Fewer repeat like the words of a list."""
 UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 def guess_key(profile: Profile) -> Guess | None:
@@ -32,18 +28,6 @@ def guess_key(profile: Profile) -> Guess | None:
     return key(profile) if hints_strong_key(profile.name) and many else None
 
 
-def guess_personal(profile: Profile) -> Guess | None:
-    """Ignore, for names, addresses and the like, and for long free text."""
-    if profile.form != "text" or profile.present < FEWEST_ROWS:
-        return None
-    emails = all(EMAIL.fullmatch(v.strip()) for v in profile.values[:1000])
-    if emails or (hints(profile.name, PERSONAL_WORDS) and profile.distinct > SEVERAL * profile.present):
-        return leave_out("it seems to hold data that point at persons (names, addresses, phone numbers).")
-    if profile.distinct > MANY * profile.present and _mean_length(profile) > LONG_TEXT:
-        return leave_out("free text, which is not modelled.")
-    return None
-
-
 def guess_empty(profile: Profile) -> Guess | None:
     """Ignore, for columns without any value, and for values that are not single numbers or words."""
     if profile.form == "other" and profile.rows and not profile.values:
@@ -51,6 +35,11 @@ def guess_empty(profile: Profile) -> Guess | None:
     if not profile.present:
         return leave_out("no value was seen. If it can have values, give its kind and domain.")
     return None
+
+
+def row_names_key(profile: Profile) -> Guess:
+    """A first column without a name: row names or an index, as R and pandas write them."""
+    return key(profile).with_notes("It had no name: row names or an index, as R and pandas write them. Is it no more?")
 
 
 def key(profile: Profile) -> Guess:
@@ -78,7 +67,7 @@ def _counts_rows(profile: Profile) -> bool:
 
 def _compact(profile: Profile) -> bool:
     """Short texts without spaces, most with digits: codes rather than prose."""
-    if profile.form != "text" or _mean_length(profile) > LONG_TEXT:
+    if profile.form != "text" or mean_length(profile) > LONG_TEXT:
         return False
     texts = [v.strip() for v in profile.values[:1000]]
     shaped = sum(1 for t in texts if " " not in t and re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
@@ -86,5 +75,6 @@ def _compact(profile: Profile) -> bool:
     return shaped > 0.9 * len(texts) or padded
 
 
-def _mean_length(profile: Profile) -> float:
+def mean_length(profile: Profile) -> float:
+    """Letters of a text, on average over the distinct ones."""
     return sum(len(v) for v in profile.values) / max(profile.distinct, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,14 @@ def frequent(profile: Profile) -> list[Any]:
     order = sorted(range(profile.distinct), key=lambda i: (-int(profile.counts[i]), i))
     fewest = fewest_rows(profile)
     kept = [profile.values[i] for i in order[:MOST_LABELS] if profile.counts[i] >= fewest]
-    texts = list(dict.fromkeys(label_text(v) for v in kept))  # 0.0 and -0.0 are one label
+    return list(as_labels(kept))
+
+
+def as_labels(values: Iterable[Any]) -> tuple[str, ...] | tuple[int, ...]:
+    """Values as integers if all of them are, else as text; 0.0 and -0.0 are one label."""
+    texts = tuple(dict.fromkeys(label_text(v) for v in values))
     whole = all(_PLAIN_INTEGER.fullmatch(t) and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
-    return [int(t) for t in texts] if whole else texts
+    return tuple(int(t) for t in texts) if whole else texts
 
 
 def fewest_rows(profile: Profile) -> int:

@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sklar.lab.drafting.guess import DATE_WORDS, Guess, hints, rough_share
+from sklar.lab.drafting.guess import DATE_WORDS, Guess, hints, leave_out, rough_share
 from sklar.lab.drafting.profile import Profile, is_excuse, is_missing_word
 from sklar.schema.grid import RESOLUTIONS
 from sklar.schema.numbers import Datetime
@@ -19,6 +19,9 @@ DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d",
          "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")  # fmt: skip
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M")
 DENSE = "%Y%m%d"
+CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?", re.ASCII | re.IGNORECASE)
+FEWEST_TIMES = 12
+"""With fewer different times of day a category will do."""
 ENOUGH = 0.98
 """Share of the texts that must follow a format: the rest is taken for slips and becomes null."""
 TRIED = 200
@@ -39,6 +42,23 @@ def guess_moment(profile: Profile) -> Guess | None:
         return None
     guess = moment(profile, fitting[0])
     return guess.with_notes(*_ambiguity(fitting)) if guess else None
+
+
+def guess_clock(profile: Profile) -> Guess | None:
+    """Ignore with a note on what to write instead, for spans of time and for times of day."""
+    if profile.form == "span":
+        return leave_out(
+            "spans of time are not read. Give them as numbers, say of seconds (pandas: x.dt.total_seconds()), and "
+            "draft again, or make it `real` with lower and upper."
+        )
+    texts = [v for v in profile.values if isinstance(v, str) and not (is_missing_word(v) or is_excuse(v))]
+    written = profile.form == "text" and len(texts) > FEWEST_TIMES
+    if profile.form == "clock" or (written and all(CLOCK.fullmatch(t.strip()) for t in texts)):
+        return leave_out(
+            "times of day are not read. Give them as numbers, say of minutes since midnight (08:30 as 510), and draft "
+            "again, or make it `integer` from 0 to 1439."
+        )
+    return None
 
 
 def moment(profile: Profile, form: str | None) -> Guess | None:

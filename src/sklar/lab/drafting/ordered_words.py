@@ -1,4 +1,5 @@
-"""Guess: words that everyone puts in the same order (never, sometimes, often), and ranges written as text (18-25)."""
+"""Guess: labels that the type of a column orders, words that everyone puts in the same order (never, sometimes, often)
+and ranges written as text (18-25)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklar.lab.drafting.guess import Guess
-from sklar.lab.drafting.labels import MOST_LABELS, frequent, label_notes
+from sklar.lab.drafting.labels import MOST_LABELS, as_labels, frequent, label_notes
 from sklar.lab.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import Ordinal
 
@@ -24,6 +25,16 @@ def guess_ordered_words(profile: Profile) -> Guess | None:
         if len(set(places.values())) == len(words) >= 3 and None not in places.values():
             return _ordinal(profile, places)
     return None
+
+
+def guess_declared_order(profile: Profile) -> Guess | None:
+    """Ordinal, for ordered categories of pandas and ordered dictionaries of Arrow; labels that no row has stay."""
+    if not 2 <= len(profile.order) <= MOST_LABELS:
+        return None
+    values = as_labels(profile.order)
+    shown = ", ".join(str(value) for value in values[:8]) + (" and so on" if len(values) > 8 else "")
+    notes = (f"ordered by the type of the column: {shown}. Is the list known without the rows, and complete?",)
+    return Guess(column=Ordinal(values, nullable=profile.missing > 0), notes=notes)
 
 
 def _ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:

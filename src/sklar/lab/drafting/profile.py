@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Ints
+from sklar.model.margins.bins import RARE
 
 MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
@@ -56,8 +57,10 @@ class Profile:
     """The exact content of one column of the sampled rows; private.
 
     Attributes:
-        form: How the values come: text, integer, real, boolean, moment, or other (nested values and the like).
+        form: How the values come: text, integer, real, boolean, moment, span (of time), clock (time of day), or other
+            (nested values and the like).
         values: Distinct values that are not missing, in order of first occurrence: str, int, float, bool or datetime.
+        order: All labels from low to high, where the column's type lists and orders them; else empty.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Profile:
     rows: int
     values: tuple[Any, ...]
     counts: Ints
+    order: tuple[Any, ...] = ()
 
     @property
     def present(self) -> int:
@@ -102,18 +106,27 @@ def profile_of(name: str, column: Any) -> Profile:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = len(column)
+    rows, order = len(column), ()
     if pa.types.is_dictionary(column.type):
+        order = _declared_order(column)
         column = column.cast(column.type.value_type)
     form, plain = _plain(column)
     if plain is None:
-        return Profile(name=name, form="other", rows=rows, values=(), counts=np.array([], np.int64))
+        return Profile(name=name, form=form, rows=rows, values=(), counts=np.array([], np.int64))
     counted = pc.call_function("value_counts", [pc.call_function("drop_null", [plain])])
     values = counted.field("values").to_pylist()
     keep = [not (v != v or (isinstance(v, str) and not v.strip())) for v in values]
     counts = counted.field("counts").to_numpy()[np.array(keep, bool)]
     kept = tuple(v for v, k in zip(values, keep, strict=True) if k)
-    return Profile(name=name, form=form, rows=rows, values=kept, counts=counts.astype(np.int64))
+    return Profile(name=name, form=form, rows=rows, values=kept, counts=counts.astype(np.int64), order=order)
+
+
+def _declared_order(column: Any) -> tuple[Any, ...]:
+    """The labels of an ordered dictionary, as pandas has for ordered categories; else nothing."""
+    if not column.type.ordered:
+        return ()
+    chunks = column.unify_dictionaries().chunks if hasattr(column, "unify_dictionaries") else [column]
+    return tuple(value for value in chunks[0].dictionary.to_pylist() if value is not None) if chunks else ()
 
 
 def _plain(column: Any) -> tuple[str, Any]:
@@ -130,11 +143,15 @@ def _plain(column: Any) -> tuple[str, Any]:
     if types.is_floating(kind):
         return "real", column.cast(pa.float64())
     if types.is_decimal(kind):
-        return ("real", column.cast(pa.float64())) if kind.scale > 0 else ("integer", _integers(column))
+        # By way of their text: Arrow's own conversion is off by the last bit, and 0.29 would have 16 digits.
+        nearest = column.cast(pa.large_string()).cast(pa.float64())
+        return ("real", nearest) if kind.scale > 0 else ("integer", _integers(column))
     if types.is_date(kind):
         return "moment", column.cast(pa.timestamp("us"))
     if types.is_timestamp(kind):
         return "moment", column.cast(pa.timestamp("us", kind.tz), safe=False)
+    if types.is_duration(kind) or types.is_time(kind):
+        return ("span" if types.is_duration(kind) else "clock"), None
     return "other", (pa.nulls(0) if types.is_null(kind) else None)
 
 
@@ -193,12 +210,15 @@ def numbers_of(profile: Profile) -> Numbers | None:
     return _collect([_number(v) for v in texts], profile.counts[numeric], unread, padded)
 
 
-def decimals_of(values: Floats) -> int | None:
-    """Digits after the point that are enough for all values; None if many are needed."""
-    if np.max(np.abs(values)) >= LARGEST_EXACT:
+def decimals_of(values: Floats, counts: Ints) -> int | None:
+    """Digits after the point that are enough for nearly all rows, as a fit finds them; None if many are needed."""
+    if not len(values) or np.max(np.abs(values)) >= LARGEST_EXACT:
         return None
-    enough = (digits for digits in range(MOST_DECIMALS + 1) if np.array_equal(np.round(values, digits), values))
-    return next(enough, None)
+    for digits in range(MOST_DECIMALS + 1):
+        fewer = counts[np.round(values, digits) == values].sum()
+        if counts.sum() - fewer <= RARE * fewer:
+            return digits
+    return None
 
 
 def _seems_numeric(texts: Sequence[Any]) -> bool:

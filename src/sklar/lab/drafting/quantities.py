@@ -20,8 +20,12 @@ LARGEST = 5e307
 """Bounds beyond this would be further apart than a real can tell; values beyond are clipped."""
 USUAL_STEPS = (1000, 500, 100, 50, 25, 10, 5)
 """Steps that are looked for, largest first."""
-STEP_VALUES = 20
-"""Different values, at least, that must all be multiples: twenty by chance are multiples of 5 once in 1e14."""
+CHANCE = 1e-6
+"""A step is believed if so many different values are multiples of it by chance with less than this probability."""
+STEP_VALUES = 6
+"""And only from so many different values on: fewer are the values of a list."""
+FILLED = 0.25
+"""A range that a name suggests is used if the values span this share of it: decades of age do not fill 0 to 120."""
 EXACT_SPAN = 20
 """Whole numbers without a gap that span at most this many are taken to be a scale with exactly these ends."""
 BULK = 0.01
@@ -77,7 +81,8 @@ def _real(name: str, numbers: Numbers, nullable: bool) -> Guess:
         facts = {"edges": edges} if edges else {}
     atoms = [v for v in shared_values(numbers) if lower < v < upper]
     facts |= {"atoms": tuple(atoms)} if atoms else {}
-    decimals = decimals_of(numbers.floats)
+    free = ~np.isin(numbers.floats, atoms)  # declared values have digits of their own
+    decimals = decimals_of(numbers.floats[free], numbers.counts[free])
     facts |= _step(numbers) or ({"decimals": decimals} if decimals is not None else {})
     column = Real(float(lower), float(upper), **facts, nullable=nullable)
     how = _how(known is not None, False)
@@ -88,16 +93,18 @@ def _step(numbers: Numbers) -> dict[str, Any]:
     """The largest usual step of which all values are multiples, if many different ones tell."""
     if not numbers.whole or len(numbers.values) < STEP_VALUES:
         return {}
-    found = (s for s in USUAL_STEPS if all(v % s == 0 for v in numbers.values))
+    sure = [s for s in USUAL_STEPS if s ** -float(len(numbers.values)) < CHANCE]
+    found = (s for s in sure if all(v % s == 0 for v in numbers.values))
     step = next(found, None)
     return {} if step is None else {"step": step}
 
 
 def _known(name: str, numbers: Numbers) -> tuple[int, int] | None:
-    """The range that the name stands for, if the values keep to it."""
+    """The range that the name stands for, if the values keep to it and fill it."""
     known = known_range(name)
-    inside = known is not None and known[0] <= numbers.values[0] and numbers.values[-1] <= known[1]
-    return known if inside and numbers.values[-1] > 1 else None
+    if known is None or not known[0] <= numbers.values[0] <= numbers.values[-1] <= known[1]:
+        return None
+    return known if numbers.values[-1] - numbers.values[0] >= FILLED * (known[1] - known[0]) else None
 
 
 def _how(known: bool, exact: bool) -> str:
@@ -142,7 +149,7 @@ def _number_notes(profile: Profile, numbers: Numbers) -> list[str]:
 
 def round_bounds(lowest: float, highest: float) -> tuple[float, float]:
     """Round numbers a little below and above; 0 as the lower one if no value is negative and they reach near it."""
-    lowest, highest = max(lowest, -LARGEST), min(highest, LARGEST)
+    lowest, highest = (min(max(end, -LARGEST), LARGEST) for end in (lowest, highest))
     span = highest - lowest or abs(highest) or 1.0
     step = nice_step(span / 10)
     lower = round_to(lowest - MARGIN * span, step, ROUND_FLOOR)

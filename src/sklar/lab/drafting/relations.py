@@ -25,6 +25,10 @@ BY_CHANCE = 0.05
 """An order of two columns is told only if it would be broken in this share of rows of columns drawn apart."""
 FEW_NULLS = 10
 """Nulls that two columns must share before that is called no accident."""
+MOSTLY = 0.5
+"""A range of ratios is told only if so many rows of columns drawn apart would lie outside."""
+ALIKE = 1e-9
+"""Relative: numbers that differ by no more are the same."""
 MOST_LISTED = 40
 """Values of a column that a function of it may list: longer tables belong to a code book."""
 
@@ -34,7 +38,7 @@ Notes = Mapping[str, Sequence[str]]
 def relation_notes(table: ExactTable, rng: np.random.Generator) -> Notes:
     """By column, questions about rules that all rows looked at obey."""
     notes: dict[str, list[str]] = defaultdict(list)
-    for find in (_orders, _functions, _nulls_together, _one_hot, _sums):
+    for find in (_orders, _ratios, _functions, _nulls_together, _one_hot, _sums, _multiples):
         for column, note in find(table, rng):
             notes[column].append(note)
     return notes
@@ -49,7 +53,58 @@ def _orders(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, 
             apart = (rng.permutation(a[both]) > b[both]).mean()
             if apart >= BY_CHANCE and (a[both] < b[both]).any():
                 rule = f'kind = "at-most", low = "{low}", high = "{high}"'
-                yield high, f"It is at least {low} in all rows seen. If that must be so, add [[rules]] with {rule}."
+                yield high, f"It is at least {low} in all rows seen. {_if_so(rule)}"
+
+
+def _ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    """Amounts of which one is always about so many times the other, which columns drawn apart would not be."""
+    for name, of in permutations(_amounts(table), 2):
+        a, b = table.numbers[name], table.numbers[of]
+        both = ~(np.isnan(a) | np.isnan(b)) & (b > 0)
+        if both.sum() < FEW_ROWS or (b < 0).any() or (a[both] <= 0).any():
+            continue
+        ratios, apart = a[both] / b[both], rng.permutation(a[both]) / b[both]
+        low, high = _rounded_out(ratios.min(), up=False), _rounded_out(ratios.max(), up=True)
+        told = np.median(ratios) <= 1 and np.ptp(ratios) > ALIKE * high  # the other way round is the same rule
+        if told and ((apart < low) | (apart > high)).mean() >= MOSTLY:
+            rule = f'kind = "ratio", column = "{name}", of = "{of}", lower = {low:g}, upper = {high:g}'
+            yield name, f"It is {low:g} to {high:g} times {of} in all rows seen. {_if_so(rule)}"
+
+
+def _multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    """An amount that is another one times a plain number, rounded, or another one and a fixed number."""
+    for of, name in combinations(_amounts(table), 2):
+        a, b = table.numbers[name], table.numbers[of]
+        both = ~(np.isnan(a) | np.isnan(b)) & (b != 0)
+        if both.sum() < FEW_ROWS or len(np.unique(b[both])) < FEW_ROWS // 5:
+            continue
+        factor, offset = float(f"{np.median(a[both] / b[both]):.4g}"), float(f"{np.median(a[both] - b[both]):.6g}")
+        digits = getattr(table.schema[name], "decimals", None) or 0
+        room = 0.5 * 10.0**-digits + ALIKE * np.abs(a[both])
+        if factor not in (0.0, 1.0) and (np.abs(a[both] - factor * b[both]) <= room).all():
+            rule = f'kind = "sum", total = "{name}", parts = {{ "{of}" = {factor:g} }}'
+            yield name, f"It is {factor:g} times {of}, rounded, in all rows seen. {_if_so(rule)}"
+        elif offset and (np.abs(a[both] - b[both] - offset) <= ALIKE * np.abs(a[both])).all():
+            rule = f'kind = "sum", total = "{name}", parts = ["{of}"], offset = {offset:g}'
+            yield name, f"It is {of} + {offset:g} in all rows seen. {_if_so(rule)}"
+
+
+def _amounts(table: ExactTable) -> list[str]:
+    """Numbers of more than two values."""
+    numeric = [n for n in table.names if n in table.numbers and not isinstance(table.schema[n], Datetime)]
+    return [name for name in numeric if len(np.unique(table.numbers[name])) > 2][: MOST_COLUMNS // 3]
+
+
+def _rounded_out(ratio: float, *, up: bool) -> float:
+    """A ratio on two digits, not nearer to the others."""
+    unit = 10.0 ** (np.floor(np.log10(ratio)) - 1)
+    steps = ratio / unit
+    return float(f"{unit * (np.ceil(steps - ALIKE) if up else np.floor(steps + ALIKE)):.2g}")
+
+
+def _if_so(rule: str) -> str:
+    """What to add, marked as read off rows: whoever puts it into the schema is asked, as about any other such fact."""
+    return f'If that must be so, add [[rules]] with {rule}, source = "from-rows".'
 
 
 def _comparable(one: Column, two: Column) -> bool:
@@ -69,7 +124,7 @@ def _functions(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[st
             if pairs is not None:
                 listed = ", ".join(f"{_word(table.schema[of], a)} = {_word(table.schema[column], b)}" for a, b in pairs)
                 rule = f'kind = "function", column = "{column}", of = "{of}", table = {{ {listed} }}'
-                yield column, f"It follows from {of} in all rows seen. If that must be so, add [[rules]] with {rule}."
+                yield column, f"It follows from {of} in all rows seen. {_if_so(rule)}"
                 break
 
 
@@ -109,7 +164,7 @@ def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[tup
             rule = f'kind = "together", columns = ["{first}", "{name}"]'
             yield (
                 name,
-                f"It is missing in just the rows in which {first} is. If that must be so, add [[rules]] with {rule}.",
+                f"It is missing in just the rows in which {first} is. {_if_so(rule)}",
             )
 
 
@@ -132,7 +187,7 @@ def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str,
         if stop - start >= 3 and table.rows >= FEW_ROWS and (total == 1).all():
             rule = 'kind = "one-hot", columns = [' + ", ".join(f'"{name}"' for name in names[start:stop]) + "]"
             said = f"Of {', '.join(names[start:stop])} just one is 1 (or true) in each row."
-            yield names[start], f"{said} If they are one category, add [[rules]] with {rule}."
+            yield names[start], f"{said} {_if_so(rule)}"
             start = stop
         else:
             start += 1
@@ -149,14 +204,13 @@ def _flag(table: ExactTable, name: str) -> Ints | None:
 
 def _sums(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
     """A number that is the sum of two others wherever all three are known."""
-    numeric = [n for n in table.names if n in table.numbers and not isinstance(table.schema[n], Datetime)]
-    names = [name for name in numeric if len(np.unique(table.numbers[name])) > 2][: MOST_COLUMNS // 3]
+    names = _amounts(table)
     for one, two in combinations(names, 2):
         total = table.numbers[one] + table.numbers[two]
         whole = next((n for n in names if n not in (one, two) and _equal(table.numbers[n], total)), None)
         if whole is not None:
             rule = f'kind = "sum", total = "{whole}", parts = ["{one}", "{two}"]'
-            yield whole, f"It is {one} + {two} in all rows seen. If that must be so, add [[rules]] with {rule}."
+            yield whole, f"It is {one} + {two} in all rows seen. {_if_so(rule)}"
 
 
 def _equal(one: Floats, two: Floats) -> bool:

@@ -17,9 +17,10 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.lab.metrics.score import About, Part, Score, mean_score
+from sklar.lab.scales import number_text
 from sklar.lab.tables.table import ExactTable
 from sklar.schema import Column, Datetime
-from sklar.schema.grid import RESOLUTIONS, from_ticks
+from sklar.schema.grid import RESOLUTIONS
 
 ABOUT = About(
     name="moments",
@@ -87,12 +88,9 @@ class ColumnSummary:
         """A number of this column as people write it: moments as dates, their lengths in days."""
         if number is None:
             return "-"
-        if not isinstance(self.facts, Datetime):
-            return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
-        if length:
+        if isinstance(self.facts, Datetime) and length:
             return f"{number * RESOLUTIONS[self.facts.resolution] / RESOLUTIONS['day']:.4g} days"
-        moment = from_ticks(round(number), self.facts.resolution)
-        return str(moment.date()) if self.facts.resolution == "day" else moment.isoformat(" ", "minutes")
+        return number_text(self.facts, number)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data; the mean and the quantiles of a datetime are texts, its standard deviation is in days."""

@@ -59,7 +59,8 @@ def check_schema(
         columns=dict(Counter(column.kind for column in schema.values())),
         codes={name: schema.size(name) for name in schema.modelled},
         rules=len(schema.rules),
-        unconfirmed=tuple(f"{name}.{fact}" for name, fact in schema.facts_by_provenance("from-rows")),
+        unconfirmed=tuple(f"{name}.{fact}" for name, fact in schema.facts_by_provenance("from-rows"))
+        + tuple(question.column for question in schema.questions() if question.column not in schema),
         file_columns=None if names is None else len(names),
         file_ignored=None if names is None else len(names) - len(schema.modelled),
     )

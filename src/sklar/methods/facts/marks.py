@@ -16,7 +16,7 @@ from sklar.schema.columns import Column, Labels
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
-from sklar.schema.rules import AtMost
+from sklar.schema.rules import AtMost, Ratio
 from sklar.schema.table import Schema
 
 PAY = "pay"
@@ -67,7 +67,7 @@ def _rule_faults(schema: Schema) -> list[str]:
     return [
         f"rule {i} ({rule.kind}): it names values of '{name}', which are yet to be measured: pay first"
         for i, rule in enumerate(schema.rules, 1)
-        if not isinstance(rule, AtMost)
+        if not isinstance(rule, AtMost | Ratio)
         for name in rule.columns
         if name in paid
     ]

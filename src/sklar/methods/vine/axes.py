@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_tops
 from sklar.model.pairs.hints import Hint
+from sklar.model.pairs.interactions import with_margins
 from sklar.model.pairs.nulls import NullExcess
-from sklar.release.door import Door, RecodedTable
+from sklar.model.vine.calibration import Told
+from sklar.release.door import Door, Interaction, RecodedTable
 from sklar.schema.columns import Category, Column
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
@@ -63,7 +66,8 @@ class MeasuredTable:
         columns: positions of its axes among the modelled columns.
         groups: groups of each axis.
         counts: noisy counts.
-        sigma: standard deviation of the noise of a count.
+        sigma: standard deviation of the noise of a count; of an interaction, before its margins are put in.
+        told: what of it was released: all counts, its interactions, or something else that it was made from.
         hint: what else is known about the correlation of a pair, or None.
         tops: where the values of the two axes of a pair end, as far as nulls are groups of their own.
         nulls: what is known about nulls of a pair that come together, or None.
@@ -73,6 +77,7 @@ class MeasuredTable:
     groups: tuple[Groups, ...]
     counts: np.ndarray
     sigma: float
+    told: Told = "counts"
     hint: Hint | None = None
     tops: Tops = NO_NULLS
     nulls: NullExcess | None = None
@@ -130,24 +135,7 @@ def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], la
     """Measure all planned tables in one pass over the rows."""
     if not plans:
         return ()
-    lookups: dict[int, np.ndarray] = {}
-
-    def lookup(column: int, groups: Groups) -> np.ndarray:
-        if id(groups) not in lookups:
-            array = base_lookup(groups, axes[column].scale)
-            array.setflags(write=False)
-            lookups[id(groups)] = array
-        return lookups[id(groups)]
-
-    requests = [
-        RecodedTable(
-            columns=tuple(axes[c].name for c in plan.columns),
-            lookups=tuple(lookup(c, g) for c, g in zip(plan.columns, plan.groups, strict=True)),
-            noise=plan.noise,
-        )
-        for plan in plans
-    ]
-    released = door.count_recoded(requests, label)
+    released = door.count_recoded([RecodedTable(**asked) for asked in _asked(axes, plans)], label)
     return tuple(
         MeasuredTable(
             columns=plan.columns,
@@ -158,6 +146,47 @@ def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], la
         )
         for plan, noisy in zip(plans, released, strict=True)
     )
+
+
+def measure_interactions(
+    door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], rows: float, label: str
+) -> tuple[MeasuredTable, ...]:
+    """As `measure`, but only what the margins of a pair do not tell is asked for; these are put in from the axes."""
+    if not plans:
+        return ()
+    released = door.count_interactions([Interaction(**asked) for asked in _asked(axes, plans)], label)
+    return tuple(
+        MeasuredTable(
+            columns=plan.columns,
+            groups=plan.groups,
+            counts=with_margins(noisy.values, rows, (plan.groups[0].mass, plan.groups[1].mass)),
+            sigma=noisy.noise.std_on(noisy.resolution),
+            told="interaction",
+            tops=_tops(axes, plan),
+        )
+        for plan, noisy in zip(plans, released, strict=True)
+    )
+
+
+def _asked(axes: Sequence[VineAxis], plans: Sequence[TablePlan]) -> list[dict[str, Any]]:
+    """What the requests for the planned tables hold; columns share their lookups."""
+    lookups: dict[int, np.ndarray] = {}
+
+    def lookup(column: int, groups: Groups) -> np.ndarray:
+        if id(groups) not in lookups:
+            array = base_lookup(groups, axes[column].scale)
+            array.setflags(write=False)
+            lookups[id(groups)] = array
+        return lookups[id(groups)]
+
+    return [
+        {
+            "columns": tuple(axes[c].name for c in plan.columns),
+            "lookups": tuple(lookup(c, g) for c, g in zip(plan.columns, plan.groups, strict=True)),
+            "noise": plan.noise,
+        }
+        for plan in plans
+    ]
 
 
 def _tops(axes: Sequence[VineAxis], plan: TablePlan) -> Tops:

@@ -17,7 +17,9 @@ from sklar.model.vine.calibration import (
     calibrate,
     cell_matrix,
     hold_margins,
+    noisy_cells,
     prior_strength,
+    proved_strength,
 )
 from sklar.model.vine.pool import pool_size
 from sklar.model.vine.sampling import simulate_vine
@@ -63,29 +65,58 @@ def calibrate_vine(
     scales, size = tuple(axis.scale for axis in axes), pool_size(draft, PARTICLES, 1.0)
     cells = cell_matrix(draft, scales, simulate_vine(vine, size, rng, stratified=True))
     guide = len(pairs) or len(draft.tables)
-    strength = prior_strength(draft.tables[:guide], cells[:guide])
-    strength = _bearable(draft, cells, strength)
-    calibration, _ = calibrate(draft.partitions, _with_strength(draft, strength), cells)
+    strength = prior_strength(draft.partitions, draft.tables[:guide], cells[:guide])
+    tables = _bearable(draft, cells, [strength] * len(draft.tables))
+    calibration, weights = calibrate(draft.partitions, tables, cells)
+    each = _proved_strengths(draft, calibration, cells, weights)
+    if each is not None:
+        calibration, _ = calibrate(draft.partitions, _bearable(draft, cells, each, calibration), cells)
     held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, stratified=True))
-    return Calibrated(calibration=held, strength=strength)
+    return Calibrated(calibration=held, strength=float(tables[0].strength or 0.0))
 
 
-def _with_strength(draft: Calibration, strength: float) -> list[SoftTable]:
-    return [replace(table, variance=table.variance * strength) for table in draft.tables]
+def _with_strengths(draft: Calibration, strengths: Sequence[float], start: Calibration) -> list[SoftTable]:
+    return [
+        replace(table, variance=table.variance * strength, strength=strength, dual=known.dual)
+        for table, strength, known in zip(draft.tables, strengths, start.tables, strict=True)
+    ]
 
 
-def _bearable(draft: Calibration, cells: np.ndarray, strength: float) -> float:
-    """A prior strength, from the given one up, that leaves the weight on enough particles; found by short trials.
+def _proved_strengths(
+    draft: Calibration, calibration: Calibration, cells: np.ndarray, weights: np.ndarray
+) -> list[float] | None:
+    """The strength of each table once those that contradict the calibrated model count more; None if there are none.
 
-    With very many tables the weights could end up on few particles; then every table is trusted less.
+    One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be
+    ignored with it.
     """
-    some = np.ascontiguousarray(cells[:, :TRIAL_PARTICLES])
-    while strength < MOST_STRENGTH:
-        trial, _ = calibrate(draft.partitions, _with_strength(draft, strength), some, sweeps=TRIAL_SWEEPS)
+    strengths = [float(table.strength or 0.0) for table in calibration.tables]
+    raised = list(strengths)
+    for k, (table, cell) in enumerate(zip(draft.tables, cells, strict=True)):
+        if len(table.parts) > 1:
+            own = np.bincount(cell, weights, len(table.observed))
+            degrees = noisy_cells(draft.partitions, table)
+            raised[k] = min(raised[k], proved_strength(table.observed, own, table.variance, degrees))
+    return raised if raised != strengths else None
+
+
+def _bearable(
+    draft: Calibration, cells: np.ndarray, strengths: Sequence[float], start: Calibration | None = None
+) -> list[SoftTable]:
+    """The tables with prior strengths, from the given ones up, that leave the weight on enough particles.
+
+    With very many tables the weights could end up on few particles; then every table is trusted less. Found by short
+    trials.
+    """
+    some, factor = np.ascontiguousarray(cells[:, :TRIAL_PARTICLES]), 1.0
+    while True:
+        tables = _with_strengths(draft, [factor * strength for strength in strengths], start or draft)
+        if factor * max(strengths) >= MOST_STRENGTH:
+            return tables
+        trial, _ = calibrate(draft.partitions, tables, some, sweeps=TRIAL_SWEEPS)
         if trial.effective >= LEAST_EFFECTIVE:
-            break
-        strength *= 2
-    return strength
+            return tables
+        factor *= 2
 
 
 def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
@@ -110,4 +141,5 @@ def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
 def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTable:
     observed = table.counts.ravel().astype(float) / rows
     variance = (table.sigma / rows) ** 2
-    return SoftTable(parts=parts, observed=observed, variance=variance, dual=np.zeros(len(observed)))
+    dual = np.zeros(len(observed))
+    return SoftTable(parts=parts, observed=observed, variance=variance, dual=dual, told=table.told)

@@ -79,7 +79,7 @@ def fit_vine(
     # A stream of its own: what is drawn later does not depend on whether sums were asked for.
     (stream,) = rng.spawn(1)
     known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
-    pairs = _measure_pairs(door, stages.pairs, axes, rows, options)
+    pairs = _measure_pairs(door, stages, axes, rows, options)
     known = doubt(known, pairs, rows)
     pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
@@ -107,10 +107,10 @@ def fit_vine(
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], rows: float, options: VineOptions
+    door: Door, stages: Stages, axes: Sequence[VineAxis], rows: float, options: VineOptions
 ) -> tuple[MeasuredTable, ...]:
     """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
-    columns = len(axes)
+    columns, allowance = len(axes), stages.pairs
     pairs: Sequence[tuple[int, int]] | None = None
     tables = max(columns * (columns - 1) // 2, 1)
     if chooses_pairs(columns):
@@ -121,7 +121,7 @@ def _measure_pairs(
     informative = informative_pairs(groups)
     if pairs is not None:
         informative = tuple(sorted(set(informative) & set(pairs)))
-    return measure_pairs(door, allowance, axes, groups, informative)
+    return measure_pairs(door, allowance, axes, groups, informative, rows if stages.interactions else None)
 
 
 def _target(door: Door, options: VineOptions) -> int | None:

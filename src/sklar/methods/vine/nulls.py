@@ -53,4 +53,6 @@ def _null_groups(axis: VineAxis) -> Groups:
 
 def _two_by_two(pair: tuple[int, int], groups: tuple[Groups, Groups], excess: NullExcess, rows: float) -> MeasuredTable:
     counts = rows * np.outer(groups[0].mass, groups[1].mass) + excess.expected * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    return MeasuredTable(columns=pair, groups=groups, counts=counts, sigma=float(np.sqrt(excess.variance)))
+    return MeasuredTable(
+        columns=pair, groups=groups, counts=counts, sigma=float(np.sqrt(excess.variance)), told="derived"
+    )

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure, measure_interactions
+from sklar.methods.vine.options import CELL_POWER
 from sklar.model.pairs.families import denoise_pair, mutual_information
 from sklar.model.pairs.grouping import Groups, base_lookup
-from sklar.release.door import Candidate, Door, TableDistance
+from sklar.release.door import Candidate, Door, TableDistance, interaction_norms
 
 ROWS_PER_CELL = 1.5
 """A table of K x K cells is worth its noise while a cell holds this many standard deviations on average."""
-CELL_POWER = 0.33
-"""Tables get budget in proportion to this power of their number of cells; the optimum is flat."""
 
 
 def resolution(rows: float, sigma: float) -> float:
@@ -44,23 +45,43 @@ def measure_pairs(
     axes: Sequence[VineAxis],
     groups: Sequence[Groups],
     pairs: Sequence[tuple[int, int]],
+    rows: float | None,
 ) -> tuple[MeasuredTable, ...]:
-    """Noisy tables of the given pairs, in one pass."""
-    plans = share_out(allowance, door.unit, [((a, b), (groups[a], groups[b])) for a, b in pairs])
-    return measure(door, axes, plans, "pairs")
+    """Noisy tables of the given pairs, in one pass: counts, or (with the number of rows) interactions."""
+    tables = [((a, b), (groups[a], groups[b])) for a, b in pairs]
+    plans = share_out(allowance, door.unit, tables, interactions=rows is not None)
+    if rows is None:
+        return measure(door, axes, plans, "pairs")
+    return measure_interactions(door, axes, plans, rows, "pairs")
 
 
 def share_out(
-    allowance: Allowance, unit: Unit, tables: Sequence[tuple[tuple[int, ...], tuple[Groups, ...]]]
+    allowance: Allowance,
+    unit: Unit,
+    tables: Sequence[tuple[tuple[int, ...], tuple[Groups, ...]]],
+    *,
+    interactions: bool = False,
 ) -> list[TablePlan]:
-    """Split an allowance over tables by their number of cells."""
-    size = np.array([float(np.prod([group.count for group in groups])) for _, groups in tables]) ** CELL_POWER
+    """Split an allowance over tables, of counts or of interactions, by their number of cells."""
+    shapes = [tuple(group.count for group in groups) for _, groups in tables]
+    size = np.array([float(math.prod(shape)) for shape in shapes]) ** CELL_POWER
     # A hair less than the whole, so that rounding never asks for more than the allowance.
     share = (1 - 1e-9) * size / size.sum() if len(size) else size
+    noise = interaction_noise if interactions else _count_noise
     return [
-        TablePlan(columns=columns, groups=groups, noise=allowance.part(float(part)).noise(unit))
-        for (columns, groups), part in zip(tables, share, strict=True)
+        TablePlan(columns=columns, groups=groups, noise=noise(allowance.part(float(part)), unit, shape))
+        for (columns, groups), part, shape in zip(tables, share, shapes, strict=True)
     ]
+
+
+def _count_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) -> Noise:
+    return allowance.noise(unit)
+
+
+def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) -> Noise:
+    """Noise for the interactions of one table of this shape, in units of counts."""
+    l1, l2 = interaction_norms(shape, unit)
+    return allowance.sum_noise(l1=l1, l2=l2, resolution=1 / math.prod(shape))
 
 
 def dependence(table: MeasuredTable, rows: float) -> float:

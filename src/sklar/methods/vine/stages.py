@@ -6,7 +6,8 @@ rest of the allowance is cut: sums that tell correlations, then margins, pairs, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,14 +17,25 @@ from sklar.accounting.unit import Unit
 from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margins import outline_margins
 from sklar.methods.method import Outline
-from sklar.methods.vine.options import VineOptions, budget_shares, scored_columns
-from sklar.methods.vine.pairs import CHOICE_SHARE, affordable_pairs, chooses_pairs, pairs_to_measure, resolution
+from sklar.methods.vine.options import PAIRS_SHARE, VineOptions, budget_shares, scored_columns
+from sklar.methods.vine.pairs import (
+    CHOICE_SHARE,
+    affordable_pairs,
+    chooses_pairs,
+    interaction_noise,
+    pairs_to_measure,
+    resolution,
+)
 from sklar.methods.vine.sums import sums_share
 from sklar.methods.vine.tree import MOST_GROUPS, TRIPLE_GROUPS
 from sklar.schema.table import Schema
 
 TOTAL_SHARE = 0.003
 """Share of the budget for the number of rows: its noise is a fraction of that of any table, so little is enough."""
+INTERACTIONS_FROM = 7.0
+"""Groups a side from which on pairs are asked for as interactions: a row moves them less than counts, but counts tell
+margins too. On 2,700 to 3,000 rows of hmeq and Adult (5.4 groups) interactions had 7% more error in margins and 1 to 2%
+in pairs; on compas (7.6) 5% less in pairs. Laplace noise gains nothing from them."""
 NEEDED_GROUPS = 5.0
 """Groups a side that pair tables of columns with many values need; with fewer, the model for few rows is better."""
 
@@ -33,7 +45,8 @@ class Stages:
     """The parts of an allowance, one a stage.
 
     Attributes:
-        resolution: Groups a side that tables of all pairs could bear.
+        resolution: Groups a side that tables of all pairs could bear, if they got the share of a fit without a target.
+        interactions: Whether pairs are asked for as interactions rather than as counts.
         sums: For the sums that tell correlations; None where they are not worth it.
         margins: For the histograms.
         pairs: For the tables of pairs, and for choosing them where there are too many.
@@ -43,6 +56,7 @@ class Stages:
     """
 
     resolution: float
+    interactions: bool
     sums: Allowance | None
     margins: Allowance
     pairs: Allowance
@@ -60,13 +74,15 @@ def total_stage(allowance: Allowance, unit: Unit) -> tuple[Allowance | None, All
 
 def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: float) -> Stages:
     """Cut what is left after the number of rows is known."""
-    shares, columns = budget_shares(options), len(schema.modelled)
-    noise = allowance.part(shares.pairs).noise(unit, tables=max(pairs_to_measure(columns), 1))
+    noise = allowance.part(PAIRS_SHARE).noise(unit, tables=max(pairs_to_measure(len(schema.modelled)), 1))
     bearable = resolution(rows, noise.std)
+    gaussian = allowance.measure == "rho"
+    shares = budget_shares(schema, options, gaussian=gaussian)
     share = sums_share(schema, options, bearable, rows)
     rest = allowance.part(1 - share)
     return Stages(
         resolution=bearable,
+        interactions=gaussian and bearable >= INTERACTIONS_FROM,
         sums=allowance.part(share) if share > 0 else None,
         margins=rest.part(shares.margins),
         pairs=rest.part(shares.pairs),
@@ -101,7 +117,7 @@ def outline_vine(
         lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise, resolution=PAIRS_RESOLUTION))
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
-        lines.append(_pairs(stages.pairs, unit, rows, columns, options))
+        lines.append(_pairs(stages, unit, rows, columns, options))
         lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
     if stages.target is not None and columns > 1:
         lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MOST_GROUPS))
@@ -111,12 +127,17 @@ def outline_vine(
     return tuple(lines)
 
 
-def _pairs(allowance: Allowance, unit: Unit, rows: int, columns: int, options: VineOptions) -> Outline:
-    tables = pairs_to_measure(columns)
+def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, options: VineOptions) -> Outline:
+    allowance, tables = stages.pairs, pairs_to_measure(columns)
     if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)
         allowance = allowance.part(1 - CHOICE_SHARE)
-    return _square("pairs", tables, allowance, unit, rows, max(options.groups))
+    counted = _square("pairs", tables, allowance, unit, rows, max(options.groups))
+    if not stages.interactions:
+        return counted
+    groups = math.isqrt(counted.cells)
+    noise = interaction_noise(allowance.part(1 / max(tables, 1)), unit, (groups, groups))
+    return replace(counted, noise=noise, resolution=1 / counted.cells)
 
 
 def _square(label: str, tables: int, allowance: Allowance, unit: Unit, rows: int, most: int) -> Outline:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from sklar.model.axis import Scale, cells_at
+from sklar.model.pairs.interactions import noisy_dimensions
+
+Told = Literal["counts", "interaction", "derived"]
+"""What of a table was released: all its counts; what its margins do not tell, these being put in from elsewhere; or
+other numbers, from which it was made."""
 
 MOST_CELLS = 65_535
 """Cells a table may have to take part; particles carry 16-bit cell numbers."""
 TOLERANCE = 5e-4
 """Sweeps end once a table moves less mass than this on average: less follows the tables closer, and takes longer."""
+LEAST_STRENGTH = 100.0
+"""The least prior strength: a table is never trusted further than the noise of a hundredth of its budget would let."""
+PROVED = 3.0
+"""Standard deviations by which a table must contradict the calibrated model to be trusted more. With 6 a rule of three
+columns that holds in 60% of rows is missed at epsilon 0.5; with 3 no table of Adult and compas is raised."""
 MARGIN_SWEEPS = 30
 """Rounds over the tables of single columns, which are few and soon met."""
 
@@ -35,12 +46,16 @@ class SoftTable:
         observed: noisy probabilities of its cells, flat.
         variance: squared tolerance of a cell (noise variance times the prior strength c).
         dual: log-weight that the model gives to each cell.
+        told: what of it was released.
+        strength: the prior strength in its variance; None for that of the whole model.
     """
 
     parts: tuple[int, ...]
     observed: np.ndarray
     variance: float
     dual: np.ndarray
+    told: Told = "counts"
+    strength: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,19 +138,39 @@ def table_offsets(tables: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
 
 
-def prior_strength(tables: Sequence[SoftTable], cells: np.ndarray) -> float:
+def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable], cells: np.ndarray) -> float:
     """How far the vine may be from the truth, by empirical Bayes.
 
-    c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - cells_k s_k^2), with m_k the vine's own table, y_k the released
-    one and s_k its noise: the inverse of the squared distance that noise does not explain. Kept within [100, 1e5].
-    Here `variance` of the tables is the plain noise variance; `cells` has the cell of every particle (column) in each.
+    c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - f_k s_k^2), with m_k the vine's own table, y_k the released one,
+    s_k its noise and f_k the dimensions that carry it: the inverse of the squared distance that noise does not explain.
+    Kept within [100, 1e5]. Here `variance` of the tables is the plain noise variance; `cells` has the cell of every
+    particle (column) in each.
     """
     unexplained, scale = 0.0, 0.0
     for table, cell in zip(tables, cells, strict=True):
         own = np.bincount(cell, minlength=len(table.observed)) / len(cell)
-        unexplained += float(np.sum((table.observed - own) ** 2)) - len(own) * table.variance
+        unexplained += float(np.sum((table.observed - own) ** 2)) - noisy_cells(partitions, table) * table.variance
         scale += 1.0 - float(own @ own)
-    return float(np.clip(scale / max(unexplained, 1e-9), 100.0, 1e5))
+    return float(np.clip(scale / max(unexplained, 1e-9), LEAST_STRENGTH, 1e5))
+
+
+def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
+    """The number of dimensions in which a table carries its own noise: its cells, or fewer if margins were put in."""
+    if table.told != "interaction":
+        return len(table.observed)
+    return noisy_dimensions(tuple(partitions[part].count for part in table.parts))
+
+
+def proved_strength(observed: np.ndarray, own: np.ndarray, variance: float, degrees: int) -> float:
+    """The prior strength at which a table of noise `variance` is trusted as far as it proves the model's own wrong.
+
+    With u = |y - m|^2 - f s^2, the squared distance that noise does not explain, and its standard deviation
+    sd = s^2 sqrt(2 f) + 2 s sqrt(u): 1 / c = (u - 3 sd) / (1 - |m|^2). Infinite where nothing is proved.
+    """
+    unexplained = float(np.sum((observed - own) ** 2)) - degrees * variance
+    deviation = variance * np.sqrt(2 * degrees) + 2 * np.sqrt(variance * max(unexplained, 0.0))
+    proved = unexplained - PROVED * deviation
+    return max((1.0 - float(own @ own)) / proved, LEAST_STRENGTH) if proved > 0 else np.inf
 
 
 def calibrate(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from statistics import NormalDist
 from typing import Any
 
@@ -13,7 +14,8 @@ from scipy.optimize import minimize_scalar
 
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, cells_at
-from sklar.model.vine.calibration import SoftTable, calibrate
+from sklar.model.pairs.interactions import centred
+from sklar.model.vine.calibration import Partition, SoftTable, calibrate
 from sklar.model.vine.model import VineModel
 from sklar.model.vine.pool import POLISHING_SWEEPS, draw_pool
 
@@ -62,37 +64,93 @@ def released_interval(model: VineModel, allowed: Mapping[int, np.ndarray], cover
     """
     best: Interval | None = None
     for table in model.calibration.tables:
-        inside = _cells_inside(model, table, allowed)
-        if inside is None:
-            continue
-        estimate = float(table.observed[inside].sum()) * model.facts.rows
-        width = half_width(model.facts.noise, _std(model, table), max(int(inside.sum()), 1), coverage)
-        if best is None or width < best.high - best.estimate:
+        found = _told(model, table, allowed, coverage)
+        if found is not None and (best is None or found[1] < best.high - best.estimate):
+            estimate, width = found
             low, high = estimate - width, estimate + width
             best = Interval(estimate=estimate, low=low, high=high, coverage=coverage, label=PROMISED)
     return best
 
 
+def _told(
+    model: VineModel, table: SoftTable, allowed: Mapping[int, np.ndarray], coverage: float
+) -> tuple[float, float] | None:
+    """What one table tells about the query, and half the width of its interval; None if it cannot tell."""
+    chosen = _chosen_groups(model, table, allowed)
+    if chosen is None or table.told == "derived":
+        return None
+    if table.told == "interaction":
+        return _told_with_margins(model, table, chosen, allowed, coverage)
+    inside = _outer(chosen).ravel()
+    width = half_width(model.facts.noise, _std(model, table), max(int(inside.sum()), 1), coverage)
+    return float(table.observed[inside].sum()) * model.facts.rows, width
+
+
+def _told_with_margins(
+    model: VineModel,
+    table: SoftTable,
+    chosen: Sequence[np.ndarray],
+    allowed: Mapping[int, np.ndarray],
+    coverage: float,
+) -> tuple[float, float] | None:
+    """The interactions of a pair, with margins from the released histograms of its two columns.
+
+    With shares a, b of the groups of either column inside the sets A, B, the count is the sum of interactions over
+    A x B, plus b n(A) + a n(B) - a b n. All noise is Gaussian and independent, so variances add: that of the first sum
+    is K a (1 - a) L b (1 - b) times that of one cell.
+    """
+    parts = [model.calibration.partitions[part] for part in table.parts]
+    shares = [float(inside.mean()) for inside in chosen]
+    spread = math.prod(part.count * a * (1 - a) for part, a in zip(parts, shares, strict=True))
+    variance = _std(model, table) ** 2 * spread
+    inside = centred(table.observed.reshape([part.count for part in parts]))[np.ix_(*chosen)]
+    estimate = float(inside.sum()) * model.facts.rows
+    for part, own, other in zip(parts, shares, shares[::-1], strict=True):
+        told = _quietest_histogram(model, part.column, allowed.get(part.column))
+        if told is None:
+            return None
+        histogram, mask = told
+        weight = other * (mask - own / 2)
+        estimate += float(weight @ histogram.observed) * model.facts.rows
+        variance += _std(model, histogram) ** 2 * float(weight @ weight)
+    return estimate, half_width("gaussian", math.sqrt(variance), 1, coverage)
+
+
+def _quietest_histogram(model: VineModel, column: int, mask: np.ndarray | None) -> tuple[SoftTable, np.ndarray] | None:
+    """The released table of one column with least noise that tells a set of its codes (all, without one)."""
+    wanted = {} if mask is None else {column: mask}
+    found: list[tuple[float, SoftTable, np.ndarray]] = []
+    for table in model.calibration.tables:
+        if len(table.parts) == 1 and model.calibration.partitions[table.parts[0]].column == column:
+            chosen = _chosen_groups(model, table, wanted)
+            if chosen is not None and table.told == "counts":
+                found.append((_std(model, table) * math.sqrt(max(int(chosen[0].sum()), 1)), table, chosen[0]))
+    return min(found, key=lambda one: one[0])[1:] if found else None
+
+
 def _std(model: VineModel, table: SoftTable) -> float:
     """Standard deviation of the noise on one count: tables carry c s^2 / rows^2."""
-    return float(np.sqrt(table.variance / model.facts.strength)) * model.facts.rows
+    return float(np.sqrt(table.variance / (table.strength or model.facts.strength))) * model.facts.rows
 
 
-def _cells_inside(model: VineModel, table: SoftTable, allowed: Mapping[int, np.ndarray]) -> np.ndarray | None:
-    """Cells of a table that make up the query exactly, or None if the table cannot tell."""
+def _chosen_groups(model: VineModel, table: SoftTable, allowed: Mapping[int, np.ndarray]) -> list[np.ndarray] | None:
+    """Groups of each axis of a table that make up the query exactly, or None if the table cannot tell."""
     parts = [model.calibration.partitions[i] for i in table.parts]
     if not set(allowed) <= {part.column for part in parts}:
         return None
-    inside = np.ones(1, dtype=bool)
+    chosen: list[np.ndarray] = []
     for part in parts:
-        chosen = np.ones(part.count, dtype=bool)
+        inside: np.ndarray | None = np.ones(part.count, dtype=bool)
         if part.column in allowed:
-            found = _groups_inside(model.scales[part.column], part.lookup, part.count, allowed[part.column])
-            if found is None:
-                return None
-            chosen = found
-        inside = np.logical_and.outer(inside, chosen).ravel()
-    return inside
+            inside = _groups_inside(model.scales[part.column], part.lookup, part.count, allowed[part.column])
+        if inside is None:
+            return None
+        chosen.append(inside)
+    return chosen
+
+
+def _outer(chosen: Sequence[np.ndarray]) -> np.ndarray:
+    return reduce(np.logical_and.outer, chosen)
 
 
 def _groups_inside(scale: Scale, lookup: np.ndarray, count: int, mask: np.ndarray) -> np.ndarray | None:
@@ -127,11 +185,45 @@ def noise_interval(
 
 
 def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Weights calibrated to the tables with fresh noise; margins that were put into tables carry that of histograms."""
+    calibration, rows = model.calibration, model.facts.rows
+    drawn = [rng.normal(0.0, _std(model, table) / rows, len(table.dual)) for table in calibration.tables]
+    histograms: dict[int, tuple[SoftTable, np.ndarray]] = {}
+    for table, fresh in zip(calibration.tables, drawn, strict=True):
+        column = calibration.partitions[table.parts[0]].column
+        if len(table.parts) == 1 and (
+            column not in histograms or _std(model, table) < _std(model, histograms[column][0])
+        ):
+            histograms[column] = table, fresh
     tables: list[SoftTable] = []
-    for table in model.calibration.tables:
-        fresh = rng.normal(0.0, _std(model, table) / model.facts.rows, len(table.dual))
+    for table, noise in zip(calibration.tables, drawn, strict=True):
+        fresh = _with_fresh_margins(model, table, noise, histograms) if table.told == "interaction" else noise
         tables.append(replace(table, observed=table.observed + fresh))
-    return calibrate(model.calibration.partitions, tables, cells, sweeps=10)[1]
+    return calibrate(calibration.partitions, tables, cells, sweeps=10)[1]
+
+
+def _with_fresh_margins(
+    model: VineModel, table: SoftTable, noise: np.ndarray, histograms: Mapping[int, tuple[SoftTable, np.ndarray]]
+) -> np.ndarray:
+    """Fresh noise of interactions, and the fresh noise of the margins of both columns in the place of theirs."""
+    parts = [model.calibration.partitions[part] for part in table.parts]
+    fresh = centred(noise.reshape([part.count for part in parts]))
+    for axis, part in enumerate(parts):
+        if part.column in histograms:
+            shift = _moved_groups(model, part, *histograms[part.column])
+            fresh = fresh + np.expand_dims(shift, tuple(i for i in range(len(parts)) if i != axis)) * (
+                part.count / fresh.size
+            )
+    return fresh.ravel()
+
+
+def _moved_groups(model: VineModel, part: Partition, histogram: SoftTable, fresh: np.ndarray) -> np.ndarray:
+    """How noise on the cells of a histogram moves the shares of groups of the same column; the total stays."""
+    mass, cell = model.scales[part.column].mass, model.calibration.partitions[histogram.parts[0]].lookup
+    inside = np.bincount(cell, mass, len(fresh))
+    each = mass * (fresh / np.maximum(inside, 1e-12))[cell]
+    moved = np.bincount(part.lookup, each, part.count)
+    return moved - np.bincount(part.lookup, mass, part.count) * moved.sum()
 
 
 def half_width(kind: str, std: float, terms: int, coverage: float) -> float:

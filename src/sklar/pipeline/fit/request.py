@@ -20,8 +20,9 @@ DEFAULT_DELTA = 1e-9
 NO_SCHEMA = (
     "a fit needs a schema: what is public about the columns, never read off the rows. Draft one with "
     "schema = sklar.draft_schema(data), see what it asks with schema.questions(), answer each with "
-    'schema = schema.confirm("age", lower=0, upper=120), and fit with sklar.fit(data, schema, epsilon=1.0). At a '
-    "terminal: sklar schema draft FILE -o s.toml, then sklar schema confirm s.toml"
+    'schema = schema.confirm("age"), correct facts with schema.confirm("age", lower=0, upper=120), and fit with '
+    "sklar.fit(data, schema, epsilon=1.0). At a terminal: sklar schema draft FILE -o s.toml, then sklar schema confirm "
+    "s.toml"
 )
 DEFAULT_PAY_SHARE = 0.1
 """Share of the budget that pays for facts, where the schema marks any to be measured first."""

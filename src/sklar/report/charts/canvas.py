@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +14,16 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.report.colours import Colour
+from sklar.report.colours import AXIS, INK, PAPER, SOFT, Colour, themed
 
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
-INK, GREY, PAPER, FRAME = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
 ENDINGS = (".svg", ".png")
 GAP = 12.0
 """Between pictures of a grid."""
 LARGEST = 20_000
 """Pixels of a side of a PNG image, at most."""
+PAINT = re.compile(r'((?:fill|stroke)=")(#[0-9a-fA-F]{6})')
+"""A colour of a shape. Texts cannot be taken for one: their quotes are escaped."""
 Anchor = Literal["start", "middle", "end"]
 Point = tuple[float, float]
 
@@ -79,13 +81,14 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A grid of coloured cells, the first row on top."""
+    """A grid of coloured cells, the first row on top; each may have a text that shows when one points at it."""
 
     x: float
     y: float
     width: float
     height: float
     rows: tuple[tuple[Colour, ...], ...]
+    titles: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,7 @@ class Canvas:
 def side_by_side(parts: Mapping[str, Canvas], title: str, across: int = 3) -> Canvas:
     """Pictures in a grid, each below its name."""
     wide, high = max(p.width for p in parts.values()) + 2 * GAP, max(p.height for p in parts.values()) + 3 * GAP
-    shapes: list[Shape] = [Label(x=GAP, y=GAP + 2, text=title, colour=GREY)]
+    shapes: list[Shape] = [Label(x=GAP, y=GAP + 2, text=title, colour=SOFT)]
     for at, (name, part) in enumerate(parts.items()):
         x, y = at % across * wide + GAP, at // across * high + 3 * GAP
         shapes.append(Label(x=x, y=y, text=name, bold=True))
@@ -145,13 +148,19 @@ def rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
     return (x0, y0), (x0, y1), (x1, y1), (x1, y0)
 
 
+def outline(x: float, y: float, side: float) -> Path:
+    """A square around a picture."""
+    corners = rectangle(x, y, x + side, y + side)
+    return Path(pieces=((*corners, corners[0]),), colour=AXIS)
+
+
 def to_svg(canvas: Canvas, *, inline: bool = False) -> str:
-    """The drawing as one SVG element; all texts are escaped. Inline ones take size and fonts from their page."""
+    """The drawing as one SVG element; all texts are escaped. Inline ones take size, fonts and theme from their page."""
     size = f'viewBox="0 0 {canvas.width:.0f} {canvas.height:.0f}"'
     head = f'{size} role="img" aria-label="{escape(canvas.title)}"' + (f' class="{canvas.role}"' if canvas.role else "")
     body = (f"<style>{canvas.style}</style>" if canvas.style else "") + "".join(map(_svg, canvas.shapes))
     if inline:
-        return f"<svg {head}>{body}</svg>"
+        return f"<svg {head}>{PAINT.sub(lambda found: found[1] + themed(found[2]), body)}</svg>"
     paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
     plain = f'width="{canvas.width:.0f}" height="{canvas.height:.0f}" font-family="{FONT}" font-size="11" fill="{INK}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {head} {plain}>{paper}{body}</svg>\n'
@@ -166,16 +175,28 @@ def _svg(shape: Shape) -> str:
             place = f'cx="{_n(shape.x)}" cy="{_n(shape.y)}" r="{_n(shape.radius)}"'
             return _element("circle", f'{place} fill="{shape.fill}"{ring}', shape.title)
         case Box():
-            place = f'{_place(shape)} rx="5" fill="{PAPER}" stroke="{FRAME}"'
+            place = f'{_place(shape)} rx="5" fill="{PAPER}" stroke="{AXIS}"'
             return f"<rect {place}/>{_svg(_caption(shape))}"
         case Label():
             return f"<text {_label_look(shape)}>{escape(shape.text)}</text>"
         case Picture():
             look = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
-            return f'<image {_place(shape)} href="{image_address(shape.rows)}" {look}/>'
+            return f'<image {_place(shape)} href="{image_address(shape.rows)}" {look}/>{_pointed(shape)}'
         case Group():
             inside = "".join(map(_svg, shape.shapes))
             return f'<g class="point" tabindex="0"><title>{escape(shape.title)}</title>{inside}</g>'
+
+
+def _pointed(picture: Picture) -> str:
+    """Cells that cannot be seen and tell their texts."""
+    if not picture.titles:
+        return ""
+    wide, high = picture.width / len(picture.titles[0]), picture.height / len(picture.titles)
+    return '<g fill-opacity="0">' + "".join(
+        _element("rect", f'x="{_n(picture.x + j * wide)}" y="{_n(picture.y + i * high)}" '
+                 f'width="{_n(wide)}" height="{_n(high)}"', title)
+        for i, row in enumerate(picture.titles) for j, title in enumerate(row)
+    ) + "</g>"  # fmt: skip
 
 
 def _element(name: str, look: str, title: str) -> str:
@@ -300,7 +321,7 @@ def _draw(axes: Any, shape: Path | Dot | Box | Label | Picture, order: int) -> N
 
             rounded = "round,pad=0,rounding_size=5"
             corner = (shape.x, shape.y)
-            look = {"boxstyle": rounded, "facecolor": PAPER, "edgecolor": FRAME, "zorder": order}
+            look = {"boxstyle": rounded, "facecolor": PAPER, "edgecolor": AXIS, "zorder": order}
             axes.add_patch(FancyBboxPatch(corner, shape.width, shape.height, **look))
             _draw(axes, _caption(shape), order)
         case Label():

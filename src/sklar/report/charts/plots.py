@@ -1,4 +1,4 @@
-"""Charts with axes: margins, curves, bars, intervals, measures over epsilon, and the risk of releases by utility."""
+"""Charts with axes: curves, bars, intervals, measures over epsilon, and the risk of releases by utility."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, rectangle
-from sklar.report.colours import REAL, SYNTHETIC
+from sklar.report.colours import AXIS, INK, LINES, PAPER, REAL, SOFT, SYNTHETIC
 
-LINES = (SYNTHETIC, REAL, "#009E73", "#CC79A7", "#56B4E9", "#000000")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "1 3", "")
-AXIS = "#767676"
 Budgeted = tuple[float | None, float, float | None]
 """Epsilon, or None without a budget; mean; half width of its interval, if it has one."""
 Triple = tuple[float, float, float]
@@ -22,8 +20,8 @@ Triple = tuple[float, float, float]
 TICKS = 5
 """Numbers along either axis of the trade-off."""
 STYLE = (
-    ".tradeoff text{font:11px system-ui,sans-serif;fill:#555}.tradeoff .name{opacity:.55}"
-    ".tradeoff g.point:hover .name,.tradeoff g.point:focus .name{opacity:1;font-weight:700;fill:#000}"
+    f".tradeoff text{{font:11px system-ui,sans-serif;fill:var(--soft,{SOFT})}}"
+    f".tradeoff g.point:hover .name,.tradeoff g.point:focus .name{{font-weight:700;fill:var(--ink,{INK})}}"
     ".tradeoff g.point:hover path,.tradeoff g.point:focus path{opacity:1}"
 )
 
@@ -85,28 +83,6 @@ def _anchor(at: float, frame: Frame) -> Anchor:
     return "start" if at == frame.left else "end" if at == frame.right else "middle"
 
 
-def margin_chart(
-    column: str, real: Sequence[float], synthetic: Sequence[float], numeric: bool, distance: float
-) -> Canvas:
-    """Cells of a column: the real shares filled, the synthetic ones as a line with marks."""
-    cells, top = max(1, len(real)), max([*real, *synthetic, 1e-12])
-    frame = Frame(left=0, right=280, top=6, bottom=106, up=(0.0, top))
-    step = frame.right / cells
-    gap = 0.0 if numeric else min(step * 0.2, 6)
-    ends = [(i * step + gap / 2, (i + 1) * step - gap / 2) for i in range(cells)]
-    bars = tuple(rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, real, strict=False) if s > 0)
-    marks = tuple(((a, frame.y(s)), (b, frame.y(s))) for (a, b), s in zip(ends, synthetic, strict=False))
-    return Canvas(
-        width=280, height=110,
-        title=f"Shares of {column}: real filled, synthetic as lines; distance {distance:.3f}",
-        shapes=(
-            Path(pieces=bars, fill=REAL, opacity=0.4),
-            Path(pieces=marks, colour=SYNTHETIC, width=2.5),
-            Path(pieces=(((0, 106), (280, 106)),), colour=AXIS),
-        ),
-    )  # fmt: skip
-
-
 def curve_chart(
     title: str, x_title: str, x: Sequence[float], lines: Sequence[tuple[str, Sequence[float]]], ideal: bool = False
 ) -> Canvas:
@@ -120,12 +96,24 @@ def curve_chart(
     for at, (_, line) in enumerate(lines):
         points = tuple(frame.at(a, b) for a, b in zip(x, line, strict=True))
         shapes.append(Path(pieces=(points,), colour=line_colour(at), width=2.2, dash=DASHES[at % len(DASHES)]))
-    return Canvas(width=320, height=220, title=title, shapes=tuple(shapes))
+    told = [
+        f"{name} {line[len(line) // 2]:.2g} at {x[len(x) // 2]:.2g} and {line[-1]:.2g} at the end"
+        for name, line in lines
+        if line
+    ]
+    return Canvas(width=320, height=220, title=_told(title, told), shapes=tuple(shapes))
+
+
+def _told(title: str, parts: Sequence[str]) -> str:
+    """What is drawn and what it shows."""
+    return f"{title}: {'; '.join(parts)}" if parts else title
 
 
 class Cumulative(Protocol):
     """A distribution function: the share of cases up to each place of a common axis."""
 
+    @property
+    def source(self) -> str: ...
     @property
     def cdf(self) -> Sequence[float]: ...
 
@@ -140,7 +128,10 @@ def cdf_chart(title: str, errors: Sequence[float], lines: Sequence[Cumulative]) 
     for at, line in enumerate(lines):
         points = tuple(frame.at(x, y) for x, y in zip(logs, line.cdf, strict=True))
         shapes.append(Path(pieces=(points,), colour=line_colour(at), width=2.2, dash=DASHES[at % len(DASHES)]))
-    return Canvas(width=320, height=220, title=f"{title}: share of queries with at most an error", shapes=tuple(shapes))
+    halves = [int(np.searchsorted(line.cdf, 0.5)) for line in lines]
+    told = [f"{line.source} {errors[min(at, len(errors) - 1)]:.2g}" for line, at in zip(lines, halves, strict=True)]
+    title = _told(f"{title}, error in rows that half of the queries stay below", told)
+    return Canvas(width=320, height=220, title=title, shapes=tuple(shapes))
 
 
 def learning_chart(real: float, synthetic: float, noise: float, span: tuple[float, float]) -> Canvas:
@@ -155,7 +146,7 @@ def learning_chart(real: float, synthetic: float, noise: float, span: tuple[floa
     return Canvas(
         width=260, height=26, title=f"real {real:.3f}, synthetic {synthetic:.3f}", role="bar",
         shapes=(
-            bar(real, 2, REAL), bar(synthetic, 14, SYNTHETIC), Path(pieces=(whisker,), colour="#000", width=1.5),
+            bar(real, 2, REAL), bar(synthetic, 14, SYNTHETIC), Path(pieces=(whisker,), colour=INK, width=1.5),
             Path(pieces=(((zero, 0), (zero, 26)),), colour=AXIS),
         ),
     )  # fmt: skip
@@ -172,7 +163,7 @@ def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | No
     frame = Frame(left=6, right=254, top=0, bottom=height, across=(min(ends), max(ends)))
     shapes: list[Shape] = []
     if ideal is not None:
-        shapes.append(Path(pieces=(((frame.x(ideal), 0), (frame.x(ideal), height)),), colour="#000", dash="2 2"))
+        shapes.append(Path(pieces=(((frame.x(ideal), 0), (frame.x(ideal), height)),), colour=INK, dash="2 2"))
     for at, (found, colour) in enumerate(shown):
         y = 8.0 + 10 * at
         line = ((frame.x(found.low), y), (frame.x(found.high), y))
@@ -180,7 +171,10 @@ def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | No
             Path(pieces=(line,), colour=colour, width=3, opacity=0.6),
             Dot(x=frame.x(found.value), y=y, radius=3.5, fill=colour),
         ]
-    return Canvas(width=260, height=height, title=title, shapes=tuple(shapes), role="bar")
+    named = zip(("attack", "control", "baseline"), ranges, strict=True)
+    told = [f"{name} {found.value:.3f} ({found.low:.3f} to {found.high:.3f})" for name, found in named if found]
+    told += [] if ideal is None else [f"ideal {ideal:g}"]
+    return Canvas(width=260, height=height, title=_told(title, told), shapes=tuple(shapes), role="bar")
 
 
 def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], legend: bool = False) -> Canvas:
@@ -217,7 +211,13 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
             height += 18
         height += 20
         shapes.append(Label(x=170, y=height - 8, text=title, anchor="middle"))
-    return Canvas(width=340, height=height, title=f"{title} over epsilon", shapes=tuple(shapes) if points else ())
+    told = [f"{name} " + ", ".join(_at_budget(e, m) for e, m, _ in found) for name, found in lines]
+    title = _told(f"{title} over epsilon", told)
+    return Canvas(width=340, height=height, title=title, shapes=tuple(shapes) if points else ())
+
+
+def _at_budget(epsilon: float | None, mean: float) -> str:
+    return f"{mean:.3g}" if epsilon is None else f"{mean:.3g} at {epsilon:g}"
 
 
 def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canvas:
@@ -236,9 +236,10 @@ def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canva
         shapes += [
             Path(pieces=whiskers, colour=SYNTHETIC),
             Path(pieces=(rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
-            Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour="#000", width=1.5, title=told),
+            Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour=INK, width=1.5, title=told),
             Label(x=frame.left - 6, y=y + 4, text=name, anchor="end"),
         ]
+    title = _told(title, [f"{name} median {five[2]:.3g}" for name, five in boxes])
     return Canvas(width=600, height=bottom + 36, title=title, shapes=tuple(shapes), role="boxes")
 
 
@@ -291,7 +292,7 @@ def tradeoff_chart(plot: Tradeoff) -> Canvas:
         line = tuple(frame.at(p.utility[0], p.risk[0]) for p in chosen)
         shapes += [Path(pieces=(line,), colour=line_colour(at), opacity=0.4)] if len(line) > 1 else []
         shapes += [_point(point, point in best, line_colour(at), frame) for point in chosen]
-    label = f"{plot.risk_title} against {plot.utility_title}"
+    label = f"{plot.risk_title} against {plot.utility_title}; not beaten: {', '.join(p.name for p in best)}"
     return Canvas(width=640, height=420, title=label, shapes=tuple(shapes), role="tradeoff", style=STYLE)
 
 
@@ -307,7 +308,7 @@ def _point(point: TradeoffPoint, best: bool, colour: str, frame: Frame) -> Shape
         title=told,
         shapes=(
             Path(pieces=bars, colour=colour, width=1.5, opacity=0.25),
-            Dot(x=x, y=y, radius=5.5, fill=colour if best else "#fff", colour=colour),
+            Dot(x=x, y=y, radius=5.5, fill=colour if best else PAPER, colour=colour),
             Label(x=x + 8, y=y - 7, text=point.name, role="name"),
         ),
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.report.charts.canvas import GREY, Box, Canvas, Label, Path, Shape
-from sklar.report.colours import REAL, SYNTHETIC
+from sklar.report.charts.canvas import Box, Canvas, Label, Path, Shape
+from sklar.report.colours import REAL, SOFT, SYNTHETIC, SYNTHETIC_TEXT
 
 MARGIN, HEAD = 24.0, 58.0
 ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
@@ -48,7 +48,7 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
         shapes += more
     if len(deeper) > DEEPER_TREES:
         left = f"{len(deeper) - DEEPER_TREES} more trees are not drawn; `sklar inspect` lists them."
-        shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, colour=GREY))
+        shapes.append(Label(x=MARGIN, y=bottom + 22, text=left, colour=SOFT))
         bottom += 30
     return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
 
@@ -72,9 +72,9 @@ def _heading(title: str) -> list[Shape]:
     words = "Lines: family and Kendall's tau; thicker is stronger;"
     return [
         Label(x=MARGIN, y=26, text=title, size=15, bold=True),
-        Label(x=MARGIN, y=46, text=words, size=10, colour=GREY),
+        Label(x=MARGIN, y=46, text=words, size=10, colour=SOFT),
         Label(x=MARGIN + 268, y=46, text="blue positive,", size=10, colour=REAL),
-        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, colour=SYNTHETIC),
+        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, colour=SYNTHETIC_TEXT),
     ]
 
 
@@ -98,7 +98,7 @@ def _labels(edge: Edge, x: float, y: float) -> list[Shape]:
     half = thickness(edge) / 2
     return [
         Label(x=x, y=y - half - 2, text=f"{edge['tau']:+.2f}", size=10, anchor="middle", bold=True),
-        Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", colour=GREY),
+        Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", colour=SOFT),
     ]
 
 
@@ -129,7 +129,7 @@ def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) 
         *_labels(edge, (x + box + right) / 2, middle),
         Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
         Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),
-        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, colour=GREY),
+        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, colour=SOFT),
     ]
 
 

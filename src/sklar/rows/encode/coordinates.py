@@ -17,12 +17,14 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.moment import moment_values
 from sklar.rows.encode.numbers import MISSING, integer_values, real_values
-from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice
+from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Quotient
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
 from sklar.schema.rules.dummies import switch_codes
 
 RowEncoder = Callable[..., npt.NDArray[Any]]
 """From one array for each source of a coordinate to its codes, in the smallest type that fits."""
+TINIEST = 1e-300
+"""Stands for the width of a range of one value, so that nothing is divided by zero."""
 READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
     "integer": integer_values,
     "real": real_values,
@@ -34,6 +36,8 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
     """What computes the codes of a coordinate from Arrow arrays of its sources."""
     if isinstance(part, Difference):
         return _difference_encoder(by, part, null_values)
+    if isinstance(part, Quotient):
+        return _quotient_encoder(by, part, null_values)
     if isinstance(part, DummyChoice):
         return _choice_encoder(by, part, null_values)
     if isinstance(part, CalendarPart):
@@ -75,6 +79,23 @@ def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[st
         if part.decimals is not None:
             length = np.round(length, part.decimals)
         codes = column.grid.code(length)
+        return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
+
+    return encode
+
+
+def _quotient_encoder(by: Coordinates, part: Quotient, null_values: tuple[str, ...]) -> RowEncoder:
+    column, near = cast(Real, by.schema[part.name]), by.declared[part.column]
+    read_column, read_anchor = _reader(near, null_values), _reader(by.declared[part.anchor], null_values)
+    dtype = np.min_scalar_type(max(column.size - 1, 0))
+    start, end = cast(Ranged, near).span
+
+    def encode(anchors: Any, values: Any) -> npt.NDArray[Any]:
+        (anchor, unknown), (value, null) = read_anchor(anchors), read_column(values)
+        ratio = np.full(len(value), part.least)
+        np.divide(value, anchor, out=ratio, where=anchor > 0)
+        alone = part.least + (value - start) / max(end - start, TINIEST) * (part.most - part.least)
+        codes = column.grid.code(np.clip(np.where(unknown, alone, ratio), part.least, part.most))
         return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
 
     return encode

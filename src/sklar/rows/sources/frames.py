@@ -132,7 +132,7 @@ def _from_categories(series: Any) -> Any:
     if pa.types.is_union(categories.type):
         return object_array(series.astype(object).tolist())
     codes = series.cat.codes.to_numpy().astype(np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories, ordered=bool(series.cat.ordered))
 
 
 def _from_polars(series: Any) -> Any:
@@ -172,8 +172,8 @@ def _from_numpy(values: Any) -> Any:
         return pa.array(values, from_pandas=True)
     if kind == "M" and np.datetime_data(values.dtype) in [(unit, 1) for unit in TIMESTAMP_UNITS]:
         return pa.array(values, from_pandas=True)
-    if kind == "m":
-        return pa.nulls(len(values))
+    if kind == "m":  # read as null, whatever the unit; the type tells a draft what they are
+        return pa.nulls(len(values), pa.duration("us"))
     if kind == "V":
         raise SourceError("a column holds numpy records, which are neither numbers nor text; give each field a column")
     return object_array(list(values) if kind == "M" else values.tolist())

@@ -262,7 +262,8 @@ def _checked(header: TextHeader, schema: Schema | None) -> TextHeader:
     """Names found in the file are shown only if the schema has them too: in a file without header they are cells."""
     if schema is not None and not set(header.names) & set(schema.names):
         return header  # Said better when the columns are asked for: there seems to be no header at all.
-    blank = [place for place, name in enumerate(header.names, 1) if not name]
+    # A first column without a name holds row names, as R and pandas write them; no schema can ask for it.
+    blank = [place for place, name in enumerate(header.names, 1) if not name and (place > 1 or len(header.names) == 1)]
     if blank:
         raise SourceError(f"the header of the file has no name for column number {blank[0]}; name it or drop it")
     first: dict[str, int] = {}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sklar.arrays import Mask
 from sklar.sample.decode import SampledTable, Values
 from sklar.sample.rules.function import apply_function
+from sklar.sample.rules.order import to_nearest
 from sklar.schema.numbers import Real
 from sklar.schema.rules import Function, Sum, computing_order
 from sklar.schema.table import Schema
@@ -28,18 +26,29 @@ def compute(schema: Schema, table: SampledTable) -> SampledTable:
 
 def add_up(schema: Schema, rule: Sum, table: SampledTable) -> Values:
     """The sum of the parts, null where one of them is; reals on decimals are added as integers of their last digit."""
-    parts = [table[name] for name in rule.parts]
-    null = np.logical_or.reduce([part.null for part in parts])
-    columns = [schema[name] for name in rule.parts]
-    digits = [column.decimals if isinstance(column, Real) else 0 for column in columns]
-    known = [d for d in digits if d is not None]
-    if len(known) == len(digits) and isinstance(schema[rule.total], Real):
-        scale = 10.0 ** max(known)
-        total: npt.NDArray[Any] = np.sum([np.rint(part.data * scale) for part in parts], axis=0) / scale
+    parts, factors = [table[name] for name in rule.needs], [factor for _, factor in rule.factors]
+    null, total = np.logical_or.reduce([part.null for part in parts]), schema[rule.total]
+    digits = _last_digit(schema, rule) if rule.exact and isinstance(total, Real) else None
+    if digits is not None:
+        scale = 10.0**digits
+        units = [factor * np.rint(part.data * scale) for part, factor in zip(parts, factors, strict=True)]
+        data = (np.sum(units, axis=0) + round(rule.offset * scale)) / scale
     else:
-        total = np.sum([part.data for part in parts], axis=0)
-    data = total.astype(np.float64) if isinstance(schema[rule.total], Real) else total
+        whole = rule.exact and not isinstance(total, Real)
+        terms = [(int(f) if whole else f) * part.data for part, f in zip(parts, factors, strict=True)]
+        data = np.sum(terms, axis=0) + (int(rule.offset) if whole else rule.offset)
+        data = data if rule.exact else to_nearest(total, data)
+    data = data.astype(np.float64 if isinstance(total, Real) else np.int64)
     return Values(data=np.where(null, 0, data), null=null)
+
+
+def _last_digit(schema: Schema, rule: Sum) -> int | None:
+    """Digits after the point that the parts and the offset have; None if a part does not say."""
+    columns = [schema[name] for name in rule.needs]
+    digits = [column.decimals if isinstance(column, Real) else 0 for column in columns]
+    shown = next((d for d in range(16) if round(rule.offset, d) == rule.offset), None)
+    known = [d for d in (*digits, shown) if d is not None]
+    return max(known) if len(known) == len(digits) + 1 else None
 
 
 def sum_holds(schema: Schema, rule: Sum, table: SampledTable) -> Mask:

@@ -14,7 +14,8 @@ from sklar.sample.rules.computed import compute
 from sklar.sample.rules.dummies import keep_one
 from sklar.sample.rules.every import rules_hold
 from sklar.sample.rules.order import move_at_most
-from sklar.schema.rules import OneHot
+from sklar.sample.rules.ratio import keep_ratio
+from sklar.schema.rules import OneHot, Ratio
 from sklar.schema.table import Schema
 
 Drawn = tuple[SampledTable, Mask]
@@ -75,7 +76,10 @@ def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.
     """Bad rows moved to obey, or copied from good ones."""
     mended = move_at_most(schema, take(table, bad))
     for rule in schema.rules:
-        mended = keep_one(schema, rule, mended) if isinstance(rule, OneHot) else mended
+        if isinstance(rule, OneHot):
+            mended = keep_one(schema, rule, mended)
+        elif isinstance(rule, Ratio):
+            mended = keep_ratio(schema, rule, mended)
     mended = compute(schema, mended)
     table = replace_rows(table, bad, mended, np.arange(len(bad)))
     kept = holds(table)

@@ -17,12 +17,14 @@ from sklar.sample.rules.function import function_holds
 from sklar.sample.rules.never import never_holds
 from sklar.sample.rules.nulls import together_holds
 from sklar.sample.rules.order import at_most_holds
+from sklar.sample.rules.ratio import ratio_holds
 from sklar.sample.rules.totals import totals_hold
-from sklar.schema.rules import AtMost, Expression, Function, Never, OneHot, Sum, Together, Totals
+from sklar.schema.rules import AtMost, Expression, Function, Never, OneHot, Ratio, Sum, Together, Totals
 from sklar.schema.table import Schema
 
 HOLDS: dict[type, Callable[[Schema, Any, SampledTable], Mask]] = {
     AtMost: at_most_holds,
+    Ratio: ratio_holds,
     Never: never_holds,
     Function: function_holds,
     Sum: sum_holds,

@@ -80,3 +80,9 @@ def to_grid(column: Column, values: npt.NDArray[Any], *, up: bool) -> npt.NDArra
     shifted = toward(values * under / over)
     nearer = (shifted - step) * over / under  # the quotient is rounded, so the step before may do as well
     return np.where(nearer >= values if up else nearer <= values, nearer, shifted * over / under)
+
+
+def to_nearest(column: Column, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The nearest values that the column can take."""
+    below, above = to_grid(column, values, up=False), to_grid(column, values, up=True)
+    return np.where(values - below <= above - values, below, above)

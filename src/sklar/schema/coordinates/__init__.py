@@ -5,11 +5,20 @@ year, a month and a weekday. From the schema alone follow the coordinates, a sch
 is computed from the values of one row, and how declared columns are computed back from drawn coordinates. None of it
 depends on rows: each row still has exactly one code in each coordinate, which depends on the values of that row alone,
 so a table over coordinates has the sensitivity of any other table, and every proof about tables of codes holds as it
-stands. Start with `derive`; `parts` are the kinds of coordinates, `lengths` the grids and the order of differences.
+stands. Start with `derive`; `parts` are the kinds of coordinates, `lengths` the grids and the order of differences,
+`quotients` those of ratios.
 """
 
 from sklar.schema.coordinates.derive import coordinates, fitted_coordinates
-from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Same
+from sklar.schema.coordinates.parts import (
+    CalendarPart,
+    Coordinate,
+    Coordinates,
+    Difference,
+    DummyChoice,
+    Quotient,
+    Same,
+)
 
 __all__ = [
     "CalendarPart",
@@ -17,6 +26,7 @@ __all__ = [
     "Coordinates",
     "Difference",
     "DummyChoice",
+    "Quotient",
     "Same",
     "coordinates",
     "fitted_coordinates",

@@ -7,9 +7,18 @@ from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
 from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
-from sklar.schema.coordinates.parts import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Same
+from sklar.schema.coordinates.parts import (
+    CalendarPart,
+    Coordinate,
+    Coordinates,
+    Difference,
+    DummyChoice,
+    Quotient,
+    Same,
+)
+from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
 from sklar.schema.numbers import Datetime, Integer
-from sklar.schema.rules import AtMost, Computing, Function, OneHot, Sum, computing_order
+from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
 
 
@@ -25,9 +34,11 @@ def coordinates(schema: Schema) -> Coordinates:
     choices = [_choice(schema, rule) for rule in schema.rules if isinstance(rule, OneHot)]
     taken = {name for step in choices for name in step.columns}
     taken |= {rule.gives for rule in schema.rules if isinstance(rule, Function | Sum)}
+    free = set(schema.modelled) - taken
+    quotients = ratio_quotients(schema, [rule for rule in schema.rules if isinstance(rule, Ratio)], free)
     ordered = [rule for rule in schema.rules if isinstance(rule, AtMost)]
-    differences = order_differences(schema, ordered, set(schema.modelled) - taken)
-    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in differences}
+    differences = order_differences(schema, ordered, free - {step.column for step in quotients})
+    told: dict[str, tuple[Coordinate, ...]] = {step.column: (step,) for step in (*differences, *quotients)}
     for choice in choices:
         told |= {name: (choice,) if name == choice.columns[0] else () for name in choice.columns}
     told |= dict.fromkeys(computed, ())
@@ -44,7 +55,7 @@ def coordinates(schema: Schema) -> Coordinates:
         for part in parts.get(name, ()):
             columns[part.name] = _column_of(schema, part)
     kept = tuple(part for several in parts.values() for part in several)
-    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=(*differences, *choices))
+    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=(*differences, *quotients, *choices))
 
 
 def _is_total(schema: Schema, rule: Computing) -> bool:
@@ -61,6 +72,8 @@ def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
     """A coordinate as a column."""
     if isinstance(part, Difference):
         return difference_column(columns, part)
+    if isinstance(part, Quotient):
+        return quotient_column(columns, part)
     if isinstance(part, DummyChoice):
         other = fresh_name(part.columns, "none")
         return Category(part.columns, other=other, nullable=columns[part.columns[0]].null_code is not None)

@@ -8,7 +8,7 @@ from typing import cast
 
 from sklar.schema.columns import Column
 from sklar.schema.coordinates.parts import Difference
-from sklar.schema.numbers import Datetime, Integer, Ranged, Real
+from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules.order import AtMost
 
 LENGTH_CELLS = 60
@@ -26,7 +26,7 @@ def order_differences(
 ) -> list[Difference]:
     """The differences that stand for columns, in the order in which the columns are computed.
 
-    Rules whose columns are free and of one kind, and that close no circle, make up trees. Each is rooted at its first
+    Rules whose columns are free, and that close no circle, make up trees. Each is rooted at its first
     column that is never null (the first of all, if there is none), and every other column is told from its neighbour.
     """
     links: dict[str, list[AtMost]] = {}
@@ -53,7 +53,7 @@ def difference_column(columns: Mapping[str, Column], part: Difference) -> Column
     most = part.most
     if _nullable(columns[part.anchor]):  # then the distance from the end of the column's own range stands in
         most = max(most, part.least + (column.span[1] - column.span[0]))
-    if not isinstance(column, Real):
+    if not isinstance(column, Real) and not isinstance(columns[part.anchor], Real):
         return _whole_lengths(int(part.least), int(most), _common_step(column, columns[part.anchor]), nullable)
     scale = FINEST / (most - part.least) if part.decimals is None else 10.0**part.decimals
     starts = [part.least + edge / scale for edge in growing_edges(round((most - part.least) * scale))[:-1]]
@@ -70,7 +70,7 @@ def _whole_lengths(least: int, most: int, step: int, nullable: bool) -> Integer:
 
 
 def _common_step(*columns: Column) -> int:
-    steps = {getattr(column, "step", None) for column in columns}
+    steps = {column.step if isinstance(column, Integer) else None for column in columns}
     return steps.pop() or 1 if len(steps) == 1 else 1
 
 
@@ -94,12 +94,11 @@ def _edges(last: int, fine: int) -> list[int]:
 
 
 def _can_subtract(columns: Mapping[str, Column], rule: AtMost) -> bool:
-    low, high = columns[rule.low], columns[rule.high]
-    if type(low) is not type(high) or any(isinstance(c, Real) and c.step is not None for c in (low, high)):
+    low, high = cast(Ranged, columns[rule.low]), cast(Ranged, columns[rule.high])
+    if any(isinstance(c, Real) and c.step is not None for c in (low, high)):
         return False
-    assert isinstance(low, Integer | Real | Datetime) and isinstance(high, Integer | Real | Datetime)
     least, most = rule.reach(low, high)
-    wide = least < most if isinstance(low, Real) else _common_step(low, high) <= most - least
+    wide = least < most if isinstance(low, Real) or isinstance(high, Real) else _common_step(low, high) <= most - least
     return wide and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
 
 
@@ -123,7 +122,7 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     step = _common_step(low, high)
     if step > 1:  # then differences are multiples, too
         least, most = -(-int(least) // step) * step, int(most) // step * step
-    digits = [getattr(end, "decimals", None) for end in (low, high)]
+    digits = [end.decimals if isinstance(end, Real) else 0 for end in (low, high)]
     return Difference(
         name=fresh_name(columns, f"{rule.high} - {rule.low}"),
         column=column,

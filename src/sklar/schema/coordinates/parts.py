@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sklar.schema.calendar import Calendar
 from sklar.schema.rules.every import computing_order
+from sklar.schema.rules.ratio import Ratio
 from sklar.schema.table import Schema
 
 
@@ -49,6 +50,31 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quotient:
+    """How many times its anchor a column is; the column itself is computed from the two.
+
+    Where the anchor is null, the place of the column in its own range, laid over the range of ratios, stands in; where
+    the anchor is 0, the smallest ratio does.
+
+    Attributes:
+        least: Smallest ratio.
+        most: Largest ratio.
+        rule: What a column that is put together again must obey.
+    """
+
+    name: str
+    column: str
+    anchor: str
+    least: float
+    most: float
+    rule: Ratio
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.anchor, self.column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DummyChoice:
     """Which of some dummy columns is set, as one category; the first, if several are. `other` means none of them."""
 
@@ -79,7 +105,7 @@ class CalendarPart:
         return (self.column,)
 
 
-Step = Difference | DummyChoice
+Step = Difference | Quotient | DummyChoice
 """Coordinates that stand for columns of their own, computed back one by one."""
 Coordinate = Same | Step | CalendarPart
 

@@ -1,8 +1,10 @@
 """Public rules that every synthetic row obeys, one family a file. The custodian states them, and they cost nothing.
 
-A rule is frozen data: the columns it speaks of, what is wrong with it (`faults`), and itself in words (`describe`).
+A rule is frozen data: the columns it speaks of, where it comes from (as facts of columns tell it), what is
+wrong with it (`faults`), and itself in words (`describe`).
 What makes it hold in samples lies in `sklar.sample.rules`. Start with `order`; `values` are values that rules name,
-`every` lists the kinds of rules and checks them together; `parsing` reads the text of an `expression`.
+`every` lists the kinds of rules and checks them together, `linear` those about amounts; `parsing` reads the text of an
+`expression`.
 """
 
 from sklar.schema.rules.dummies import OneHot
@@ -12,6 +14,7 @@ from sklar.schema.rules.function import Function
 from sklar.schema.rules.never import Never
 from sklar.schema.rules.nulls import Together
 from sklar.schema.rules.order import AtMost
+from sklar.schema.rules.ratio import Ratio
 from sklar.schema.rules.sums import Sum
 from sklar.schema.rules.totals import Totals
 from sklar.schema.rules.values import Label, Pairs
@@ -26,6 +29,7 @@ __all__ = [
     "Never",
     "OneHot",
     "Pairs",
+    "Ratio",
     "Rule",
     "Sum",
     "Together",

@@ -19,6 +19,7 @@ class OneHot:
 
     columns: Sequence[str]
     at_most_one: bool = False
+    source: str = "assumed"
 
     kind: ClassVar[str] = "one-hot"
 

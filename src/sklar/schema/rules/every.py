@@ -10,16 +10,20 @@ from sklar.schema.numbers import Integer
 from sklar.schema.rules.dummies import OneHot
 from sklar.schema.rules.expression import Expression
 from sklar.schema.rules.function import Function
+from sklar.schema.rules.linear import linear_faults
 from sklar.schema.rules.never import Never
 from sklar.schema.rules.nulls import Together
-from sklar.schema.rules.order import AtMost, order_faults
+from sklar.schema.rules.order import AtMost
+from sklar.schema.rules.ratio import Ratio
 from sklar.schema.rules.sums import Sum
 from sklar.schema.rules.totals import Totals, totals_faults
 
-Rule = AtMost | Never | Function | Sum | Together | OneHot | Expression | Totals
-KINDS = (AtMost, Never, Function, Sum, Together, OneHot, Expression, Totals)
+Rule = AtMost | Ratio | Never | Function | Sum | Together | OneHot | Expression | Totals
+KINDS = (AtMost, Ratio, Never, Function, Sum, Together, OneHot, Expression, Totals)
 RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in KINDS}
 
+SOURCES = ("public", "assumed", "from-rows")
+"""Where a rule comes from: no rule can be measured. A private fit refuses one that was read off the rows."""
 Computing = Function | Sum
 """Rules that compute a column from others of the row."""
 
@@ -33,12 +37,14 @@ def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[st
     return faults or [
         *_given_twice(list(numbered.values())),
         *totals_faults([rule for rule in numbered.values() if isinstance(rule, Totals)]),
-        *order_faults(columns, {i: rule for i, rule in numbered.items() if isinstance(rule, AtMost)}),
+        *linear_faults(columns, {i: rule for i, rule in numbered.items() if isinstance(rule, AtMost | Ratio | Sum)}),
         *_nothing_left(columns, [rule for rule in numbered.values() if isinstance(rule, Never)]),
     ]
 
 
 def _faults_of(columns: Mapping[str, Column], rule: Rule) -> list[str]:
+    if rule.source not in SOURCES:
+        return [f"source must be one of {', '.join(SOURCES)}"]
     unknown = [name for name in rule.columns if name not in columns or not columns[name].modelled]
     return [f"'{name}' is not a modelled column" for name in unknown] or rule.faults(columns)
 

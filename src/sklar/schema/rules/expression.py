@@ -59,6 +59,7 @@ class Expression:
     """
 
     text: str
+    source: str = "assumed"
 
     kind: ClassVar[str] = "expression"
 

@@ -23,6 +23,7 @@ class Function:
     column: str
     of: str
     table: Mapping[str, Label] | Pairs
+    source: str = "assumed"
 
     kind: ClassVar[str] = "function"
 

@@ -15,6 +15,7 @@ class Never:
     """No row has all of these values at once (a structural zero), as {"sex": "M", "pregnant": True}."""
 
     values: Mapping[str, Label] | Pairs
+    source: str = "assumed"
 
     kind: ClassVar[str] = "never"
 

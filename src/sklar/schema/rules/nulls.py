@@ -23,6 +23,7 @@ class Together:
 
     columns: Sequence[str]
     only_if: Mapping[str, Label | Sequence[Label]] | Wanted = ()
+    source: str = "assumed"
 
     kind: ClassVar[str] = "together"
 

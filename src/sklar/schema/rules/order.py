@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
+from sklar.schema.rules.values import is_number
 
 SLACK = 1e-12
 """Relative, for sums of bounds of reals."""
@@ -29,6 +29,7 @@ class AtMost:
     high: str
     at_least: int | float = 0
     at_most: int | float | None = None
+    source: str = "assumed"
 
     kind: ClassVar[str] = "at-most"
 
@@ -55,7 +56,8 @@ class AtMost:
             return ["both datetimes must have the same resolution"]
         limits = [self.at_least, *([] if self.at_most is None else [self.at_most])]
         whole = not (isinstance(low, Real) or isinstance(high, Real))
-        if not all(_is_limit(limit, whole) for limit in limits) or limits[0] > limits[-1]:
+        allowed = all(is_number(limit) and (isinstance(limit, int) or not whole) for limit in limits)
+        if not allowed or limits[0] > limits[-1]:
             number = "whole numbers" if whole else "finite numbers"
             return [f"at_least and at_most must be {number}, the first not above the second"]
         least, most = self.reach(cast(Ranged, low), cast(Ranged, high))
@@ -65,12 +67,6 @@ class AtMost:
         """Smallest and largest difference that the rule and the bounds of the columns allow."""
         least, most = high.span[0] - low.span[1], high.span[1] - low.span[0]
         return max(self.at_least, least), most if self.at_most is None else min(self.at_most, most)
-
-
-def _is_limit(value: object, whole: bool) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        return False
-    return math.isfinite(value)
 
 
 def order_faults(columns: Mapping[str, Column], rules: Mapping[int, AtMost]) -> list[str]:

@@ -22,6 +22,7 @@ class Totals:
 
     column: str
     counts: Mapping[str, int] | Pairs
+    source: str = "assumed"
 
     kind: ClassVar[str] = "totals"
 

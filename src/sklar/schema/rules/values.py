@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.grid import parse_time
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -41,3 +43,8 @@ def is_key(column: Column, key: str) -> bool:
 def key_text(value: object) -> str:
     """A value of the argument column as the schema file writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_number(value: object) -> bool:
+    """Whether a rule may count with it: finite, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

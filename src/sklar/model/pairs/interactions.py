@@ -1,0 +1,29 @@
+"""The part of a table that no table of fewer columns tells, and how it becomes a whole table again."""
+
+from __future__ import annotations
+
+import math
+
+from sklar.arrays import Floats
+
+
+def centred(table: Floats) -> Floats:
+    """The table without its mean along each axis: its orthogonal projection on tables that sum to zero along all."""
+    for axis in range(table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def with_margins(interactions: Floats, rows: float, masses: tuple[Floats, Floats]) -> Floats:
+    """The table of a pair whose interactions are known (with noise) and whose margins are given as probabilities.
+
+    Noise in what the margins tell better is dropped first: T = centred(R) + n (p_i / L + q_j / K - 1 / (K L)).
+    """
+    first, second = masses
+    k, m = len(first), len(second)
+    return centred(interactions) + rows * (first[:, None] / m + second[None, :] / k - 1 / (k * m))
+
+
+def noisy_dimensions(shape: tuple[int, ...]) -> int:
+    """Of the interactions of a table: the product of the groups less one."""
+    return math.prod(size - 1 for size in shape)

@@ -1,0 +1,190 @@
+"""Two tables in one picture: the cells of a column, the joint cells of a pair, and the correlations of all columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline, rectangle
+from sklar.report.charts.plots import Frame
+from sklar.report.colours import AXIS, REAL, SYNTHETIC, Colour, diverge, shade
+from sklar.report.seen import correlations_seen
+
+LETTER = 6.3
+"""Pixels of a letter of 11 pixels, on average."""
+READABLE = 7
+"""Letters by which a label can be told."""
+PANEL, ROOM, GAP = 118.0, 62.0, 12.0
+"""In pixels: either picture of a pair, the texts left of them, and between them."""
+CELL, LEAST_MATRIX = 13.0, 190.0
+"""Pixels of a cell of a matrix with named columns, and of a small matrix in all."""
+NAMES, LONGEST = 40, 14
+"""Columns that a matrix names; more are numbered, every tenth. Letters of a name that are shown."""
+HOVERED = 24
+"""Columns of a matrix whose cells tell their numbers when one points at them: each weighs a hundred bytes."""
+Grid = Sequence[Sequence[float]]
+Ticks = Sequence[tuple[float, str]]
+
+
+class MarginShown(Protocol):
+    """One column of two tables."""
+
+    @property
+    def column(self) -> str: ...
+    @property
+    def real(self) -> Sequence[float]: ...
+    @property
+    def synthetic(self) -> Sequence[float]: ...
+    @property
+    def numeric(self) -> bool: ...
+    @property
+    def ticks(self) -> Ticks: ...
+    @property
+    def seen(self) -> str: ...
+
+
+class PairShown(Protocol):
+    """Two columns of two tables: joint shares, the first column upwards, the second one to the right."""
+
+    @property
+    def columns(self) -> tuple[str, str]: ...
+    @property
+    def real(self) -> Grid: ...
+    @property
+    def synthetic(self) -> Grid: ...
+    @property
+    def ticks(self) -> tuple[Ticks, Ticks]: ...
+    @property
+    def seen(self) -> str: ...
+
+
+def margin_chart(margin: MarginShown) -> Canvas:
+    """Cells of a column: the real shares filled, the synthetic ones as a line with marks.
+
+    A bar that towers above all others is cut, with its share on top, so that the others can be seen.
+    """
+    real, synthetic = margin.real, margin.synthetic
+    cut = _cut_level(real) if margin.numeric else None
+    top = cut or max([*real, *synthetic, 1e-12])
+    frame = Frame(left=34, right=278, top=14, bottom=106, up=(0.0, top))
+    step = (frame.right - frame.left) / max(1, len(real))
+    gap = 0.0 if margin.numeric else min(step * 0.2, 6)
+    ends = [(frame.left + i * step + gap / 2, frame.left + (i + 1) * step - gap / 2) for i in range(len(real))]
+    bars = tuple(rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, real, strict=True) if s > 0)
+    marks = tuple(((a, frame.y(s)), (b, frame.y(s))) for (a, b), s in zip(ends, synthetic, strict=True))
+    shapes: list[Shape] = [
+        Path(pieces=bars, fill=REAL, opacity=0.4),
+        Path(pieces=marks, colour=SYNTHETIC, width=2.5),
+        *frame.axes("", [], [(frame.top, f"{top:.1%}" if top < 0.1 else f"{top:.0%}"), (frame.bottom, "0")])[:3],
+        *_ticks_below(margin.ticks, frame.left, frame.right, frame.bottom),
+    ]
+    if cut is not None:
+        at = max(range(len(real)), key=lambda i: real[i])
+        anchor, x = ("start", ends[at][0]) if at < len(real) / 2 else ("end", ends[at][1])
+        text = f"↑ {real[at]:.0%} / {synthetic[at]:.0%}"
+        shapes.append(Label(x=x, y=9, text=text, anchor=anchor))
+    return Canvas(width=284, height=126, title=f"{margin.column}: {margin.seen}", shapes=tuple(shapes))
+
+
+def pair_chart(pair: PairShown) -> Canvas:
+    """Joint shares of both tables on the scale of the real ones, by square roots so that rare cells show."""
+    top = math.sqrt(max((x for row in pair.real for x in row), default=0.0))
+    shapes: list[Shape] = []
+    for at, (name, shares) in enumerate((("real", pair.real), ("synthetic", pair.synthetic))):
+        x = ROOM + at * (PANEL + GAP)
+        pixels = tuple(tuple(shade(value**0.5, top) for value in row) for row in reversed(shares))
+        shapes += [
+            Picture(x=x, y=16, width=PANEL, height=PANEL, rows=pixels),
+            outline(x, 16.0, PANEL),
+            Label(x=x + PANEL / 2, y=11, text=name, anchor="middle"),
+            *_ticks_below(pair.ticks[1], x, x + PANEL, 16 + PANEL),
+        ]
+    for place, text in pair.ticks[0]:
+        y = 16 + PANEL * (1 - place)
+        shapes.append(Label(x=ROOM - 4, y=y + 4, text=_cut(text, (ROOM - 6) / LETTER), anchor="end"))
+    width = ROOM + 2 * PANEL + GAP + 6
+    return Canvas(width=width, height=154, title=f"{' and '.join(pair.columns)}: {pair.seen}", shapes=tuple(shapes))
+
+
+def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid, shown: str) -> Canvas:
+    """Correlations of the real or the synthetic table, or (shown: "difference") how much stronger they are in it."""
+    count = len(columns)
+    size = max(LEAST_MATRIX, CELL * min(count, NAMES))
+    cell = size / max(1, count)
+    names = [_cut(name, LONGEST) for name in columns]
+    room = 8 + LETTER * max((len(name) for name in names), default=0) if count <= NAMES else 34.0
+    drawn = {"real": real, "synthetic": synthetic, "difference": real}[shown]
+    colours: tuple[tuple[Colour, ...], ...] = tuple(
+        tuple(
+            diverge(abs(b) - abs(a), 0.5) if shown == "difference" else shade(abs(c))
+            for a, b, c in zip(*rows, strict=True)
+        )
+        for rows in zip(real, synthetic, drawn, strict=True)
+    )
+    titles = _titles(columns, real, synthetic) if count <= HOVERED else ()
+    shapes: list[Shape] = [
+        Picture(x=room, y=4, width=size, height=size, rows=colours, titles=titles),
+        outline(room, 4.0, size),
+    ]
+    text = min(11.0, cell)
+    for at, name in enumerate(names):
+        if count > NAMES and (at + 1) % 10:
+            continue
+        label, middle = name if count <= NAMES else str(at + 1), (at + 0.5) * cell
+        size_of = text if count <= NAMES else 11.0
+        shapes += [
+            Label(x=room - 4, y=4 + middle + size_of / 3, text=label, size=size_of, anchor="end"),
+            Label(x=room + middle + size_of / 3, y=size + 8, text=label, size=size_of, anchor="end", turned=True),
+        ]
+    title = f"{what}, {shown}: {correlations_seen(columns, real, synthetic)}"
+    return Canvas(width=room + size + 4, height=size + room + 6, title=title, shapes=tuple(shapes))
+
+
+def _titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(
+            f"{columns[i]}, {columns[j]}: {real[i][j]:.2f} real, {synthetic[i][j]:.2f} synthetic"
+            for j in range(len(columns))
+        )
+        for i in range(len(columns))
+    )
+
+
+def _ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[Shape]:
+    """Texts below an axis, each cut to the room that its neighbours leave, and none beyond the ends.
+
+    Where little of them would be left, every other one is.
+    """
+    gaps = [(b - a) * (right - left) for (a, _), (b, _) in pairwise(ticks)]
+    letters = int((min(gaps, default=right - left) - 3) / LETTER)
+    texts = _placed(ticks, left, right, letters)
+    while letters > 1 and any(b[0] - a[0] < (len(a[1]) + len(b[1])) * LETTER / 2 for a, b in pairwise(texts)):
+        letters -= 1  # those at the ends were moved inwards
+        texts = _placed(ticks, left, right, letters)
+    if len(ticks) > 2 and letters < min(max(len(text) for _, text in ticks), READABLE):
+        return _ticks_below(ticks[::2], left, right, bottom)
+    marks = tuple(((x, bottom), (x, bottom + 4)) for x in (left + place * (right - left) for place, _ in ticks))
+    labels = [Label(x=x, y=bottom + 15, text=text, anchor="middle") for x, text in texts]
+    return [Path(pieces=marks, colour=AXIS), *labels] if marks else []
+
+
+def _placed(ticks: Ticks, left: float, right: float, letters: int) -> list[tuple[float, str]]:
+    """Middles of texts that are cut to so many letters and kept on the axis."""
+    out: list[tuple[float, str]] = []
+    for place, text in ticks:
+        shown = _cut(text, letters)
+        half = len(shown) * LETTER / 2
+        out.append((min(max(left + place * (right - left), left + half - 6), right - half + 6), shown))
+    return out
+
+
+def _cut(text: str, letters: float) -> str:
+    return text if len(text) <= letters else text[: max(1, int(letters) - 1)] + "…"
+
+
+def _cut_level(shares: Sequence[float]) -> float | None:
+    """Up to which share bars are drawn so that the others can be seen beside one that towers above them; else None."""
+    tall = sorted(shares, reverse=True)
+    return 1.3 * tall[1] if len(tall) > 2 and tall[0] > 0.4 and 0 < tall[1] < tall[0] / 4 else None

@@ -1,0 +1,103 @@
+"""What a picture of two tables shows, in a sentence: for those who cannot see it, and those who want to be sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+SAME = 0.005
+"""Shares of rows that differ by less than half a point look the same."""
+Grid = Sequence[Sequence[float]]
+
+
+def numbers_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> str:
+    """Where both tables have most rows along an axis, and the stretch in which they differ most.
+
+    Args:
+        labels: What each cell spans, from left to right.
+        real: Share of the real rows in each cell.
+        synthetic: The same of the synthetic rows.
+    """
+    if not labels or not max([*real, *synthetic]) > 0:
+        return "there are no values"
+    tops = [int(np.argmax(shares)) for shares in (real, synthetic)]
+    if abs(tops[0] - tops[1]) <= 1:
+        peak = f"both peak at {labels[tops[0]]}"
+    else:
+        peak = f"real peaks at {labels[tops[0]]}, synthetic at {labels[tops[1]]}"
+    first, last, gap = widest_gap(np.subtract(synthetic, real).tolist())
+    if abs(gap) < SAME:
+        return f"{peak}; no stretch differs by half a point"
+    return f"{peak}; synthetic is {_points(gap)} {_stretch(labels, first, last)}"
+
+
+def labels_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> str:
+    """The most frequent label of both tables, and the one that is furthest off."""
+    if not labels or not max([*real, *synthetic]) > 0:
+        return "there are no values"
+    one, two = (int(np.argmax(shares)) for shares in (real, synthetic))
+    most = f"most frequent in both is {labels[one]} ({real[one]:.1%} real, {synthetic[one]:.1%} synthetic)"
+    if one != two:
+        most = f"most frequent is {labels[one]} in the real table, {labels[two]} in the synthetic one"
+    gaps = np.subtract(synthetic, real)
+    far = int(np.argmax(np.abs(gaps)))
+    if abs(gaps[far]) < SAME:
+        return f"{most}; no label differs by half a point"
+    return f"{most}; furthest off is {labels[far]}, synthetic {_points(float(gaps[far]))}"
+
+
+def pair_seen(labels: tuple[Sequence[str], Sequence[str]], real: Grid, synthetic: Grid) -> str:
+    """Where both tables have most rows in a plane, and how many of them would have to move."""
+    one, two = np.asarray(real), np.asarray(synthetic)
+    if not one.size or not max(one.max(), two.max()) > 0:
+        return "there are no values"
+    cells = [divmod(int(np.argmax(shares)), shares.shape[1]) for shares in (one, two)]
+    named = [f"{labels[0][i]} and {labels[1][j]}" for i, j in cells]
+    most = f"real is densest at {named[0]}, synthetic at {named[1]}"
+    if named[0] == named[1]:
+        most = f"both are densest at {named[0]}"
+    return f"{most}; {np.abs(one - two).sum() / 2:.1%} of the synthetic rows would have to move"
+
+
+def correlations_seen(columns: Sequence[str], real: Grid, synthetic: Grid) -> str:
+    """The strongest pair, and the one whose correlation differs most."""
+    one, two = (np.triu(np.nan_to_num(np.asarray(matrix, dtype=float)), 1) for matrix in (real, synthetic))
+    if len(columns) < 2:
+        return "there are no two columns"
+
+    def told(at: int) -> str:
+        i, j = divmod(at, len(columns))
+        return f"{columns[i]} and {columns[j]}, {one[i, j]:.2f} real and {two[i, j]:.2f} synthetic"
+
+    return f"strongest: {told(int(np.abs(one).argmax()))}; furthest off: {told(int(np.abs(two - one).argmax()))}"
+
+
+def widest_gap(gaps: Sequence[float]) -> tuple[int, int, float]:
+    """First and last cell of the stretch whose differences of one sign add up to most, and their sum."""
+    best = (0, 0, 0.0)
+    for sign in (1.0, -1.0):
+        start, total = 0, 0.0
+        for at, gap in enumerate(gaps):
+            if total <= 0:
+                start, total = at, 0.0
+            total += sign * gap
+            if total > abs(best[2]) + 1e-12:
+                best = (start, at, sign * total)
+    return best
+
+
+def _points(gap: float) -> str:
+    return f"{abs(gap) * 100:.1f} points {'higher' if gap > 0 else 'lower'}"
+
+
+def _stretch(labels: Sequence[str], first: int, last: int) -> str:
+    """A run of cells by its ends; one that reaches an end of the axis by the other end."""
+    start, end = labels[first].partition(" to ")[0], labels[last].rpartition(" to ")[2]
+    if first == 0 and last == len(labels) - 1:
+        return "over all values"
+    if first == last and " to " not in labels[first]:
+        return f"at {start}"
+    if last == len(labels) - 1:
+        return f"from {start} on"
+    return f"up to {end}" if first == 0 else f"from {start} to {end}"

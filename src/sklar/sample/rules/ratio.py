@@ -1,0 +1,48 @@
+"""Rows where one amount is a bounded multiple of another, and amounts moved so that they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import Mask
+from sklar.sample.decode import SampledTable
+from sklar.sample.rules.order import to_grid, to_nearest
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Ranged
+from sklar.schema.rules import Ratio
+from sklar.schema.table import Schema
+
+
+def ratio_holds(schema: Schema, rule: Ratio, table: SampledTable) -> Mask:
+    """The rows where the column lies between the two multiples, or either is null."""
+    values, of = table[rule.column], table[rule.of]
+    held = values.data >= rule.lower * of.data
+    if rule.upper is not None:
+        held &= values.data <= rule.upper * of.data
+    return values.null | of.null | held
+
+
+def within_ratio(column: Column, rule: Ratio, wanted: npt.NDArray[Any], of: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The values of the column nearest to those wanted that are such multiples of `of`, as far as there are any.
+
+    Where `of` is not known (nan), any value of the column will do.
+    """
+    lower, upper = cast(Ranged, column).span
+    low = np.fmax(rule.lower * of, lower)
+    high = np.full(len(low), upper) if rule.upper is None else np.fmin(rule.upper * of, upper)
+    low, high = (np.clip(end, lower, upper) for end in (low, high))
+    found = np.clip(to_nearest(column, wanted), to_grid(column, low, up=True), to_grid(column, high, up=False))
+    return np.clip(found, lower, upper)
+
+
+def keep_ratio(schema: Schema, rule: Ratio, table: SampledTable) -> SampledTable:
+    """Rows mended: the column moves to the nearest multiple that is allowed."""
+    values, of = table[rule.column], table[rule.of]
+    bad = ~ratio_holds(schema, rule, table)
+    data = values.data.copy()
+    data[bad] = within_ratio(schema[rule.column], rule, data[bad], of.data[bad].astype(np.float64))
+    return {**table, rule.column: replace(values, data=data)}
