@@ -12,6 +12,7 @@ from sklar.sample.draw import whole_number
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sklar.export.frames import Fill
     from sklar.pipeline.model import Model
 
 SampleForm = Literal["matched", "iid", "binary"]
@@ -28,6 +29,7 @@ def sample_to_file(
     seed: int | None = None,
     given: Mapping[str, Any] | None = None,
     form: SampleForm = "matched",
+    fill: Fill | None = None,
     safe: bool = False,
     written: Callable[[int], None] | None = None,
 ) -> int:
@@ -36,20 +38,27 @@ def sample_to_file(
 
     count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")
     require_table_output(path)
-    tables = _tables(model, count, seed, given, form)
+    if fill is not None and (form == "binary" or count > MOST_IN_MEMORY):
+        raise UsageError(f"fill goes into a table of at most {MOST_IN_MEMORY:,} rows, and not into the binary one")
+    tables = _tables(model, count, seed, given, form, fill)
     write_stream(tables, path, model.schema, safe=safe, rows=count, written=written)
     return count
 
 
 def _tables(
-    model: Model, rows: int, seed: int | None, given: Mapping[str, Any] | None, form: SampleForm
+    model: Model,
+    rows: int,
+    seed: int | None,
+    given: Mapping[str, Any] | None,
+    form: SampleForm,
+    fill: Fill | None,
 ) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     if form == "binary":
         return binary_tables(model, rows, seed, given)
     if rows <= MOST_IN_MEMORY:
-        return iter([model.sample(rows, seed=seed, given=given, iid=form == "iid")])
+        return iter([model.sample(rows, seed=seed, given=given, iid=form == "iid", fill=fill)])
     batches = model.stream(rows, seed=seed, given=given)
     return (pa.Table.from_batches([batch]) for batch in batches)
 
