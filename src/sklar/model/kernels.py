@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -49,15 +47,16 @@ BLOCK = 2_048
 def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
     """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
     particles = codes.shape[1]
-    cells = np.empty((parts.shape[0], particles), dtype=np.uint16)
+    cells = np.zeros((parts.shape[0], particles), dtype=np.uint16)
     for start in range(0, particles, BLOCK):
         stop = min(start + BLOCK, particles)
         for k in range(parts.shape[0]):
-            for i in range(start, stop):
-                cell = np.int64(0)
-                for axis in range(parts.shape[1]):
-                    cell += strides[k, axis] * np.int64(codes[parts[k, axis], i])
-                cells[k, i] = cell
+            for axis in range(parts.shape[1]):
+                stride = np.uint16(strides[k, axis])
+                if stride != 0:
+                    line = codes[parts[k, axis]]
+                    for i in range(start, stop):
+                        cells[k, i] += stride * line[i]
     return cells
 
 
@@ -171,6 +170,22 @@ TRIES = 6
 """Replacements that compete for a row: more find a better one, and cost as many more proposals."""
 SOFT = 4.0
 """Added to targets where errors are divided by them: the smallest cells, mostly of three columns, do not rule."""
+CLEARLY = 1e-4
+"""A swap must lower the error by this much: sums of 32-bit numbers may be off by a little."""
+
+
+@njit(cache=True, fastmath=True)
+def cells_by_particle(codes: Array, parts: Array, strides: Array) -> Array:
+    """`all_cells` with a particle's cells side by side: swaps read all cells of one particle after the other."""
+    tables, particles = parts.shape[0], codes.shape[1]
+    cells = np.zeros((particles, tables), dtype=np.uint16)
+    own = np.empty(codes.shape[0], dtype=np.uint16)
+    for i in range(particles):
+        own[:] = codes[:, i]
+        for axis in range(parts.shape[1]):
+            for k in range(tables):
+                cells[i, k] += np.uint16(strides[k, axis]) * own[np.uintp(parts[k, axis])]
+    return cells
 
 
 @njit(cache=True, fastmath=True)
@@ -184,40 +199,45 @@ def weighted_counts(cells: Array, offsets: Array, weights: Array) -> Array:
 
 
 @njit(cache=True, fastmath=True)
-def _change(cells: Array, offsets: Array, slope: Array, weight: Array, old: Any, new: Any) -> Any:
-    """Change of sum weight (count - target)^2 when row `old` becomes `new`; slope = 2 weight (count - target)."""
-    change = 0.0
-    for k in range(cells.shape[1]):
-        a, b = offsets[k] + cells[old, k], offsets[k] + cells[new, k]
-        if a != b:
-            change += weight[a] + weight[b] + slope[b] - slope[a]
-    return change
-
-
-@njit(cache=True, fastmath=True)
-def _move(cells: Array, offsets: Array, slope: Array, weight: Array, row: Any, by: float) -> None:
-    for k in range(cells.shape[1]):
-        a = offsets[k] + cells[row, k]
-        slope[a] += 2.0 * weight[a] * by
-
-
-@njit(cache=True)
 def swap_rows(cells: Array, offsets: Array, chosen: Array, proposed: Array, target: Array) -> None:
-    """Replace rows, in place, by the best of a few proposals when that lowers the weighted squared error."""
-    weight = 1.0 / (target + SOFT)
-    slope = -2.0 * weight * target
-    for i in range(chosen.shape[0]):
-        _move(cells, offsets, slope, weight, chosen[i], 1.0)
+    """Replace rows, in place, by the best of a few proposals when that lowers E = sum weight (count - target)^2.
+
+    One more row in cell b raises E by cost[b] = weight[b] (2 (count[b] - target[b]) + 1), one row less in cell a lowers
+    it by cost[a] - 2 weight[a]. So a row's share of a swap is summed once for all that compete with it, and of each of
+    them one number is read a table; where both lie in the same cell nothing changes.
+    """
+    tables = cells.shape[1]
+    first = offsets.astype(np.uint64)  # indices known to be positive spare the check for those counted from the end
+    twice = (2.0 / (target + SOFT)).astype(np.float32)
+    cost = (twice * (0.5 - target)).astype(np.float32)
+    for row in chosen:
+        for k in range(tables):
+            a = first[k] + np.uint64(cells[row, k])
+            cost[a] += twice[a]
+    own = np.empty(tables, np.float32)
     for visit in range(proposed.shape[0] // TRIES):
         i = visit % chosen.shape[0]
-        best, choice = 0.0, -1
+        old = cells[chosen[i]]
+        gain = np.float32(0.0)
+        for k in range(tables):
+            a = first[k] + np.uint64(old[k])
+            own[k] = twice[a]
+            gain += cost[a] - own[k]
+        best, choice = gain - np.float32(CLEARLY), np.int64(-1)
         for j in range(visit * TRIES, (visit + 1) * TRIES):
-            change = _change(cells, offsets, slope, weight, chosen[i], proposed[j])
-            if change < best:
-                best, choice = change, proposed[j]
+            new = cells[proposed[j]]
+            price = np.float32(0.0)
+            for k in range(tables):
+                price += cost[first[k] + np.uint64(new[k])] - (own[k] if new[k] == old[k] else np.float32(0.0))
+            if price < best:
+                best, choice = price, proposed[j]
         if choice >= 0:
-            _move(cells, offsets, slope, weight, chosen[i], -1.0)
-            _move(cells, offsets, slope, weight, choice, 1.0)
+            new = cells[choice]
+            for k in range(tables):
+                cost[first[k] + np.uint64(old[k])] -= own[k]
+            for k in range(tables):
+                b = first[k] + np.uint64(new[k])
+                cost[b] += twice[b]
             chosen[i] = choice
 
 

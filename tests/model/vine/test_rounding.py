@@ -29,20 +29,20 @@ def test_rounding_lowers_the_error_of_all_tables():
             total += np.sum((np.bincount(cells[chosen, k], minlength=size) - target) ** 2 / (target + 4))
         return total
 
-    rounded = round_rows(cells.T, [12, 30], weights, rows, proposals(rows, rows), np.random.default_rng(2))
+    rounded = round_rows(cells, [12, 30], weights, rows, proposals(rows, rows), np.random.default_rng(2))
     plain = systematic(weights, rows, np.random.default_rng(2))
     assert len(rounded) == rows
     assert error(rounded) < 0.1 * error(plain)
 
 
 def test_without_tables_it_is_plain_resampling():
-    assert len(round_rows(np.empty((0, 10), np.uint16), [], np.ones(10), 25, 60, np.random.default_rng(3))) == 25
-    assert len(round_rows(np.zeros((1, 10), np.uint16), [1], np.ones(10), 0, 60, np.random.default_rng(3))) == 0
+    assert len(round_rows(np.empty((10, 0), np.uint16), [], np.ones(10), 25, 60, np.random.default_rng(3))) == 25
+    assert len(round_rows(np.zeros((10, 1), np.uint16), [1], np.ones(10), 0, 60, np.random.default_rng(3))) == 0
 
 
 def test_same_seed_same_rows():
     cells = RNG.integers(0, 5, (300, 1)).astype(np.uint16)
-    draw = [round_rows(cells.T, [5], np.ones(300), 100, 600, np.random.default_rng(4)) for _ in range(2)]
+    draw = [round_rows(cells, [5], np.ones(300), 100, 600, np.random.default_rng(4)) for _ in range(2)]
     assert np.array_equal(*draw)
 
 

@@ -234,16 +234,18 @@ def test_independent_rows_follow_vine_times_cut_weights():
 
 def test_triples_of_the_pool_are_what_its_particles_say():
     from sklar.model.vine.calibration import part_codes
-    from sklar.model.vine.rounding import pair_axes, triple_cells
+    from sklar.model.vine.rounding import choose_triples, pair_axes, rounded_cells
 
     model = make_model()
     particles = simulate_vine(model.vine, 500, np.random.default_rng(23))
-    cells, counts = triple_cells(model.calibration, model.scales, particles, np.random.default_rng(0))
     assert sorted(pair_axes(model.calibration)) == [0, 2, 3]
     codes = part_codes(model.calibration.partitions, model.scales, particles)
+    triples = choose_triples(model.calibration, np.random.default_rng(0))
+    cells, counts = rounded_cells(model.calibration, codes, triples)
+    assert np.array_equal(cells[:, :-1], cell_matrix(model.calibration, model.scales, particles).T)
     sizes = [model.calibration.partitions[j].count for j in (0, 2, 3)]
-    assert counts == [int(np.prod(sizes))]
-    assert np.array_equal(cells[0], np.ravel_multi_index([codes[j].astype(int) for j in (0, 2, 3)], sizes))
+    assert counts == [*(len(table.observed) for table in model.calibration.tables), int(np.prod(sizes))]
+    assert np.array_equal(cells[:, -1], np.ravel_multi_index([codes[j].astype(int) for j in (0, 2, 3)], sizes))
 
 
 def test_rounded_rows_cover_each_margin_cell_evenly():

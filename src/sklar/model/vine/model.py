@@ -15,8 +15,8 @@ from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
 from sklar.model.protocol import Proposals
 from sklar.model.vine.calibration import Calibration
-from sklar.model.vine.pool import POLISHING_SWEEPS, Pool, accepted_rows, average_tilts, draw_pool, pool_size
-from sklar.model.vine.rounding import group_cuts, proposals, round_rows, spread_evenly, triple_cells
+from sklar.model.vine.pool import POLISHING_SWEEPS, accepted_rows, average_tilts, draw_pool, pool_size
+from sklar.model.vine.rounding import choose_triples, group_cuts, proposals, round_rows, rounded_cells, spread_evenly
 from sklar.model.vine.sampling import vine_proposals
 from sklar.model.vine.vine import Edge, Vine
 
@@ -103,20 +103,14 @@ class VineModel:
             size = pool_size(tilt, len(part), per_row)
             sweeps = LATER_SWEEPS if large and number else POLISHING_SWEEPS
             pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
-            cells, counts = self._rounded_tables(pool, large, rng)
+            # Where sampling noise is small, triples do not pay.
+            triples = [] if large else choose_triples(self.calibration, rng)
+            cells, counts = rounded_cells(self.calibration, pool.codes, triples)
             chosen = round_rows(cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
             for column, scale in enumerate(self.scales):
                 part[:, column] = codes_at(scale, spread_evenly(cuts[column], pool.particles[chosen, column], rng))
             tilt = average_tilts(tilt, pool, number)
         return result
-
-    def _rounded_tables(self, pool: Pool, large: bool, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
-        """Cells of the pool in the tables that rounding follows; where sampling noise is small, triples do not pay."""
-        counts = [len(table.observed) for table in self.calibration.tables]
-        if large or not counts:
-            return pool.table_cells, counts
-        cells, more = triple_cells(self.calibration, self.scales, pool.particles, rng)
-        return np.concatenate([pool.table_cells, cells]), counts + more
 
     def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
         """Rows for a condition: sequential importance sampling along the trees."""

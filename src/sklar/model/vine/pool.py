@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.model.axis import Scale, codes_at
-from sklar.model.vine.calibration import Calibration, calibrate, cell_matrix, weigher
+from sklar.model.vine.calibration import Calibration, calibrate, part_codes, table_cells, weigher
 from sklar.model.vine.sampling import draw_levels, simulate_vine, tabulate_vine, transform
 from sklar.model.vine.vine import Vine, sampling_order
 
 POLISHING_SWEEPS = 100
 """Largest number of sweeps that remove the Monte Carlo noise of a pool."""
-POLISHING_TOLERANCE = 1e-3
-"""Sweeps end once a table moves less mass than this on average: less follows the tables closer, and takes longer."""
 MOST_CELL_NUMBERS = 60_000_000
 """Cell numbers held for a pool (120 MB): with many tables, pools are smaller."""
 LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 80_000, 200_000
@@ -30,10 +28,12 @@ class Pool:
 
     Attributes:
         particles: uniforms of each particle (row) in each column.
+        codes: group of each particle (column) under each partition of the calibration (row).
         table_cells: cell of each particle (column) in each released table (row).
     """
 
     particles: np.ndarray
+    codes: np.ndarray
     table_cells: np.ndarray
     weights: np.ndarray
     tilt: Calibration
@@ -47,12 +47,11 @@ def draw_pool(
     The stored tilt is where the sweeps start; a few of them remove the Monte Carlo noise of this pool.
     """
     particles = simulate_vine(vine, size, rng, stratified=True)
-    cells = cell_matrix(calibration, scales, particles)
+    codes = part_codes(calibration.partitions, scales, particles)
+    cells = table_cells(calibration, codes)
     most = calibration.level + np.log(calibration.ceiling)
-    fitted, weights = calibrate(
-        calibration.partitions, calibration.tables, cells, sweeps=sweeps, tolerance=POLISHING_TOLERANCE, most=most
-    )
-    return Pool(particles=particles, table_cells=cells, weights=weights, tilt=fitted)
+    fitted, weights = calibrate(calibration.partitions, calibration.tables, cells, sweeps=sweeps, most=most)
+    return Pool(particles=particles, codes=codes, table_cells=cells, weights=weights, tilt=fitted)
 
 
 def average_tilts(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.model.axis import Scale, clip_open, interval_of
 from sklar.model.conditioning import systematic
-from sklar.model.vine.calibration import MOST_CELLS, Calibration, part_codes
+from sklar.model.vine.calibration import MOST_CELLS, Calibration, table_axes
 
 PROPOSALS_PER_ROW, FEW_PROPOSALS, MOST_PROPOSALS = (24, 400), 300_000, 3_000_000
 """Replacements proposed for each row, and in a whole sample: more bring the counts nearer to the model, for time."""
@@ -34,8 +34,8 @@ def round_rows(
 
     Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
     weights) whenever that lowers sum (count - target)^2 / (target + 4) over the cells of all tables. The work is
-    that of the proposals (`effort`), whatever the number of rows. Given are the cell of each particle (column) in each
-    table (row), and the number of cells of each table.
+    that of the proposals (`effort`), whatever the number of rows. Given are the cell of each particle (row) in each
+    table (column), and the number of cells of each table.
     """
     from sklar.model.kernels import swap_rows, weighted_counts
 
@@ -43,34 +43,36 @@ def round_rows(
     if len(counts) == 0 or rows == 0:
         return chosen
     proposed = systematic(weights, effort, rng)
-    cells = np.ascontiguousarray(cells.T)  # all cells of a particle side by side: swaps read whole rows
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
     swap_rows(cells, offsets, chosen, proposed, target)
     return chosen
 
 
-def triple_cells(
-    calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray, rng: np.random.Generator
+def rounded_cells(
+    calibration: Calibration, codes: np.ndarray, triples: Sequence[tuple[int, ...]]
 ) -> tuple[np.ndarray, list[int]]:
-    """Cell of each particle (column) in tables of three columns (rows), and the number of cells of each table.
+    """Cell of each particle (row) in the released tables and the given triples (columns), and the cells of each table.
 
-    Rows picked to follow these tables too carry less sampling noise in whatever involves three columns. The targets are
-    those of the weighted pool, which holds several times as many particles as rows are picked.
+    Given are the groups of the particles under each partition (`part_codes`). Targets of triples are those of the
+    weighted pool, which holds several times as many particles as rows are picked.
+    """
+    from sklar.model.kernels import cells_by_particle
+
+    tables = [*(table.parts for table in calibration.tables), *triples]
+    counts = [int(np.prod([calibration.partitions[part].count for part in parts])) for parts in tables]
+    return cells_by_particle(codes, *table_axes(calibration.partitions, tables)), counts
+
+
+def choose_triples(calibration: Calibration, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Tables of three columns, as the partitions they are on.
+
+    Rows picked to follow these tables too carry less sampling noise in whatever involves three columns.
     """
     axes = pair_axes(calibration)
-    triples = _choose(sorted(axes), rng)
-    codes = part_codes(calibration.partitions, scales, particles)
-    cells: list[np.ndarray] = []
-    counts: list[int] = []
-    for triple in triples:
-        parts = [axes[column] for column in triple]
-        first, second, third = (calibration.partitions[part].count for part in parts)
-        if first * second * third <= MOST_CELLS:
-            a, b, c = (codes[part] for part in parts)
-            cells.append((a * np.uint16(second) + b) * np.uint16(third) + c)
-            counts.append(first * second * third)
-    return np.array(cells, dtype=np.uint16).reshape(len(cells), len(particles)), counts
+    triples = [tuple(axes[column] for column in triple) for triple in _choose(sorted(axes), rng)]
+    sizes = [int(np.prod([calibration.partitions[part].count for part in triple])) for triple in triples]
+    return [triple for triple, size in zip(triples, sizes, strict=True) if size <= MOST_CELLS]
 
 
 def pair_axes(calibration: Calibration) -> dict[int, int]:

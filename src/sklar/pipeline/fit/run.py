@@ -17,7 +17,7 @@ import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
-from sklar.accounting.ledger import Ledger
+from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
@@ -30,6 +30,7 @@ from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequ
 from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
+from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
 from sklar.release.values import record_line
@@ -179,7 +180,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
         Stored(
             schema=found,
             claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read),
-            fit=_fit_facts(opened.method, settings, session, paid),
+            fit=_fit_facts(opened, settings, session, paid),
             recorded=session.recorded,
             model=model,
         )
@@ -241,14 +242,13 @@ def _finite(amount: float) -> float | None:
     return None if amount == float("inf") else amount
 
 
-def _fit_facts(method: Method[Any], options: Any, session: Session, paid: Paid) -> dict[str, Any]:
+def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
-    bought = {"notes": paid.notes, "releases": [record_line(step) for step in paid.recorded]}
     return {
-        "method": method.name,
+        "method": opened.method.name,
         "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
-        "budget": dataclasses.asdict(record.budget),
-        "allowance": dataclasses.asdict(record.allowance),
+        "asked": dataclasses.asdict(opened.budget),
+        **_reserved_amounts(record),
         "unit": dataclasses.asdict(record.unit),
         "rows": session.door.rows,
         "seed": record.seed,
@@ -257,5 +257,16 @@ def _fit_facts(method: Method[Any], options: Any, session: Session, paid: Paid) 
             for fit in (*paid.records, record)
             for step in fit.steps
         ],
-        **({"paid": bought} if paid.records else {}),
+        "versions": versions(),
+        **({"paid": _bought(paid)} if paid.records else {}),
     }
+
+
+def _bought(paid: Paid) -> dict[str, Any]:
+    lines = [record_line(step) for step in paid.recorded]
+    return {"notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
+
+
+def _reserved_amounts(record: FitRecord) -> dict[str, Any]:
+    amounts = {"budget": dataclasses.asdict(record.budget), "allowance": dataclasses.asdict(record.allowance)}
+    return {"fit": record.id, **amounts}

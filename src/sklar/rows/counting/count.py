@@ -163,11 +163,11 @@ class TallyWork:
 
 
 def tally_works(plan: CountingPlan, tables: Sequence[int]) -> list[TallyWork]:
-    """Group tables by the narrowest type that holds the codes of all their features."""
+    """Group tables by a type that holds the codes of all their features: one byte or four, each a loop to compile."""
     groups: dict[str, list[int]] = {}
     for table in tables:
         largest = max(plan.shape(table), default=1)
-        groups.setdefault(np.min_scalar_type(max(largest - 1, 0)).name, []).append(table)
+        groups.setdefault("uint8" if largest <= 256 else "uint32", []).append(table)
     return [_work(plan, group, np.dtype(name)) for name, group in groups.items()]
 
 

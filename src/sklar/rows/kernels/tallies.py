@@ -10,6 +10,8 @@ LOCAL_CELLS = 4096
 """Tables up to this size are first counted in four interleaved copies."""
 SUB_ROWS = 1 << 14
 """Rows worked on at a time, so that their codes stay in the cache while all tables pass over them."""
+CHUNK_ROWS = 1 << 11
+"""Rows whose cells in one table are found before they are counted: they stay in the first-level cache."""
 
 
 @njit(nogil=True, cache=True)
@@ -24,7 +26,7 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
     """Add every row of `stack` to the given tables.
 
     Args:
-        stack: Codes, one row of the matrix a feature.
+        stack: Codes, one row of the matrix a feature. A table has fewer than 2^32 cells.
         axes: Features of all tables, one table after the other; table t has axes[axis_starts[t]:axis_starts[t + 1]].
         axis_starts: Where each table's axes start.
         shape: Number of codes along each of the axes.
@@ -32,73 +34,53 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
         out_starts: Where each table's counts start, and the end of the last.
         tables: The tables to count.
     """
-    local = np.zeros((4, LOCAL_CELLS), dtype=np.uint32)
+    local, cells = np.zeros((4, LOCAL_CELLS), dtype=np.uint32), np.empty(CHUNK_ROWS, dtype=np.uint32)
     for low in range(0, stack.shape[1], SUB_ROWS):
         high = min(low + SUB_ROWS, stack.shape[1])
         for t in tables:
-            first, k = axis_starts[t], axis_starts[t + 1] - axis_starts[t]
             counts = out[out_starts[t] : out_starts[t + 1]]
-            if k == 2 and len(counts) <= LOCAL_CELLS:
-                left, right = stack[axes[first], low:high], stack[axes[first + 1], low:high]
-                _tally_small_pair(left, right, shape[first + 1], local, counts)
-            elif k == 2:
-                left, right = stack[axes[first], low:high], stack[axes[first + 1], low:high]
-                width = shape[first + 1]
-                for i in range(high - low):
-                    counts[np.int64(left[i]) * width + np.int64(right[i])] += 1
-            elif k == 1 and len(counts) <= LOCAL_CELLS:
-                _tally_small(stack[axes[first], low:high], local, counts)
-            elif k == 1:
-                codes = stack[axes[first], low:high]
-                for i in range(high - low):
-                    counts[np.uintp(codes[i])] += 1
-            else:
-                for i in range(low, high):
-                    cell = 0
-                    for j in range(first, first + k):
-                        cell = cell * shape[j] + np.int64(stack[axes[j], i])
-                    counts[cell] += 1
+            small = len(counts) <= LOCAL_CELLS
+            for at in range(low, high, CHUNK_ROWS):
+                some = cells[: min(CHUNK_ROWS, high - at)]
+                _fill_cells(stack, axes[axis_starts[t] : axis_starts[t + 1]], shape[axis_starts[t] :], at, some)
+                if small:
+                    _tally_small(some, local)
+                else:
+                    for cell in some:
+                        counts[np.uintp(cell)] += 1
+            if small:
+                for c in range(len(counts)):
+                    for copy in range(4):
+                        counts[c] += local[copy, c]
+                        local[copy, c] = 0
 
 
 @njit(nogil=True, cache=True)
-def _tally_small_pair(left, right, width, local, counts):
+def _fill_cells(stack, axes, shape, at, cells):
+    """The cell of each row, from row `at` on, in the table on these axes: 0 in one without axes."""
+    if len(axes) == 0:
+        cells[:] = 0
+        return
+    codes = stack[axes[0], at : at + len(cells)]
+    for i in range(len(cells)):
+        cells[i] = codes[i]
+    for axis in range(1, len(axes)):
+        codes, width = stack[axes[axis], at : at + len(cells)], np.uint32(shape[axis])
+        for i in range(len(cells)):
+            cells[i] = cells[i] * width + np.uint32(codes[i])
+
+
+@njit(nogil=True, cache=True)
+def _tally_small(cells, local):
     """Four copies in turn, so that equal neighbours do not wait for each other's store."""
-    cells, rows = len(counts), len(left)
-    step = np.uint32(width)
-    whole = rows - rows % 4
+    whole = len(cells) - len(cells) % 4
     for i in range(0, whole, 4):
-        local[0, np.uint32(left[i]) * step + np.uint32(right[i])] += np.uint32(1)
-        local[1, np.uint32(left[i + 1]) * step + np.uint32(right[i + 1])] += np.uint32(1)
-        local[2, np.uint32(left[i + 2]) * step + np.uint32(right[i + 2])] += np.uint32(1)
-        local[3, np.uint32(left[i + 3]) * step + np.uint32(right[i + 3])] += np.uint32(1)
-    for i in range(whole, rows):
-        local[0, np.uint32(left[i]) * step + np.uint32(right[i])] += np.uint32(1)
-    for c in range(cells):
-        counts[c] += np.int64(local[0, c]) + np.int64(local[1, c]) + np.int64(local[2, c]) + np.int64(local[3, c])
-        local[0, c] = 0
-        local[1, c] = 0
-        local[2, c] = 0
-        local[3, c] = 0
-
-
-@njit(nogil=True, cache=True)
-def _tally_small(codes, local, counts):
-    """The same for a table of one column."""
-    cells, rows = len(counts), len(codes)
-    whole = rows - rows % 4
-    for i in range(0, whole, 4):
-        local[0, np.uintp(codes[i])] += np.uint32(1)
-        local[1, np.uintp(codes[i + 1])] += np.uint32(1)
-        local[2, np.uintp(codes[i + 2])] += np.uint32(1)
-        local[3, np.uintp(codes[i + 3])] += np.uint32(1)
-    for i in range(whole, rows):
-        local[0, np.uintp(codes[i])] += np.uint32(1)
-    for c in range(cells):
-        counts[c] += np.int64(local[0, c]) + np.int64(local[1, c]) + np.int64(local[2, c]) + np.int64(local[3, c])
-        local[0, c] = 0
-        local[1, c] = 0
-        local[2, c] = 0
-        local[3, c] = 0
+        local[0, np.uintp(cells[i])] += np.uint32(1)
+        local[1, np.uintp(cells[i + 1])] += np.uint32(1)
+        local[2, np.uintp(cells[i + 2])] += np.uint32(1)
+        local[3, np.uintp(cells[i + 3])] += np.uint32(1)
+    for i in range(whole, len(cells)):
+        local[0, np.uintp(cells[i])] += np.uint32(1)
 
 
 @njit(nogil=True, cache=True)
