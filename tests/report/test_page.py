@@ -19,7 +19,7 @@ from sklar.lab.learning.transfer import Learned, Transfer
 from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
 from sklar.lab.metrics.moments import ColumnMoments, ColumnSummary
-from sklar.lab.metrics.offices.coefficients import Coefficient, Coefficients
+from sklar.lab.metrics.offices.coefficients import Coefficient, ComparedRegression
 from sklar.lab.metrics.offices.disclosure import Disclosure
 from sklar.lab.metrics.offices.propensity import Propensity
 from sklar.lab.metrics.queries import Answered, ErrorLine, QueryProfiles, QuerySet
@@ -83,7 +83,7 @@ def page(columns: int, name: str = "column") -> str:
     )  # fmt: skip
     scored = Propensity(pmse=0.01, expected=0.005, ratio=2.0, coefficients=3)
     term = Coefficient(term=name, real=1.0, real_error=0.1, synthetic=0.9, synthetic_error=0.2, overlap=-0.25)
-    fitted = Coefficients(outcome=name, model="linear", terms=(term,))
+    fitted = ComparedRegression(outcome=name, model="linear", terms=(term,))
     scores = {
         "tvd1": SCORE, "tvd2": replace(SCORE, parts=(Part(columns=names[:2], value=0.2),)),
         "ks": not_applicable(ABOUT, "because."), "alpha_precision": replace(SCORE, behind=support),

@@ -50,7 +50,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficients:
+class ComparedRegression:
     """The regression: what it explains, of which kind it is, and its coefficients but the intercept."""
 
     outcome: str
@@ -81,7 +81,7 @@ def interval_overlap(real: ExactTable, synthetic: ExactTable, target: str) -> Sc
     fits = [_fit(model, part[:, kept], answer) for part, answer in zip(values, answers, strict=True)]
     found = tuple(_compare(terms[at], *(fit[place] for fit in fits)) for place, at in enumerate(kept) if at)
     value = float(np.mean([min(max(one.overlap, 0.0), 1.0) for one in found]))
-    behind = Coefficients(outcome=outcome, model=model, terms=found)
+    behind = ComparedRegression(outcome=outcome, model=model, terms=found)
     return Score(about=ABOUT, value=value, rows=rows, reason=f"{model} regression of {outcome}.", behind=behind)
 
 
