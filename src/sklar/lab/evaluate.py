@@ -301,7 +301,7 @@ def evaluate(
     column; alpha-precision and beta-recall 4,000; authenticity 1,000 against 40,000 real ones.
     """
     from sklar.lab.attacks.release import attack_tables, require_attacks, rows_by_role
-    from sklar.lab.metrics.bench import make_bench, read_settings, require_columns
+    from sklar.lab.metrics.bench import make_bench, read_settings, require_columns, with_keys
     from sklar.lab.metrics.queries import checked_query_budget
     from sklar.lab.metrics.registry import measure
     from sklar.lab.metrics.subgroups import subgroups
@@ -311,8 +311,9 @@ def evaluate(
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     settings = read_settings(
         facts, target, learners=learners, folds=folds, weights=weights, targets=targets, measures=measures,
-        ranges=ranges, keys=keys,
+        ranges=ranges,
     )  # fmt: skip
+    settings = with_keys(settings, facts, keys)
     named = (by,) if isinstance(by, str) else tuple(by)
     require_columns(facts, "column", named)
     require_attacks(attacks, sensitive, holdout is not None)

@@ -59,12 +59,8 @@ def read_settings(
     targets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
     ranges: RangeWorkload | None = None,
-    keys: Sequence[str] | None = None,
 ) -> Settings:
     """What to compute, with unknown columns, learners and measures refused."""
-    require_columns(schema, "key", keys or ())
-    if target is not None and target in (keys or ()):
-        raise UsageError(f"the target '{target}' is what an intruder wants to learn, so it cannot be a key, too.")
     require_columns(schema, "target", [*([] if target is None else [target]), *(targets or ())])
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= 50:
         raise UsageError(f"folds must be a whole number from 2 to 50; found {folds!r}.")
@@ -76,8 +72,15 @@ def read_settings(
         target=target, learners=None if wanted is None else tuple(wanted), folds=folds,
         weights=checked_weights(weights), targets=tuple(targets) if targets else None,
         measures=None if measures is None else checked_measures(measures), ranges=ranges or RangeWorkload(),
-        keys=tuple(keys) if keys else None,
     )  # fmt: skip
+
+
+def with_keys(settings: Settings, schema: Schema, keys: Sequence[str] | None) -> Settings:
+    """The settings with what an intruder knows; unknown columns are refused."""
+    require_columns(schema, "key", keys or ())
+    if settings.target is not None and settings.target in (keys or ()):
+        raise UsageError(f"the target '{settings.target}' is what an intruder wants to learn: it cannot be a key, too.")
+    return replace(settings, keys=tuple(keys) if keys else None)
 
 
 def require_columns(schema: Schema, role: str, names: Sequence[str]) -> None:
