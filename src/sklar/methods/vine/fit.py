@@ -26,7 +26,7 @@ from sklar.methods.vine.pairs import (
     measure_pairs,
     pairs_to_measure,
 )
-from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import choose_tree, fit_tree, measure_tree, measure_triples, measure_with_target
 from sklar.model.pairs.grouping import Groups
@@ -227,6 +227,7 @@ VINE = Method(
     fit=fit,
     gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
     outline=outline_vine,
+    expect=expect_vine,
     takes_target=True,
     check=check_options,
     settle=settle_options,

@@ -14,6 +14,7 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.methods.expectation import Expectation, expect_dependence
 from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margins import outline_margins
 from sklar.methods.method import Outline
@@ -141,6 +142,13 @@ def outline_vine(
         triples = max(pairs_to_measure(columns - 1), 1)
         lines.append(_square("triples with the target", triples, stages.triples, unit, rows, TRIPLE_GROUPS))
     return tuple(lines)
+
+
+def expect_vine(schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
+    """What to expect of a synthetic table."""
+    stages = cut_stages(schema, options, total_stage(allowance, unit)[1], unit, rows)
+    few, target = has_few_rows(schema, stages), options.target is not None
+    return expect_dependence(schema, allowance, unit, rows, few_rows=few, target=target)
 
 
 def most_groups(schema: Schema, options: VineOptions) -> int:
