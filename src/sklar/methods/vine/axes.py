@@ -32,7 +32,8 @@ class VineAxis:
     Attributes:
         name: its name.
         scale: its margin laid out on [0, 1].
-        coarse: the cell of its first public histogram that each margin cell lies in, or None.
+        coarse: the cell of its first public histogram that each margin cell lies in, or the nodes of a hierarchy, a row
+            for each level; or None.
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null at the upper end of an ordered axis, or None.
@@ -107,7 +108,7 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
         scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered, branches=branches)
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
         if branches:  # groups are nodes of the tree: cut where a node has rows enough, else its codes stay together
-            cells = np.unique([path[0] for path in branches], return_inverse=True)[1]
+            cells = _levels(branches)
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
@@ -129,6 +130,15 @@ def _branches(column: Column, margin: Margin) -> list[tuple[str, ...]]:
     if not known:
         return []
     return [known[code] if code < len(known) else (f"\0{code}",) for code in margin.starts.tolist()]
+
+
+def _levels(branches: Sequence[tuple[str, ...]]) -> np.ndarray:
+    """Number of the node above each cell, a row for each level, the coarsest first; nodes end where their path does."""
+    rows: list[np.ndarray] = []
+    for depth in range(1, max(map(len, branches)) + 1):
+        nodes = {path: number for number, path in enumerate(dict.fromkeys(path[:depth] for path in branches))}
+        rows.append(np.array([nodes[path[:depth]] for path in branches]))
+    return np.array(rows)
 
 
 def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str) -> tuple[MeasuredTable, ...]:

@@ -17,16 +17,16 @@ from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of, settle_options
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
+    PairGroups,
     affordable_pairs,
     choose_pairs,
     chooses_pairs,
     dependence,
     informative_pairs,
     measure_pairs,
-    pair_groups,
     pairs_to_measure,
 )
-from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import (
     choose_tree,
@@ -131,8 +131,8 @@ def _measure_pairs(
         wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
         pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, target)
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
-    groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
-    informative = informative_pairs(groups)
+    groups = PairGroups(axes, allowance.noise(door.unit, tables=tables).std, rows, options.groups)
+    informative = informative_pairs(groups.square)
     if pairs is not None:
         informative = tuple(sorted(set(informative) & set(pairs)))
     if links:
@@ -241,6 +241,7 @@ VINE = Method(
     fit=fit,
     gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
     outline=outline_vine,
+    expect=expect_vine,
     takes_target=True,
     check=check_options,
     settle=settle_options,

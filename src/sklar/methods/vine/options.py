@@ -56,7 +56,7 @@ class VineOptions:
         shares: budget for margins, pairs and tree one (and, with a target, for its fine tables and its triples).
         depth: largest number of trees; those after the first cost nothing. By default 6, or up to 12 where no column is
             nominal: the deeper trees speak about ordered columns only, and given many others they mislead.
-        groups: most groups of a category and of a number in a pair table.
+        groups: most groups of a category and of a number in a pair table; as many as the noise bears, up to these.
         calibration: whether the vine is tilted towards all released tables.
         sums: share of the budget for sums that tell correlations; from the noise by default.
         target: a column that users will predict; budget moves to its tables.
@@ -66,7 +66,7 @@ class VineOptions:
 
     shares: tuple[float, ...] | None = None
     depth: int | None = None
-    groups: tuple[int, int] = (16, 10)
+    groups: tuple[int, int] = (64, 10)
     calibration: bool = True
     sums: float | None = None
     target: str | None = None

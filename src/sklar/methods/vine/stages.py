@@ -14,6 +14,7 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.methods.expectation import Expectation, expect_dependence
 from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margins import outline_margins
 from sklar.methods.method import Outline
@@ -149,7 +150,7 @@ def outline_vine(
         lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise, resolution=PAIRS_RESOLUTION))
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
-        lines.append(_pairs(stages, unit, rows, columns, options))
+        lines.append(_pairs(stages, unit, rows, columns, most_groups(schema, options)))
         lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
     if stages.look is not None and stages.follow is not None:
         triples = math.comb(columns, 3)
@@ -166,12 +167,26 @@ def outline_vine(
     return tuple(lines)
 
 
-def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, options: VineOptions) -> Outline:
+def expect_vine(schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
+    """What to expect of a synthetic table."""
+    stages = cut_stages(schema, options, total_stage(allowance, unit)[1], unit, rows)
+    few, target = has_few_rows(schema, stages), options.target is not None
+    return expect_dependence(schema, allowance, unit, rows, few_rows=few, target=target)
+
+
+def most_groups(schema: Schema, options: VineOptions) -> int:
+    """Most groups that any column can have in a pair table."""
+    nominal, ordered = options.groups
+    columns = [schema[name] for name in schema.modelled]
+    return max(ordered if column.numeric else min(nominal, column.size) for column in columns)
+
+
+def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Outline:
     allowance, tables = stages.pairs, pairs_to_measure(columns - stages.links_target)
     if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)
         allowance = allowance.part(1 - CHOICE_SHARE)
-    counted = _square("pairs", tables, allowance, unit, rows, max(options.groups))
+    counted = _square("pairs", tables, allowance, unit, rows, most)
     if not stages.interactions:
         return counted
     groups = math.isqrt(counted.cells)

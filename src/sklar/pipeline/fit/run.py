@@ -8,7 +8,7 @@ import importlib
 import json
 import secrets
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -33,7 +33,7 @@ from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
-from sklar.release.values import record_line
+from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
@@ -118,6 +118,54 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
         warn_of_ledgers(request.data, opened.book, (*paid.records, session.record))
         model = opened.method.fit(session.door, settings, generator(session.record.seed))
         yield _claimed(opened, paid, session, settings, model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a fit released, and what it had asked for."""
+
+    recorded: tuple[Recorded, ...]
+    asked: tuple[Any, ...]
+
+
+def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> Measured:
+    """Run a private fit for its releases alone, as an audit does: no model is built after the step called `last`.
+
+    All that is released until then is charged, measured and recorded as in any fit.
+    """
+    opened = _opened(request, noise)
+    with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
+        door = _WatchedDoor(session, last)
+        with suppress(_LastStepError):
+            opened.method.fit(door, settings, generator(session.record.seed))
+        return Measured(recorded=session.recorded, asked=tuple(door.asked))
+
+
+class _LastStepError(Exception):
+    """Ends a fit that is run for its releases alone."""
+
+
+class _WatchedDoor:
+    """A Door that takes down what is asked there, and lets nobody through after one step."""
+
+    def __init__(self, session: Session, last: str | None):
+        self._session = session
+        self._last = last
+        self.asked: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._session.door, name)
+        if not callable(found):
+            return found
+
+        def verb(*arguments: Any, **named: Any) -> Any:
+            released = found(*arguments, **named)
+            self.asked.append(arguments[0])
+            if self._session.recorded[-1].label == self._last:
+                raise _LastStepError
+            return released
+
+        return verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
