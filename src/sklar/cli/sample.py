@@ -74,7 +74,7 @@ def command(
     """
     from sklar.export.parts import is_parts_output
     from sklar.pipeline.model import load
-    from sklar.pipeline.sampling.write import sample_form, sample_to_file
+    from sklar.pipeline.sampling.write import filled_to_file, sample_form, sample_to_file
     from sklar.sample.conditions import parse_given
 
     refuse_json_with_data(output, json)
@@ -100,11 +100,15 @@ def command(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:
-            form = sample_form(iid, binary)
-            count = sample_to_file(
-                fitted, output, rows, seed=seed, given=conditions, form=form, fill=_fill(fill), safe=safe_csv,
-                written=written,
-            )  # fmt: skip
+            form, filling = sample_form(iid, binary), _fill(fill)
+            if filling is not None:
+                count = filled_to_file(
+                    fitted, output, rows, filling, seed=seed, given=conditions, form=form, safe=safe_csv
+                )
+            else:
+                count = sample_to_file(
+                    fitted, output, rows, seed=seed, given=conditions, form=form, safe=safe_csv, written=written
+                )
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return

@@ -29,7 +29,6 @@ def sample_to_file(
     seed: int | None = None,
     given: Mapping[str, Any] | None = None,
     form: SampleForm = "matched",
-    fill: Fill | None = None,
     safe: bool = False,
     written: Callable[[int], None] | None = None,
 ) -> int:
@@ -38,27 +37,43 @@ def sample_to_file(
 
     count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")
     require_table_output(path)
-    if fill is not None and (form == "binary" or count > MOST_IN_MEMORY):
-        raise UsageError(f"fill goes into a table of at most {MOST_IN_MEMORY:,} rows, and not into the binary one")
-    tables = _tables(model, count, seed, given, form, fill)
+    tables = _tables(model, count, seed, given, form)
     write_stream(tables, path, model.schema, safe=safe, rows=count, written=written)
     return count
 
 
-def _tables(
+def filled_to_file(
     model: Model,
-    rows: int,
-    seed: int | None,
-    given: Mapping[str, Any] | None,
-    form: SampleForm,
-    fill: Fill | None,
+    path: str | PathLike[str],
+    rows: int | None,
+    fill: Fill,
+    *,
+    seed: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    form: SampleForm = "matched",
+    safe: bool = False,
+) -> int:
+    """As `sample_to_file`, with texts or nulls in the columns that are left out."""
+    from sklar.export.write import require_table_output, write_table
+
+    count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")
+    require_table_output(path)
+    if form == "binary" or count > MOST_IN_MEMORY:
+        raise UsageError(f"fill goes into a table of at most {MOST_IN_MEMORY:,} rows, and not into the binary one")
+    table = model.sample(count, seed=seed, given=given, iid=form == "iid", fill=fill)
+    write_table(table, path, model.schema, safe=safe)
+    return count
+
+
+def _tables(
+    model: Model, rows: int, seed: int | None, given: Mapping[str, Any] | None, form: SampleForm
 ) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     if form == "binary":
         return binary_tables(model, rows, seed, given)
     if rows <= MOST_IN_MEMORY:
-        return iter([model.sample(rows, seed=seed, given=given, iid=form == "iid", fill=fill)])
+        return iter([model.sample(rows, seed=seed, given=given, iid=form == "iid")])
     batches = model.stream(rows, seed=seed, given=given)
     return (pa.Table.from_batches([batch]) for batch in batches)
 
