@@ -24,6 +24,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("vine", {}),
     ("vine", {"epsilon": 40.0}),
     ("vine", {"epsilon": 40.0, "target": "sex"}),
+    ("vine", {"epsilon": 40.0, "look": True}),
     ("vine", {"target": "smoker"}),
     ("vine", {"delta": 0.0, "epsilon": 30.0}),
     ("dpcopula-kendall", {}),

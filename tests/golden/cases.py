@@ -51,7 +51,7 @@ def schema() -> sklar.Schema:
 
 
 PRIVATE: Mapping[str, dict[str, Any]] = {
-    "vine": {"method": "vine", "epsilon": 8.0},
+    "vine": {"method": "vine", "epsilon": 12.0},
     "vine-target": {"method": "vine", "epsilon": 2.0, "target": "smoker"},
     "vine-few-rows": {"method": "vine", "epsilon": 1.0, "rows": FEW},
     "vine-few-rows-target": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker"},

@@ -52,12 +52,12 @@ def fitted(data: pd.DataFrame, **hierarchy: list[int]) -> pd.DataFrame:
 
 
 def test_dependence_at_the_level_of_chapters_is_kept() -> None:
-    """Over fits it was .94 and .99, each give or take .015, so that 20% off is more than eight standard deviations."""
+    """Over fits it was .91 and .99, each give or take .015, so that 20% off is seven standard deviations."""
     data = made()
     rows = fitted(data, levels=[1])
     assert all(0.8 < part < 1.2 for part in kept(data, rows))
     assert rows.code.nunique() > 150
-    assert max(kept(data, fitted(data))) < 0.6  # without the levels: what this test would miss
+    assert max(kept(data, fitted(data))) < 0.75  # without the levels (.40 +- .05): what this test would miss
 
 
 def test_small_siblings_stay_with_their_parent() -> None:
@@ -72,3 +72,20 @@ def test_small_siblings_stay_with_their_parent() -> None:
     assert groups.count > 3
     few = group_cells(scale, 3, 0.06, cells)
     assert [len({branches[i][0] for i in np.flatnonzero(few.lookup == g)}) for g in range(few.count)] == [1, 1, 1]
+
+
+def test_levels_nest_from_the_coarsest_down() -> None:
+    """Two chapters of two blocks of four codes: groups are chapters, blocks or codes, as far as their number goes."""
+    cells = np.arange(16)
+    levels = np.array([cells // 8, cells // 4])
+    branches = [(f"c{i // 8}", f"b{i // 4}") for i in cells]
+    mass = np.repeat([0.08, 0.02, 0.12, 0.03], 4)
+    scale = lay_out(cells, mass, 16, nominal=True, branches=branches)
+    for most, level in ((2, 8), (4, 4)):
+        lookup = group_cells(scale, most, 0.01, levels).lookup
+        assert len(set(lookup)) == most
+        assert all(len(set(lookup[start : start + level])) == 1 for start in range(0, 16, level))
+    finer = group_cells(scale, 8, 0.01, levels).lookup
+    assert all(len({block // 4 for block in np.flatnonzero(finer == g)}) == 1 for g in set(finer))
+    coarse_only = group_cells(scale, 4, 0.01, levels[0]).lookup
+    assert any(len(set(coarse_only[start : start + 4])) > 1 for start in range(0, 16, 4))  # what one level would miss

@@ -104,3 +104,26 @@ def test_ranks_of_nominal_columns_follow_released_counts() -> None:
     np.testing.assert_array_equal(rank_bins(column, 3, counts), [0, 0, 1, 2, 2, 2, 3])
     np.testing.assert_array_equal(rank_bins(column, 6, counts), np.arange(7))
     np.testing.assert_array_equal(rank_bins(sklar.Integer(0, 5), 3, counts), [0, 0, 1, 1, 2, 2])
+
+
+def test_many_labels_keep_what_sets_them_apart() -> None:
+    """60 codes, each with its own share of women and its own mean age, as far as the counts bear it."""
+    rng = np.random.default_rng(3)
+    share, level, code = rng.uniform(0.05, 0.95, 60), rng.permutation(60), rng.integers(0, 60, 20_000)
+    data = pd.DataFrame(
+        {
+            "code": np.char.add("c", code.astype(str)),
+            "sex": np.where(rng.random(20_000) < share[code], "F", "M"),
+            "age": np.clip(rng.normal(20 + level[code], 5), 0, 99).astype(int),
+        }
+    )
+    codes = [f"c{i}" for i in range(60)]
+    columns = {"code": sklar.Category(codes), "sex": sklar.Category(["F", "M"]), "age": sklar.Integer(0, 99)}
+    rows = (
+        sklar.fit(data, sklar.Schema(columns), method="vine", epsilon=10.0, delta=1e-9)
+        .sample(20_000, seed=1)
+        .to_pandas()
+    )
+    found = rows.assign(woman=rows.sex == "F").groupby("code")[["woman", "age"]].mean().reindex(codes)
+    # Of 16 groups it was .79 and .70; now it is .993 and .9995, where the last digit varies.
+    assert np.corrcoef(found["woman"], share)[0, 1] > 0.95 and np.corrcoef(found["age"], level)[0, 1] > 0.95

@@ -186,8 +186,14 @@ def test_more_budget_less_error(real):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"neighbours": "replace"}, {"measure": "epsilon"}, {"options": VineOptions(target="smoker")}],
-    ids=["add-remove", "replace", "pure", "target"],
+    [
+        {},
+        {"neighbours": "replace"},
+        {"measure": "epsilon"},
+        {"options": VineOptions(target="smoker")},
+        {"options": VineOptions(look=True)},
+    ],
+    ids=["add-remove", "replace", "pure", "target", "look"],
 )
 def test_all_of_the_budget_and_no_more_is_spent(real, settings):
     door, model = fit(MIXED, real, 1.0, **settings)
@@ -207,7 +213,11 @@ def test_row_accesses_are_the_documented_ones(real):
     assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
 
 
-@pytest.mark.parametrize("options", [VineOptions(), VineOptions(target="smoker")], ids=["plain", "target"])
+@pytest.mark.parametrize(
+    "options",
+    [VineOptions(), VineOptions(target="smoker"), VineOptions(look=True)],
+    ids=["plain", "target", "look"],
+)
 @pytest.mark.parametrize("amount", [0.02, 1.0])
 def test_requests_depend_on_earlier_releases_only(real, options, amount):
     """Replay: with the recorded releases of one table, the method asks the same questions of another."""
@@ -233,6 +243,37 @@ def test_target_tables_sharpen_the_target(real):
         shares = [np.bincount(cell, minlength=80) / len(cell) for cell in cells]
         errors.append(np.abs(shares[0] - shares[1]).sum() / 2)
     assert errors[1] < errors[0]
+
+
+XOR = Schema({name: Boolean() for name in "abyc"} | {"d": Integer(0, 99), "e": Category(("p", "q", "r"))})
+
+
+def xor_codes(rng, rows=10_000, flips=0.1):
+    """y is a xor b in nine rows of ten, and no two columns depend on each other."""
+    a, b, c = (rng.integers(0, 2, rows) for _ in range(3))
+    turned = rng.random(rows) < flips
+    return np.column_stack([a, b, (a ^ b) ^ turned, c, rng.integers(0, 100, rows), rng.integers(0, 3, rows)])
+
+
+@pytest.mark.parametrize(
+    "options, least", [(VineOptions(look=True), 0.85), (VineOptions(target="y"), 0.85)], ids=["look", "target"]
+)
+def test_a_rule_of_three_columns_is_kept(options, least):
+    """Pairs tell nothing of it: without a look or a target half of the rows obey."""
+    codes = xor_codes(np.random.default_rng(11))
+    _, model = fit(XOR, codes, 0.0166, options=options)
+    rows = model.simulate_rounded(10_000, np.random.default_rng(2))
+    assert np.mean((rows[:, 0] ^ rows[:, 1]) == rows[:, 2]) > least
+
+
+def test_a_look_that_finds_nothing_leaves_its_share_to_tree_one():
+    rng = np.random.default_rng(12)
+    codes = xor_codes(rng, flips=0.5)
+    door, _ = fit(XOR, codes, 0.0166, options=VineOptions(look=True))
+    labels = [asked[0] for asked in door.asked]
+    assert labels[-2:] == ["look at triples", "tree one"]
+    assert 0.99 * 0.0166 < door.spent <= 0.0166 * (1 + 1e-9)
+    assert len(dict(a[:2] for a in door.asked)["look at triples"]) == 20
 
 
 def test_values_keep_their_correlation_beside_nulls():
@@ -325,6 +366,7 @@ def test_without_calibration_and_with_depth_one(real):
         VineOptions(shares=(1.0, 2.0, -1.0)),
         VineOptions(depth=0),
         VineOptions(groups=(1, 5)),
+        VineOptions(look="yes"),
     ],
 )
 def test_senseless_options_are_refused_before_spending(real, options):

@@ -55,7 +55,8 @@ def command(
     else:
         show.line(f"NO DP GUARANTEE. Learned from {facts['rows_estimate']:,} rows. {facts['fit']['warning']}")
     show.line("Margins:")
-    show.table(["column", "kind", "cells", "null", "distribution"], [_margin(margin) for margin in facts["margins"]])
+    headings = ["column", "kind", "cells", "null", "too few to be seen", "distribution"]
+    show.table(headings, [_margin(margin) for margin in facts["margins"]])
     if facts.get("structure"):
         show.line("Structure:")
         _structure(facts["structure"])
@@ -76,7 +77,8 @@ def _margin(margin: dict[str, Any]) -> list[object]:
         words = ", ".join(f"{level} {_short(value)}" for level, value in margin["quantiles"].items())
     else:
         words = f"true {margin['true']:.1%}"
-    return [margin["column"], margin["kind"], margin["cells"], null, words]
+    unseen = ", ".join(f"{what} {_percent(share)}" for what, share in margin.get("unseen", {}).items()) or "-"
+    return [margin["column"], margin["kind"], margin["cells"], null, unseen, words]
 
 
 def _structure(structure: dict[str, Any]) -> None:
@@ -99,6 +101,11 @@ def _structure(structure: dict[str, Any]) -> None:
 def _edge(tree: dict[str, Any], edge: dict[str, Any]) -> list[object]:
     given = ", ".join(edge["given"]) or "-"
     return [tree["tree"], f"{edge['first']} - {edge['second']}", given, edge["family"], f"{edge['tau']:+.2f}"]
+
+
+def _percent(share: float) -> str:
+    """Two digits that count, also of tiny shares."""
+    return f"below {100 * share:.2g}%"
 
 
 def _short(value: Any) -> str:

@@ -29,6 +29,7 @@ from sklar.cli import (
 from sklar.cli.attacks import audit
 from sklar.cli.attacks import method as attack_method
 from sklar.cli.attacks import table as attack_table
+from sklar.cli.release import bundle, key, verify
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 
@@ -53,6 +54,9 @@ for module in (
     sample,
     split,
     inspect,
+    bundle,
+    verify,
+    key,
     evaluate,
     attack_table,
     attack_method,

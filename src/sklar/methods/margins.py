@@ -32,6 +32,7 @@ from sklar.model.margins.bins import (
     joint_labels,
     lay_out_column,
     significant_candidates,
+    unless_crowded,
     with_digits,
 )
 from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
@@ -68,7 +69,17 @@ class MeasuredMargins:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Column:
-    """One column on its way to a margin: noise of its histograms, what was seen, digits found, atoms and finer bins."""
+    """One column on its way to a margin.
+
+    Attributes:
+        layout: Its bins: first as counted, then as the first histogram suggests to fit them.
+        noise: That of its histograms.
+        seen: What was released of it.
+        digits: Those found.
+        atoms: Values with a cell of their own.
+        finer: Bins of the second histogram.
+        cuts: Coarse cells as counted.
+    """
 
     name: str
     layout: BinLayout
@@ -77,6 +88,7 @@ class _Column:
     digits: int | None = None
     atoms: Ints
     finer: Ints | None = None
+    cuts: Ints | None = None
 
 
 def measure_margins(
@@ -168,11 +180,13 @@ def _measure(door: Door, columns: Sequence[_Column], asked: Sequence[_Request], 
 
 
 def _cut_finer(column: _Column, total: KnownTotal) -> _Column:
-    layout, atoms = column.layout, _atoms(column)
+    atoms, first = _atoms(column), column.seen[0]
+    layout = unless_crowded(column.layout, first.lookup, first.counts)
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, column.seen, total)
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
-    return replace(column, atoms=atoms, finer=finer_lookup(layout, atoms, mass, part_mass))
+    finer = finer_lookup(layout, atoms, mass, part_mass)
+    return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse)
 
 
 def _atoms(column: _Column) -> Ints:
@@ -194,7 +208,7 @@ def _margin(column: _Column, total: KnownTotal, options: MarginOptions) -> Margi
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
     cell = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, layout.size)))
-    return replace(spread(column.name, layout, cell, mass), decimals=column.digits)
+    return replace(spread(column.name, layout, cell, mass, column.cuts), decimals=column.digits)
 
 
 def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:

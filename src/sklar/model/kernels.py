@@ -133,7 +133,7 @@ def soft_fit(
     for sweep in range(sweeps):
         moved = 0.0
         for k in range(tables):
-            start, count = offsets[k], offsets[k + 1] - offsets[k]
+            start, count = int(offsets[k]), int(offsets[k + 1] - offsets[k])
             total = 0.0
             for j in range(count):
                 total += mass[j]

@@ -16,6 +16,11 @@ from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.grid import from_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
 
+NULL_SIGMAS = 2.0
+"""Standard deviations of noise above which a count is told from none, 39 times of 40."""
+NOT_MARGINS = ("rows", "digits")
+"""Steps that count single columns, but not cell by cell."""
+
 
 def inspect_model(stored: Stored) -> dict[str, Any]:
     """Facts about a model as plain data."""
@@ -28,7 +33,7 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
         "fit": stored.fit,
         "steps": [{**_step(step), "share": _share(stored, step.label)} for step in stored.recorded],
         "margins": [
-            _margin(name, schema[name], margin)
+            {**_margin(name, schema[name], margin), **_unseen(stored, name, schema[name])}
             for name, margin in zip(schema.modelled, stored.model.margins, strict=True)
         ],
     }
@@ -98,6 +103,28 @@ def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
     elif isinstance(column, Integer | Real | Datetime):
         facts["quantiles"] = _quantiles(column, dense)
     return facts
+
+
+def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
+    """The smallest shares that could be told from none, from the noise of a column's histograms alone.
+
+    Nulls lie in one known cell, which needs NULL_SIGMAS of their pooled noise; a tail may lie in any cell, and the
+    largest of k draws of noise is at about sqrt(2 ln k) of its deviations. Noise explains fewer rows as well, so that
+    what the model says about them comes from its priors.
+    """
+    of_column = (
+        [x for x in step.releases if isinstance(x, NoisyCounts) and tuple(x.columns) == (name,)]
+        for step in stored.recorded
+        if step.label not in NOT_MARGINS
+    )
+    seen = [counted[0] for counted in of_column if counted]  # later ones of a step look for digits and single values
+    if not seen:
+        return {}
+    sigma = sum(max(release.noise.std, 1e-9) ** -2.0 for release in seen) ** -0.5
+    cells, rows = max(release.counts.size for release in seen), max(stored.model.rows_estimate, 1)
+    shares = {"null": NULL_SIGMAS} if column.null_code is not None else {}
+    shares |= {"tail": (2.0 * np.log(cells)) ** 0.5 + 1.0} if column.numeric else {}
+    return {"unseen": {what: min(float(sigmas * sigma / rows), 1.0) for what, sigmas in shares.items()}}
 
 
 def _quantiles(column: Integer | Real | Datetime, dense: np.ndarray) -> dict[str, Any]:

@@ -223,4 +223,5 @@ def _labels_above(request: Discovery, labels: Sequence[str], noisy_counts: np.nd
         counts=noisy_counts[order],
         noise=request.noise,
         threshold=request.threshold,
+        floor=request.floor,
     )

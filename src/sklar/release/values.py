@@ -56,13 +56,18 @@ class NoisyChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisyLabels:
-    """Labels that passed the threshold of a discovery, in alphabetical order, and their noisy counts."""
+    """Labels that passed the threshold of a discovery, in alphabetical order, and their noisy counts.
+
+    Attributes:
+        floor: Labels with fewer rows were not considered; None in records of old.
+    """
 
     column: str
     labels: tuple[str, ...]
     counts: Ints
     noise: Noise
     threshold: int
+    floor: int | None = None
 
 
 def pair_cells(sizes: tuple[int, ...]) -> Ints:
@@ -118,6 +123,8 @@ def _entry(release: Release) -> dict[str, Any]:
         return {"type": "sums", **extra, **_array(release.values)}
     if isinstance(release, NoisyLabels):
         extra = {"column": release.column, "labels": release.labels, "threshold": release.threshold}
+        if release.floor is not None:
+            extra["floor"] = release.floor
         return {"type": "labels", "noise": asdict(release.noise), **extra, **_array(release.counts)}
     return {"type": "choice", "indices": release.indices}
 
@@ -133,8 +140,11 @@ def _release(entry: dict[str, Any]) -> Release:
         return NoisyPairs(columns=columns, sizes=sizes, counts=_numbers(entry, "<i8"), noise=noise)
     if entry["type"] == "labels":
         labels, counts = tuple(str(label) for label in entry["labels"]), _numbers(entry, "<i8")
-        threshold = int(entry["threshold"])
-        return NoisyLabels(column=entry["column"], labels=labels, counts=counts, noise=noise, threshold=threshold)
+        threshold, floor = int(entry["threshold"]), entry.get("floor")
+        return NoisyLabels(
+            column=entry["column"], labels=labels, counts=counts, noise=noise, threshold=threshold,
+            floor=None if floor is None else int(floor),
+        )  # fmt: skip
     return NoisyCounts(columns=tuple(entry["columns"]), counts=_numbers(entry, "<i8"), noise=noise)
 
 

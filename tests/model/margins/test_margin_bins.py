@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from sklar.model.margins.bins import (
+    COARSE_CELLS,
+    HALVINGS,
     MOST_ATOMS,
     MOST_FINE_BINS,
     cell_starts,
@@ -14,6 +16,7 @@ from sklar.model.margins.bins import (
     heavy_values,
     lay_out_column,
     significant_candidates,
+    unless_crowded,
 )
 from sklar.model.margins.fit import Histogram, fit_cells, observe, pool_total, spread
 from sklar.model.margins.likelihood import KnownTotal
@@ -53,11 +56,11 @@ def test_the_resolution_of_the_first_bins():
     bins = {name: int(first_lookup(lay_out_column(c)).max()) + 1 for name, c in COLUMNS.items()}
     assert bins["category"] == 5 and bins["boolean"] == 3 and bins["minute"] == 60 and bins["one value"] == 1
     assert bins["age"] == 32
-    assert bins["shorter"] == 32 and bins["gain"] == 33 and bins["day"] == 32
-    assert bins["real"] == 34 and bins["zero"] == 36
+    assert bins["shorter"] == 32 and bins["gain"] == 33 + HALVINGS and bins["day"] == 32
+    assert bins["real"] == 34 + HALVINGS and bins["zero"] == 36
     wide = COLUMNS["wide"]
     assert isinstance(wide, Integer)
-    assert bins["wide"] == 32 + wide.grid.is_atom.sum()
+    assert bins["wide"] == 32 + (wide.lower == 0) * HALVINGS + wide.grid.is_atom.sum()
     searched = {name for name, c in COLUMNS.items() if lay_out_column(c).searched}
     assert searched == {"gain", "day"}
 
@@ -81,13 +84,27 @@ def test_finer_bins_cut_heavy_cells_and_nothing_else(name: str):
     assert finer.max() + 1 <= MOST_FINE_BINS + len(starts)
 
 
-def test_a_crowded_first_cell_is_cut_finer_at_its_low_end():
-    layout = lay_out_column(COLUMNS["real"])
-    starts = cell_starts(layout, layout.coarse, NONE)
-    crowded, even = np.zeros(len(starts)), np.zeros(len(starts))
-    crowded[0], crowded[1], even[:2] = 0.9, 0.1, 0.5
-    sizes = [np.bincount(finer_lookup(layout, NONE, mass, part_mass=0.1))[:5] for mass in (crowded, even)]
-    assert sizes[0][0] < sizes[0][2] < sizes[0][4] and np.ptp(sizes[1]) <= 2
+@pytest.mark.parametrize("ends", [(0, 1), (-1, 0), (0.5, 1.5)])
+def test_the_cell_next_to_zero_is_halved_towards_it(ends: tuple[float, float]):
+    layout = lay_out_column(Real(*ends))
+    widths = np.round(np.bincount(layout.coarse, layout.width) * COARSE_CELLS, 2).tolist()
+    near = [round(2.0**-k, 2) for k in (HALVINGS, *range(HALVINGS, 0, -1))]
+    expected = {0: [*near, *[1.0] * 31], -1: [*[1.0] * 31, *near[::-1]], 0.5: [1.0] * 32}
+    assert widths == expected[ends[0]]
+    assert np.allclose(np.bincount(layout.whole, layout.width), 1 / COARSE_CELLS)
+
+
+def test_halves_stay_apart_where_values_crowd_in_them():
+    layout = lay_out_column(Real(0, 1, nullable=True))
+    lookup = first_lookup(layout)
+    values = {"crowded": np.linspace(0.0, 0.03, 400), "even": np.linspace(0.0, 1.0, 400)}
+    codes = {name: Real(0, 1).grid.code(x) for name, x in values.items()}
+    found = {
+        name: unless_crowded(layout, lookup, np.bincount(lookup[code], minlength=lookup.max() + 1).astype(float))
+        for name, code in codes.items()
+    }
+    assert found["crowded"] is layout
+    assert np.array_equal(found["even"].coarse, layout.whole) and found["even"].coarse.max() == COARSE_CELLS - 1
 
 
 def test_heavy_values_are_found_and_false_ones_are_not():
@@ -153,14 +170,14 @@ def test_released_lookups_are_constant_on_margin_cells():
 
 def test_a_smooth_density_fills_coarse_cells_by_width_and_keeps_the_atom():
     layout = lay_out_column(COLUMNS["real"])
-    counts = np.array([100.0] * 32 + [3_000.0, 0.0])
+    counts = np.concatenate([100.0 * 32 * np.bincount(layout.coarse, layout.width), [3_000.0, 0.0]])
     seen = Histogram(lookup=first_lookup(layout), counts=counts, sigma=10.0)
     atoms = significant_candidates(layout, first_lookup(layout), counts, 10.0)
     assert atoms.tolist() == [0]
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, [seen], KnownTotal(rows=6_200, sigma=10.0))
     assert mass[0] == pytest.approx(3_000 / 6_200, rel=0.01)
-    np.testing.assert_allclose(mass[1:], 100 / 6_200, rtol=0.05)
+    np.testing.assert_allclose(mass[1:], 3_200 * np.bincount(layout.coarse, layout.width) / 6_200, rtol=0.05)
 
 
 def test_totals_are_pooled_by_precision_unless_public():

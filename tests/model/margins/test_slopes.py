@@ -53,7 +53,7 @@ def test_slopes_that_disagree_are_not_believed():
 
 
 def test_flat_and_empty_cells_stay_whole():
-    layout = lay_out_column(Real(0, 1))
+    layout = lay_out_column(Real(1, 2))
     starts, chained = cells_of(layout)
     for mass in (np.full(len(starts), 1 / len(starts)), np.eye(len(starts))[0]):
         after, parts = tilt_cells(layout, starts, mass, chained)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
+from sklar.model.margins import tails
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
-from sklar.model.margins.tails import clearly_occupied, expected_tail, with_tails
+from sklar.model.margins.tails import clearly_occupied, continued_curve, expected_tail, with_tails
 
 CELLS, ROWS, SIGMA = 32, 6_000, 40.0
 SUPPORT = CellSupport(width=np.full(CELLS, 1 / CELLS), position=np.arange(CELLS) + 0.5, chained=np.ones(CELLS, bool))
@@ -79,3 +83,45 @@ def test_a_bin_of_several_cells_marks_its_best():
 def test_without_an_occupied_cell_nothing_changes():
     mass = np.full(CELLS, 1 / CELLS)
     assert with_tails(SUPPORT, [noisy(np.zeros(CELLS), 0)], TOTAL, mass) is mass
+
+
+@pytest.mark.parametrize("sigma", [0.5, 0.8])
+def test_the_curve_of_a_lognormal_goes_on_beyond_its_edge(sigma):
+    edges = np.linspace(0.0, 16.0, 65)
+    share = np.diff(stats.lognorm(sigma).cdf(edges))
+    edge = int(np.searchsorted(np.cumsum(share), 0.98))
+    curve = continued_curve(np.diff(edges), ROWS * share, edge)
+    assert curve is not None
+    assert curve.sum() == pytest.approx(ROWS * share[edge + 1 :].sum(), rel=0.2)
+    middle = (edges[1:] + edges[:-1])[edge + 1 :] / 2
+    assert curve @ middle**2 == pytest.approx(ROWS * share[edge + 1 :] @ middle**2, rel=0.3)
+
+
+def test_a_curve_that_does_not_fall_is_made_to_and_few_cells_tell_of_none():
+    flat = continued_curve(np.full(CELLS, 1.0), np.full(CELLS, 100.0), 15)
+    assert flat is not None
+    np.testing.assert_allclose(flat, 100.0 * (np.arange(16.5, CELLS) / 15.5) ** -3.0)
+    assert continued_curve(np.full(CELLS, 1.0), narrow(), 4) is None
+
+
+def test_tails_of_lognormal_columns_keep_more_of_their_second_moment(monkeypatch):
+    """Some 30 of 6,000 rows lie beyond the last clear cell: below its noise, and a third of the variance."""
+    edges = np.linspace(0.0, 24.0, 97)
+    exact = ROWS * np.diff(stats.lognorm(0.8).cdf(edges))
+    support = CellSupport(width=np.diff(edges), position=np.arange(96) / 3, chained=np.ones(96, bool))
+    middle = (edges[1:] + edges[:-1]) / 2
+
+    def log_ratios() -> np.ndarray:
+        found: list[float] = []
+        for seed in range(12):
+            counts = exact + np.random.default_rng(seed).normal(0, SIGMA / 2, 96)
+            mass = fit_density(support, [replace(noisy_base, counts=counts)], TOTAL)
+            found.append(mass @ middle**2 - (mass @ middle) ** 2)
+        real = exact @ middle**2 / ROWS - (exact @ middle / ROWS) ** 2
+        return 0.5 * np.log(np.array(found) / real)
+
+    noisy_base = Observation(parent=np.arange(96), counts=exact, sigma=np.full(96, SIGMA / 2))
+    curved = np.abs(log_ratios()).mean()
+    monkeypatch.setattr(tails, "CURVE_CELLS", 1_000)
+    without = np.abs(log_ratios()).mean()
+    assert curved < 0.9 * without

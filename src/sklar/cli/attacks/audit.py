@@ -54,6 +54,7 @@ def command(
             [
                 p.name,
                 show.interval(p.mu),
+                show.number(p.stated_mu),
                 "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
                 f"{p.epsilon_low:.3g}",
                 show.interval(p.noise),
@@ -66,6 +67,7 @@ def command(
         headings = [
             "neighbours",
             "mu",
+            "mu by its noise",
             "epsilon by mu >=",
             "epsilon by counting >=",
             "noise / stated",

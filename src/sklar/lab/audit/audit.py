@@ -34,9 +34,10 @@ from sklar.lab.audit.statistic import (
 from sklar.lab.intervals import Estimate, hedges_difference
 from sklar.methods.registry import find_method
 from sklar.notebook import notebook_bar
-from sklar.pipeline.fit.run import DEFAULT_DELTA
-from sklar.pipeline.fit.run import fit as private_fit
+from sklar.pipeline.fit.request import DEFAULT_DELTA, fit_request
+from sklar.pipeline.fit.run import releases
 from sklar.pipeline.model import Model
+from sklar.release.door import Interaction, PairTables, RecodedTable, Table
 from sklar.release.values import Recorded
 from sklar.sample.rng import generator
 from sklar.schema import Category, Integer, Schema
@@ -69,6 +70,9 @@ PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
 }
 """A person whose label nobody has; one whose numbers contradict all others; one without any value."""
 Progress = Callable[[str, float], None]
+Told = tuple[Sequence[Recorded], list[tuple[Asked, ...] | None]]
+"""The releases of a fit, and for each step the tables it answers."""
+TABLES = (Table, RecodedTable, PairTables, Interaction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +171,7 @@ def audit(
     pairs: Sequence[str] | None = None,
     confidence: float = 0.99,
     progress: Progress | None = None,
-    fit: Callable[..., Model] = private_fit,
+    fit: Callable[..., Model] | None = None,
     **options: Any,
 ) -> Audit:
     """Audit a DP method.
@@ -181,7 +185,8 @@ def audit(
         pairs: Any of "lone label", "extreme value", "all null"; all of them by default.
         confidence: Of all bounds together: the chance that a true claim is not called contradicted.
         progress: Told what is being done, and the fraction that is done.
-        fit: What fits, in the place of `sklar.fit`: say, one with a planted fault, to see that it is caught.
+        fit: What fits, in the place of a fit that ends with its last release: say, one with a planted fault, to see
+            that it is caught.
         options: Options of the method.
     """
     chosen = find_method(method)
@@ -194,7 +199,8 @@ def audit(
     tables = neighbour_pairs(method, relation, pairs)
     tell = progress or notebook_bar("auditing") or (lambda what, fraction: None)
     settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}
-    run = _Run(fit=fit, settings=settings, notes=Notes(method, options), half=runs // 2, tell=tell)
+    source = _Fits(fit, settings, Notes(method, options)) if fit is not None else _Releases(settings)
+    run = _Run(source=source, settings=settings, half=runs // 2, tell=tell)
     found = run.judge(tables, 1 - confidence)
     tell("done", 1.0)
     return Audit(
@@ -244,13 +250,49 @@ def _codes(table: Any) -> Codes:
     return read_table(table, SCHEMA, generator(0), role="audit").codes
 
 
+class _Fits:
+    """Whole fits, by whatever fits; what they asked for is told by a replay."""
+
+    def __init__(self, fit: Callable[..., Model], settings: Mapping[str, Any], notes: Notes):
+        self._fit, self._settings, self._notes = fit, settings, notes
+
+    def __call__(self, table: Any) -> Told:
+        model = self._fit(table, SCHEMA, **self._settings)
+        return model.releases, self._notes.requests(model)
+
+
+class _Releases:
+    """Fits that end with their last release, by the label of the last one of a whole fit on a table of their own.
+
+    Should a fit on another table go on after a step of that label, then what comes later is not looked at: a bound from
+    below stays one.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]):
+        self._settings = settings
+        self._last: str | None = None
+
+    def __call__(self, table: Any) -> Told:
+        found = releases(fit_request(table, SCHEMA, **self._settings), self._last)
+        if self._last is None:
+            labels = [step.label for step in found.recorded]
+            self._last = labels[-1] if labels.count(labels[-1]) == 1 else ""
+        asked = [_tables_asked(request) for request in found.asked]
+        return found.recorded, asked
+
+
+def _tables_asked(request: Any) -> tuple[Asked, ...] | None:
+    """The tables that a step asks for; None for sums, choices and labels."""
+    listed = tuple(request) if isinstance(request, Sequence) else (request,)
+    return listed if all(isinstance(table, TABLES) for table in listed) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
     """The fits of one audit."""
 
-    fit: Callable[..., Model]
+    source: Callable[[Any], Told]
     settings: Mapping[str, Any]
-    notes: Notes
     half: int
     tell: Progress
 
@@ -267,16 +309,14 @@ class _Run:
             out.append(_judge(pair.name, [seen[at] for seen in first], second, self.settings, tail / len(tables)))
         return tuple(out)
 
-    def _fits(
-        self, table: Any, what: str, step: int, steps: int
-    ) -> Iterator[tuple[Sequence[Recorded], list[tuple[Asked, ...] | None]]]:
+    def _fits(self, table: Any, what: str, step: int, steps: int) -> Iterator[Told]:
         """The releases of each fit, and the tables they answer."""
         for at in range(self.half):
             self.tell(what, (step + at / self.half) / steps)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SklarWarning)
-                model = self.fit(table, SCHEMA, **self.settings)
-            yield model.releases, self.notes.requests(model)
+                told = self.source(table)
+            yield told
 
 
 def _judge(

@@ -13,7 +13,7 @@ from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_tops
 from sklar.model.pairs.hints import Hint
-from sklar.model.pairs.interactions import with_margins
+from sklar.model.pairs.interactions import centred, with_margins
 from sklar.model.pairs.nulls import NullExcess
 from sklar.model.vine.calibration import Told
 from sklar.release.door import Door, Interaction, RecodedTable
@@ -32,7 +32,8 @@ class VineAxis:
     Attributes:
         name: its name.
         scale: its margin laid out on [0, 1].
-        coarse: the cell of its first public histogram that each margin cell lies in, or None.
+        coarse: the cell of its first public histogram that each margin cell lies in, or the nodes of a hierarchy, a row
+            for each level; or None.
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null at the upper end of an ordered axis, or None.
@@ -107,7 +108,7 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
         scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered, branches=branches)
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
         if branches:  # groups are nodes of the tree: cut where a node has rows enough, else its codes stay together
-            cells = np.unique([path[0] for path in branches], return_inverse=True)[1]
+            cells = _levels(branches)
         null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
@@ -131,6 +132,15 @@ def _branches(column: Column, margin: Margin) -> list[tuple[str, ...]]:
     return [known[code] if code < len(known) else (f"\0{code}",) for code in margin.starts.tolist()]
 
 
+def _levels(branches: Sequence[tuple[str, ...]]) -> np.ndarray:
+    """Number of the node above each cell, a row for each level, the coarsest first; nodes end where their path does."""
+    rows: list[np.ndarray] = []
+    for depth in range(1, max(map(len, branches)) + 1):
+        nodes = {path: number for number, path in enumerate(dict.fromkeys(path[:depth] for path in branches))}
+        rows.append(np.array([nodes[path[:depth]] for path in branches]))
+    return np.array(rows)
+
+
 def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str) -> tuple[MeasuredTable, ...]:
     """Measure all planned tables in one pass over the rows."""
     if not plans:
@@ -151,7 +161,7 @@ def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], la
 def measure_interactions(
     door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], rows: float, label: str
 ) -> tuple[MeasuredTable, ...]:
-    """As `measure`, but only what the margins of a pair do not tell is asked for; these are put in from the axes."""
+    """As `measure`, but only what no margin tells is asked for. Those of a pair are put in from the axes."""
     if not plans:
         return ()
     released = door.count_interactions([Interaction(**asked) for asked in _asked(axes, plans)], label)
@@ -159,13 +169,19 @@ def measure_interactions(
         MeasuredTable(
             columns=plan.columns,
             groups=plan.groups,
-            counts=with_margins(noisy.values, rows, (plan.groups[0].mass, plan.groups[1].mass)),
+            counts=_whole(noisy.values, plan, rows),
             sigma=noisy.noise.std_on(noisy.resolution),
             told="interaction",
             tops=_tops(axes, plan),
         )
         for plan, noisy in zip(plans, released, strict=True)
     )
+
+
+def _whole(interactions: np.ndarray, plan: TablePlan, rows: float) -> np.ndarray:
+    if len(plan.groups) != 2:
+        return centred(interactions)
+    return with_margins(interactions, rows, (plan.groups[0].mass, plan.groups[1].mass))
 
 
 def _asked(axes: Sequence[VineAxis], plans: Sequence[TablePlan]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.model.pairs.interactions import centred
 from sklar.model.vine.calibration import (
     MOST_CELLS,
     NO_TILT,
@@ -57,7 +58,8 @@ def calibrate_vine(
     Args:
         vine: the fitted vine.
         axes: the columns.
-        pairs: tables that say how wrong the vine may be (prior strength), swept first.
+        pairs: tables that say how wrong the vine may be (prior strength), swept first; before them those of triples
+            that are known by their interactions.
         others: finer tables, swept next in this order; margins should come last.
         rows: (noisy) number of rows.
         rng: source of the particles.
@@ -67,18 +69,39 @@ def calibrate_vine(
         return Calibrated(calibration=draft, strength=0.0)
     scales, size = tuple(axis.scale for axis in axes), pool_size(draft, PARTICLES, 1.0)
     cells = cell_matrix(draft, scales, simulate_vine(vine, size, rng, stratified=True))
-    guide = len(pairs) or len(draft.tables)
-    strength = prior_strength(draft.partitions, draft.tables[:guide], cells[:guide])
-    tables = _bearable(draft, cells, [strength] * len(draft.tables))
+    alone = sum(_stands_alone(table) for table in draft.tables)
+    after = replace(draft, tables=draft.tables[alone:])
+    guide = len(pairs) - alone or len(after.tables)
+    strength = prior_strength(after.partitions, after.tables[:guide], cells[alone : alone + guide])
+    tables = _bearable(after, cells[alone:], [strength] * len(after.tables))
+    strength = float(tables[0].strength or 0.0)
     # Most of the way on few particles.
-    some = np.ascontiguousarray(cells[:, :TRIAL_PARTICLES])
-    early, _ = calibrate(draft.partitions, tables, some, sweeps=EARLY_SWEEPS)
-    calibration, weights = calibrate(draft.partitions, early.tables, cells)
-    each = _proved_strengths(draft, calibration, cells, weights)
+    some = np.ascontiguousarray(cells[alone:, :TRIAL_PARTICLES])
+    early, _ = calibrate(after.partitions, tables, some, sweeps=EARLY_SWEEPS)
+    calibration, weights = calibrate(after.partitions, early.tables, cells[alone:])
+    draft = replace(draft, tables=(*_with_model(draft, alone, cells, weights), *after.tables))
+    start = replace(draft, tables=(*draft.tables[:alone], *calibration.tables))
+    each = _proved_strengths(draft, strength, cells, weights)
     if each is not None:
-        calibration, _ = calibrate(draft.partitions, _bearable(draft, cells, each, calibration), cells)
+        calibration, _ = calibrate(draft.partitions, _bearable(draft, cells, each, start), cells)
     held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, stratified=True))
-    return Calibrated(calibration=held, strength=float(tables[0].strength or 0.0))
+    return Calibrated(calibration=held, strength=strength)
+
+
+def _stands_alone(table: SoftTable) -> bool:
+    """Whether a table tells nothing of the tables of fewer columns in it: a triple known by its interactions."""
+    return table.told == "interaction" and len(table.parts) > 2
+
+
+def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.ndarray) -> list[SoftTable]:
+    """The first tables, released without what fewer columns tell, with that put in from the calibrated model."""
+    tables: list[SoftTable] = []
+    for table, cell in zip(draft.tables[:alone], cells[:alone], strict=True):
+        own = np.bincount(cell, weights, len(table.observed))
+        shape = [draft.partitions[part].count for part in table.parts]
+        lower = own - centred(own.reshape(shape)).ravel()
+        tables.append(replace(table, observed=table.observed + lower))
+    return tables
 
 
 def _with_strengths(draft: Calibration, strengths: Sequence[float], start: Calibration) -> list[SoftTable]:
@@ -89,21 +112,20 @@ def _with_strengths(draft: Calibration, strengths: Sequence[float], start: Calib
 
 
 def _proved_strengths(
-    draft: Calibration, calibration: Calibration, cells: np.ndarray, weights: np.ndarray
+    draft: Calibration, strength: float, cells: np.ndarray, weights: np.ndarray
 ) -> list[float] | None:
     """The strength of each table once those that contradict the calibrated model count more; None if there are none.
 
     One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be
     ignored with it.
     """
-    strengths = [float(table.strength or 0.0) for table in calibration.tables]
-    raised = list(strengths)
+    raised = [strength] * len(draft.tables)
     for k, (table, cell) in enumerate(zip(draft.tables, cells, strict=True)):
         if len(table.parts) > 1:
             own = np.bincount(cell, weights, len(table.observed))
             degrees = noisy_cells(draft.partitions, table)
             raised[k] = min(raised[k], proved_strength(table.observed, own, table.variance, degrees))
-    return raised if raised != strengths else None
+    return raised if min(raised) < strength or _stands_alone(draft.tables[0]) else None
 
 
 def _bearable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,20 +12,21 @@ from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
 from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
+from sklar.methods.vine.look import look_at_triples, measure_standing
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
-from sklar.methods.vine.options import VineOptions, check_options, depth_of
+from sklar.methods.vine.options import VineOptions, check_options, depth_of, settle_options
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
+    PairGroups,
     affordable_pairs,
     choose_pairs,
     chooses_pairs,
     dependence,
     informative_pairs,
     measure_pairs,
-    pair_groups,
     pairs_to_measure,
 )
-from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import choose_tree, fit_tree, measure_tree, measure_triples, measure_with_target
 from sklar.model.pairs.grouping import Groups
@@ -80,6 +82,7 @@ def fit_vine(
     (stream,) = rng.spawn(1)
     known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
     pairs = _measure_pairs(door, stages, axes, rows, options)
+    standing, stages = _look(door, stages, axes, rows, pairs, _target(door, options))
     known = doubt(known, pairs, rows)
     pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
@@ -90,7 +93,7 @@ def fit_vine(
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
         others = [*fine, *extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
-        calibrated = calibrate_vine(vine, axes, pairs, others, rows, rng)
+        calibrated = calibrate_vine(vine, axes, (*standing, *pairs), others, rows, rng)
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),
@@ -117,11 +120,29 @@ def _measure_pairs(
         wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
         pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, _target(door, options))
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
-    groups = pair_groups(axes, allowance.noise(door.unit, tables=tables).std, rows, *options.groups)
-    informative = informative_pairs(groups)
+    groups = PairGroups(axes, allowance.noise(door.unit, tables=tables).std, rows, options.groups)
+    informative = informative_pairs(groups.square)
     if pairs is not None:
         informative = tuple(sorted(set(informative) & set(pairs)))
     return measure_pairs(door, allowance, axes, groups, informative, rows if stages.interactions else None)
+
+
+def _look(
+    door: Door,
+    stages: Stages,
+    axes: Sequence[VineAxis],
+    rows: float,
+    pairs: Sequence[MeasuredTable],
+    target: int | None,
+) -> tuple[tuple[MeasuredTable, ...], Stages]:
+    """Tables of triples that stand out, and the stages after them: what is not spent on triples goes to tree one."""
+    if stages.look is None or stages.follow is None:
+        return (), stages
+    found = look_at_triples(door, stages.look, axes, pairs, rows, target)
+    if not found:
+        tree = replace(stages.tree, amount=stages.tree.amount + stages.follow.amount)
+        return (), replace(stages, tree=tree)
+    return (*found, *measure_standing(door, stages.follow, axes, found, rows)), stages
 
 
 def _target(door: Door, options: VineOptions) -> int | None:
@@ -206,6 +227,8 @@ VINE = Method(
     fit=fit,
     gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
     outline=outline_vine,
+    expect=expect_vine,
     takes_target=True,
     check=check_options,
+    settle=settle_options,
 )

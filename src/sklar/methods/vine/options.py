@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sklar.accounting.budget import Budget
 from sklar.errors import UsageError
 from sklar.schema.table import Schema
 
@@ -19,6 +20,11 @@ CELL_POWER = 0.33
 MOVED, SPARED = 1.4, 0.18
 """MOVED times what whole tables of pairs tell of margins, beyond SPARED (that of ten by ten groups), goes from pairs to
 margins. Chosen on adult, compas and tail6 with pairs measured as interactions; the optimum is flat."""
+LOOK_SHARE, FOLLOW_SHARE = 0.02, 0.03
+"""Of the budget, for a look at all triples and for finer tables of those that stand out; if none does, the second goes
+to tree one."""
+MOST_LOOKED_AT = 24
+"""Columns: 2,024 triples."""
 PAIRS_SHARE = 4 / 7
 """Of pairs without a target; also what the number of groups that tables can bear is reckoned with."""
 
@@ -42,18 +48,21 @@ class VineOptions:
         shares: budget for margins, pairs and tree one (and, with a target, for its fine tables and its triples).
         depth: largest number of trees; those after the first cost nothing. By default 6, or up to 12 where no column is
             nominal: the deeper trees speak about ordered columns only, and given many others they mislead.
-        groups: most groups of a category and of a number in a pair table.
+        groups: most groups of a category and of a number in a pair table; as many as the noise bears, up to these.
         calibration: whether the vine is tilted towards all released tables.
         sums: share of the budget for sums that tell correlations; from the noise by default.
         target: a column that users will predict; budget moves to its tables.
+        look: whether all triples of columns are looked at for rules that no pair tells, with 5% of the budget. Needs
+            Gaussian noise, and at most 24 columns.
     """
 
     shares: tuple[float, ...] | None = None
     depth: int | None = None
-    groups: tuple[int, int] = (16, 10)
+    groups: tuple[int, int] = (64, 10)
     calibration: bool = True
     sums: float | None = None
     target: str | None = None
+    look: bool = False
 
 
 def check_options(schema: Schema, options: VineOptions) -> None:
@@ -67,8 +76,17 @@ def check_options(schema: Schema, options: VineOptions) -> None:
         raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
     if options.sums is not None and not (type(options.sums) in (int, float) and 0 <= options.sums < 1):
         raise UsageError(f"sums must be a share of the budget, from 0 to below 1; {options.sums} was given")
+    if options.look and len(columns) > MOST_LOOKED_AT:
+        raise UsageError(f"look is for at most {MOST_LOOKED_AT} columns; the schema has {len(columns)}")
     if (options.depth is not None and options.depth < 1) or min(options.groups) < 2:
         raise UsageError("depth must be at least 1, and groups at least 2")
+
+
+def settle_options(options: VineOptions, budget: Budget) -> VineOptions:
+    """Refuse what needs Gaussian noise where a pure epsilon allows none."""
+    if options.look and budget.pure:
+        raise UsageError("look needs Gaussian noise, hence a delta above 0")
+    return options
 
 
 def _check_types(options: VineOptions) -> None:
@@ -78,6 +96,8 @@ def _check_types(options: VineOptions) -> None:
         raise UsageError("shares must be a list of positive numbers")
     if not (_is_list(groups) and len(groups) == 2 and all(type(most) is int for most in groups)):
         raise UsageError("groups must be two whole numbers: most groups of a category, and of a number")
+    if type(options.look) is not bool:
+        raise UsageError("look must be true or false")
     if type(options.depth) not in (int, type(None)) or type(options.calibration) is not bool:
         raise UsageError("depth must be a whole number, and calibration true or false")
 

@@ -26,12 +26,31 @@ def resolution(rows: float, sigma: float) -> float:
     return float(np.sqrt(max(rows, 0.0) / (ROWS_PER_CELL * sigma)))
 
 
-def pair_groups(
-    axes: Sequence[VineAxis], sigma: float, rows: float, most_nominal: int, most_ordered: int
-) -> tuple[Groups, ...]:
-    """Groups of every column for the coarse pair tables."""
-    most = int(np.clip(resolution(rows, sigma), 2, most_nominal))
-    return tuple(axis.groups(min(most, most_ordered) if axis.numeric else most, sigma, rows) for axis in axes)
+class PairGroups:
+    """Groups of the columns in coarse pair tables: as many as a square table can bear, and of labels, which have no
+    order to lean on, more beside a column that has few. Columns have one partition for each number of groups.
+    """
+
+    def __init__(self, axes: Sequence[VineAxis], sigma: float, rows: float, most: tuple[int, int]):
+        self._axes, self._sigma, self._rows, self._nominal = axes, sigma, rows, most[0]
+        self._square = int(np.clip(resolution(rows, sigma), 2, most[0]))
+        self._known: dict[tuple[int, int], Groups] = {}
+        limits = (min(self._square, most[1]) if axis.numeric else self._square for axis in axes)
+        self.square = tuple(self._groups(column, limit) for column, limit in enumerate(limits))
+
+    def of_pair(self, first: int, second: int) -> tuple[Groups, Groups]:
+        """The groups of two columns in their table."""
+        return self._beside(first, second), self._beside(second, first)
+
+    def _beside(self, column: int, other: int) -> Groups:
+        if self._axes[column].numeric or self.square[column].count < self._square:
+            return self.square[column]
+        return self._groups(column, min(self._square**2 // self.square[other].count, self._nominal))
+
+    def _groups(self, column: int, limit: int) -> Groups:
+        if (column, limit) not in self._known:
+            self._known[column, limit] = self._axes[column].groups(limit, self._sigma, self._rows)
+        return self._known[column, limit]
 
 
 def informative_pairs(groups: Sequence[Groups]) -> tuple[tuple[int, int], ...]:
@@ -43,12 +62,12 @@ def measure_pairs(
     door: Door,
     allowance: Allowance,
     axes: Sequence[VineAxis],
-    groups: Sequence[Groups],
+    groups: PairGroups,
     pairs: Sequence[tuple[int, int]],
     rows: float | None,
 ) -> tuple[MeasuredTable, ...]:
     """Noisy tables of the given pairs, in one pass: counts, or (with the number of rows) interactions."""
-    tables = [((a, b), (groups[a], groups[b])) for a, b in pairs]
+    tables = [(pair, groups.of_pair(*pair)) for pair in pairs]
     plans = share_out(allowance, door.unit, tables, interactions=rows is not None)
     if rows is None:
         return measure(door, axes, plans, "pairs")

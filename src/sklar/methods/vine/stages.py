@@ -14,10 +14,12 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.methods.expectation import Expectation, expect_dependence
 from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margins import outline_margins
 from sklar.methods.method import Outline
-from sklar.methods.vine.options import PAIRS_SHARE, VineOptions, budget_shares, scored_columns
+from sklar.methods.vine.look import MOST_TRIPLES
+from sklar.methods.vine.options import FOLLOW_SHARE, LOOK_SHARE, PAIRS_SHARE, VineOptions, budget_shares, scored_columns
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
     affordable_pairs,
@@ -53,6 +55,8 @@ class Stages:
         tree: For the finer tables of tree one.
         target: For fine tables with a declared target; None without one.
         triples: For coarse tables of each pair with the target; None without one.
+        look: For a look at all triples of columns; None without.
+        follow: For finer tables of triples that stand out, or for tree one if none does; None without a look.
     """
 
     resolution: float
@@ -63,6 +67,8 @@ class Stages:
     tree: Allowance
     target: Allowance | None
     triples: Allowance | None
+    look: Allowance | None
+    follow: Allowance | None
 
 
 def total_stage(allowance: Allowance, unit: Unit) -> tuple[Allowance | None, Allowance]:
@@ -79,7 +85,9 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
     gaussian = allowance.measure == "rho"
     shares = budget_shares(schema, options, gaussian=gaussian)
     share = sums_share(schema, options, bearable, rows)
-    rest = allowance.part(1 - share)
+    looks = options.look and gaussian and len(schema.modelled) > 2
+    whole = allowance.part(1 - share)
+    rest = whole.part(1 - LOOK_SHARE - FOLLOW_SHARE) if looks else whole
     return Stages(
         resolution=bearable,
         interactions=gaussian and bearable >= INTERACTIONS_FROM,
@@ -89,6 +97,8 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
         tree=rest.part(shares.tree),
         target=rest.part(shares.target) if shares.target else None,
         triples=rest.part(shares.triples) if shares.triples else None,
+        look=whole.part(LOOK_SHARE) if looks else None,
+        follow=whole.part(FOLLOW_SHARE) if looks else None,
     )
 
 
@@ -117,8 +127,15 @@ def outline_vine(
         lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise, resolution=PAIRS_RESOLUTION))
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
-        lines.append(_pairs(stages, unit, rows, columns, options))
+        lines.append(_pairs(stages, unit, rows, columns, most_groups(schema, options)))
         lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
+    if stages.look is not None and stages.follow is not None:
+        triples = math.comb(columns, 3)
+        noise = interaction_noise(stages.look.part(1 / triples), unit, (2, 2, 2))
+        lines.append(Outline(label="look at triples", tables=triples, cells=8, noise=noise, resolution=1 / 8))
+        noise = interaction_noise(stages.follow.part(1 / MOST_TRIPLES), unit, (2, 2, 2))
+        most = Outline(label="triples that stand out", tables=MOST_TRIPLES, cells=8, noise=noise, resolution=1 / 8)
+        lines.append(most)
     if stages.target is not None and columns > 1:
         lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MOST_GROUPS))
     if stages.triples is not None and columns > 2:
@@ -127,12 +144,26 @@ def outline_vine(
     return tuple(lines)
 
 
-def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, options: VineOptions) -> Outline:
+def expect_vine(schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
+    """What to expect of a synthetic table."""
+    stages = cut_stages(schema, options, total_stage(allowance, unit)[1], unit, rows)
+    few, target = has_few_rows(schema, stages), options.target is not None
+    return expect_dependence(schema, allowance, unit, rows, few_rows=few, target=target)
+
+
+def most_groups(schema: Schema, options: VineOptions) -> int:
+    """Most groups that any column can have in a pair table."""
+    nominal, ordered = options.groups
+    columns = [schema[name] for name in schema.modelled]
+    return max(ordered if column.numeric else min(nominal, column.size) for column in columns)
+
+
+def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Outline:
     allowance, tables = stages.pairs, pairs_to_measure(columns)
     if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)
         allowance = allowance.part(1 - CHOICE_SHARE)
-    counted = _square("pairs", tables, allowance, unit, rows, max(options.groups))
+    counted = _square("pairs", tables, allowance, unit, rows, most)
     if not stages.interactions:
         return counted
     groups = math.isqrt(counted.cells)

@@ -18,7 +18,8 @@ from sklar.model.pairs.grouping import Groups
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
 from sklar.release.door import Door
 
-MOST_GROUPS = 32
+MOST_GROUPS, MOST_NOMINAL = 32, 64
+"""Most groups of an axis of numbers, which have an order to lean on, and of one of labels, which have nothing else."""
 FINE_GROUPS = 48
 
 
@@ -41,12 +42,13 @@ def measure_tree(
 def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: float) -> TablePlan:
     """Rectangular where it pays: a column with few cells leaves room for a finer partner."""
     sigma = noise.std
-    most = int(np.clip(resolution(rows, sigma), 2, MOST_GROUPS))
-    sizes = [len(axes[column].scale.starts) for column in pair]
+    caps = [MOST_GROUPS if axes[column].numeric else MOST_NOMINAL for column in pair]
+    most = int(np.clip(resolution(rows, sigma), 2, max(caps)))
+    sizes = [min(len(axes[column].scale.starts), cap) for column, cap in zip(pair, caps, strict=True)]
     first, second = (min(most, size) for size in sizes)
     limits = (
-        min(sizes[0], max(most, most * most // second), MOST_GROUPS),
-        min(sizes[1], max(most, most * most // first), MOST_GROUPS),
+        min(sizes[0], max(most, most * most // second)),
+        min(sizes[1], max(most, most * most // first)),
     )
     groups = tuple(axes[c].groups(limit, sigma, rows) for c, limit in zip(pair, limits, strict=True))
     return TablePlan(columns=pair, groups=groups, noise=noise)

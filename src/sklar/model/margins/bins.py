@@ -13,15 +13,17 @@ from sklar.schema.numbers import Datetime, Integer, Real
 
 COARSE_CELLS = 32
 """Cells of the first histogram of numbers: more show finer shapes, each with the same noise on fewer rows."""
-CROWDED, GROWTH = 0.5, 2.0
-"""A first coarse cell with more than this part of the values is cut at the powers i^GROWTH: bounds that are much too
-wide crowd amounts there. 1.5 does as well; equal parts lose what a skewed column is like (a Pareto column on a range 30
-times too wide has a KS distance of .19 instead of .03)."""
+HALVINGS = 6
+"""The coarse cell next to zero, if zero is a bound, is halved so often towards it: bounds that are much too wide crowd
+amounts there. No more would show on the 2,048 cells of a real's grid."""
+CROWDED = 0.25
+"""The halves stay apart in a column with more than this part of its values in them; in others they are noise only."""
 FEW_CELLS = 64
 """Numeric columns with at most this many value cells are counted cell by cell; of longer ones two histograms tell more
 about shapes, and less about single values."""
 HEAVY_RANGE = 500
-"""Integer columns with more unit cells than this are also searched for heavy single values."""
+"""Integer columns with more unit cells than this are also searched for heavy single values; and columns with more cells
+than this have halves next to zero."""
 MOST_ATOMS = 24
 """Values kept as cells of their own, heaviest first."""
 MOST_FINE_BINS, MOST_PARTS = 256, 64
@@ -46,6 +48,7 @@ class BinLayout:
         width: Width of every value code in values, relative to the range; ones for levels.
         anchor: Value code that each value code is always counted with: its own, unless the digits of numbers are known.
         coarse: Coarse cell of every value code by its value; its own number where codes are few.
+        whole: The same with the halves of the cell next to zero as one.
         candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
         rare: Codes after the values which may well be empty: `other`.
         null: Code of missing values, the last one; None if the column has none.
@@ -56,6 +59,7 @@ class BinLayout:
     width: Floats
     anchor: Ints
     coarse: Ints
+    whole: Ints
     candidate: Mask
     size: int
     rare: Ints
@@ -83,18 +87,22 @@ class BinLayout:
 def lay_out_column(column: Column) -> BinLayout:
     """The public layout of a modelled column."""
     values = column.value_cells
-    width, coarse, candidate, unit = np.ones(values), np.arange(values), np.zeros(values, dtype=bool), False
+    width, candidate, unit = np.ones(values), np.zeros(values, dtype=bool), False
+    coarse = whole = np.arange(values)
     if isinstance(column, Integer | Real | Datetime):
         grid = column.grid
         width = np.maximum(grid.widths, 1e-300)
         unit = bool(grid.step and np.allclose(width, grid.step, rtol=1e-9))
         if values > FEW_CELLS:
-            coarse, candidate = _coarse_cells(width), grid.is_atom
+            zero = _zero_at(column) if values > HEAVY_RANGE else 1
+            cells, candidate = _coarse_cells(width, zero), grid.is_atom
+            coarse, whole = _numbered(cells), _numbered(np.floor(cells))
         width = width / width.sum()
     layout = BinLayout(
         width=width,
         anchor=np.arange(values),
         coarse=coarse,
+        whole=whole,
         candidate=candidate,
         size=column.size,
         rare=np.array([] if column.other_code is None else [column.other_code], dtype=np.int64),
@@ -111,8 +119,17 @@ def with_digits(layout: BinLayout, column: Column, digits: int | None) -> BinLay
     """The layout of a column whose numbers have so many digits: no bin of its cuts through one of them."""
     anchor, nothing = anchors(column, digits)
     width = np.where(nothing, 1e-300, layout.width)
-    coarse = np.unique(layout.coarse[anchor], return_inverse=True)[1].astype(np.int64)
-    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, digits=None)
+    coarse, whole = _numbered(layout.coarse[anchor]), _numbered(layout.whole[anchor])
+    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, whole=whole, digits=None)
+
+
+def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout:
+    """The layout for the fits: without the halves next to zero, unless the first histogram found many values there."""
+    halves = np.bincount(layout.whole[np.unique(layout.coarse, return_index=True)[1]])
+    bins = lookup[: layout.values]
+    near = np.unique(bins[(layout.whole == np.argmax(halves)) & ~layout.candidate])
+    crowded = counts[near].sum() > CROWDED * counts[np.unique(bins)].sum()
+    return layout if crowded or halves.max() < 2 else replace(layout, coarse=layout.whole)
 
 
 def first_lookup(layout: BinLayout) -> Ints:
@@ -138,10 +155,8 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float)
     ends = np.append(starts[1:], layout.size)
     fine, bins = np.empty(layout.values, dtype=np.int64), 0
     first: dict[int, int] = {}
-    crowded = len(cells) > 0 and mass[cells[0]] > CROWDED * mass[cells].sum()
     for cell in np.flatnonzero(chained):
-        growth = GROWTH if crowded and cell == cells[0] else 1.0
-        cut = _cut(~layout.candidate[starts[cell] : ends[cell]], int(parts[cell]), growth)
+        cut = _cut(~layout.candidate[starts[cell] : ends[cell]], int(parts[cell]))
         begin = first.setdefault(int(block[cell]), bins)
         fine[starts[cell] : ends[cell]] = begin + cut
         bins = max(bins, begin + int(cut[-1]) + 1)
@@ -214,11 +229,28 @@ def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigm
     return np.sort(candidates[heaviest[found[heaviest] > threshold * sigma]])
 
 
-def _coarse_cells(width: Floats) -> Ints:
-    """Coarse cell of every code: 32 equal widths, numbered without gaps."""
+def _zero_at(column: Integer | Real | Datetime) -> int:
+    """Where zero is a bound: 0 below, -1 above; 1 if it is none."""
+    if isinstance(column, Datetime):
+        return 1
+    return 0 if column.lower == 0 else -1 if column.upper == 0 else 1
+
+
+def _coarse_cells(width: Floats, zero: int) -> Floats:
+    """Coarse cell of every code: 32 equal widths, 0 to 31, and a fraction for the halves of the one next to zero."""
     start = np.concatenate([[0.0], np.cumsum(width)[:-1]]) / width.sum()
-    cell = np.clip(np.floor(start * COARSE_CELLS + 1e-9), 0, COARSE_CELLS - 1)
-    return np.unique(cell, return_inverse=True)[1].astype(np.int64)
+    place = np.clip(start * COARSE_CELLS + 1e-9, 0, COARSE_CELLS - 1e-9)
+    cell = np.floor(place)
+    if zero > 0:
+        return cell
+    away = np.maximum(COARSE_CELLS - place if zero else place, 1e-300)
+    halved = np.clip(np.floor(-np.log2(away)), 0, HALVINGS)
+    return cell + np.where(cell == cell[zero], halved if zero else HALVINGS - halved, 0.0) / (HALVINGS + 1)
+
+
+def _numbered(labels: Floats | Ints) -> Ints:
+    """Labels by their rank, without gaps."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
@@ -230,11 +262,11 @@ def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
     return np.unique(lookup, return_inverse=True)[1].astype(np.int64)
 
 
-def _cut(counted: Mask, parts: int, growth: float) -> Ints:
-    """Part (0, 1, ...) of each code of a run; the first i hold (i / parts)^growth of its counted codes."""
+def _cut(counted: Mask, parts: int) -> Ints:
+    """Part (0, 1, ...) of each code of a run; all hold about as many of its counted codes."""
     rank = np.cumsum(counted) - counted
     total = max(int(counted.sum()), 1)
-    part = np.minimum(np.floor((rank / total) ** (1.0 / growth) * parts + 1e-9).astype(np.int64), parts - 1)
+    part = np.minimum(np.floor(rank * parts / total + 1e-9).astype(np.int64), parts - 1)
     return np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 

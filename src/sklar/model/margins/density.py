@@ -38,8 +38,6 @@ SIGNIFICANT = 3.0
 """A cell that may well be empty (`other`) gets mass only if its count exceeds this many standard deviations."""
 _GIVE_UP = 6.0
 """A scan over strengths stops once the log evidence is this far below its best."""
-_SHORT = 64
-"""Only chains up to this length are tried on a logarithmic axis as well: longer ones have finer data, and cost more."""
 _STRENGTHS = {
     1: (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
     2: (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1),
@@ -116,7 +114,7 @@ def _fit_chain(support: CellSupport, observations: Sequence[Observation], total:
     masses: list[Floats] = []
     evidence: list[float] = []
     for kind in _KINDS:
-        if kind.order >= length or (kind.axis is not _LINEAR and length > _SHORT):
+        if kind.order >= length:
             continue
         warped = _on_axis(support, kind.axis)
         here = replace(likelihood, log_base=log_base(warped, total))

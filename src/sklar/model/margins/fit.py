@@ -94,16 +94,19 @@ def repair_counts(seen: Histogram, total: KnownTotal, repair: str) -> Floats:
     return project_to_simplex(seen.counts, total.rows) if repair == "simplex" else clip_and_normalize(seen.counts)
 
 
-def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats) -> Margin:
+def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats, cuts: Ints | None = None) -> Margin:
     """The margin that spreads the mass of each group over its base codes in proportion to their widths.
 
-    Cells of the margin are the runs of codes of one group and (nearly) one width, so every released lookup that the
-    groups refine is constant on them.
+    Cells of the margin are the runs of codes of one group, (nearly) one width and one label of `cuts` (of the value
+    codes), so every released lookup that the groups and the cuts refine is constant on them.
     """
     width = np.ones(layout.size)
     width[: layout.values] = layout.width / layout.width.max()
     groups = np.bincount(lookup, width)
     ratio = np.abs(np.diff(width)) > _SAME_WIDTH * np.maximum(width[1:], width[:-1])
-    starts = np.concatenate([[0], np.flatnonzero((np.diff(lookup) != 0) | ratio) + 1])
+    change = (np.diff(lookup) != 0) | ratio
+    if cuts is not None:
+        change[: layout.values - 1] |= np.diff(cuts) != 0
+    starts = np.concatenate([[0], np.flatnonzero(change) + 1])
     share = np.add.reduceat(width, starts) / groups[lookup[starts]]
     return Margin(column=name, starts=starts, mass=mass[lookup[starts]] * share, size=layout.size)

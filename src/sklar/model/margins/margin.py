@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Margin:
@@ -40,7 +42,8 @@ class Margin:
         if not np.isfinite(total) or total <= 0 or np.any(mass < 0):
             raise UsageError("Masses of a margin are non-negative and have a positive, finite sum.")
         object.__setattr__(self, "starts", starts)
-        object.__setattr__(self, "mass", mass / total)
+        # What sums to one already keeps its bits: a margin that is written and read again is the same margin.
+        object.__setattr__(self, "mass", mass if abs(total - 1.0) < _ROUNDING else mass / total)
 
     def widths(self) -> Ints:
         """Number of base codes in each cell."""

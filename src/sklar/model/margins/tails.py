@@ -1,9 +1,9 @@
-"""Both tails of a density: the smooth tail times a soft end, averaged over where the end lies.
+"""Both tails of a density: the smooth tail times a soft end, averaged over where it lies, or the bulk's own curve.
 
 Where counts drown in noise a log-density has two modes: an empty tail, and a flat one at the mean of the noise.
 Laplace's method sees only the mode that it stands on, so that m empty cells would get about sigma sqrt(m) rows in half
 of all fits, spread up to the public bound. Here the cells beyond the outermost clearly occupied one have one more
-parameter, where they end, which is summed out exactly on a grid.
+parameter, where they end, which is summed out exactly on a grid; or they go on as the bulk does.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ USUAL_END, END_SPREAD = 2.0, 0.7
 """The prior of the end's logarithm is a Laplace density about the usual one; flat near this choice."""
 ENDLESS = 0.5
 """Prior probability that the smooth tail needs no end; between .3 and .5 it hardly matters."""
+CURVED = 0.5
+"""Prior probability that the bulk's own curve goes on beyond the edge; else it is the smooth tail, with an end or none.
+Above .75 light tails, as of a gamma, come out too heavy; below .5 those of lognormal columns too light."""
+CURVE_FROM, CURVE_CELLS, LEAST_FALL = 0.2, 8, 3.0
+"""The curve is read off the cells beyond this part of the bulk (.1 to .5 do as well) if they are at least so many (of 4
+only noise would be read), and falls at the edge at least by this power of the distance, so that it has a variance."""
 LARGEST_MOMENT, STEEPNESS = 1.0, 2.0
 """Tails whose second moment about the edge exceeds this many squared extents are less plausible, by this power: what
 distorts a standard deviation most must be seen clearest."""
@@ -83,14 +89,46 @@ def expected_tail(
     far = np.concatenate([[0.0], np.cumsum(support.width[beyond])])
     distance = (far[1:] + far[:-1]) / (2.0 * _extent(support.width[outwards], counts[outwards], edge))
     ends = np.exp(-np.minimum((distance / ENDS[:, None]) ** 2, 700.0))
-    tails = counts[beyond] * np.vstack([ends, np.ones(len(beyond))])
+    curve = continued_curve(support.width[outwards], counts[outwards], edge)
+    tails = np.vstack([counts[beyond] * ends, counts[beyond], *([] if curve is None else [curve])])
     rows = max(float(counts[beyond].sum()), LEAST_SHARE * float(counts[outwards].sum()), _TINY)
     moment = tails @ distance**2 / rows
-    log = _log_prior() - STEEPNESS * np.maximum(np.log(np.maximum(moment, _TINY) / LARGEST_MOMENT), 0.0)
+    log = _log_prior(curve is not None) - STEEPNESS * np.maximum(
+        np.log(np.maximum(moment, _TINY) / LARGEST_MOMENT), 0.0
+    )
     for seen in observations:
         log += _log_likelihood(seen, counts, tails, beyond)
     weight = np.exp(log - log.max())
     return weight @ tails / weight.sum()
+
+
+def continued_curve(width: Floats, counts: Floats, edge: int) -> Floats | None:
+    """Counts beyond the edge if the bulk's curve goes on: its log-density as a parabola of the log-distance.
+
+    Lognormal, Pareto and gamma tails are such curves or close to them. Distances are from the far end of the cells,
+    which lead outwards. None where too few cells tell of a curve.
+    """
+    held = np.cumsum(counts[: edge + 1])
+    bulk = np.arange(int(np.searchsorted(held, CURVE_FROM * held[-1])), edge + 1)
+    bulk = bulk[(counts[bulk] > 0) & (width[bulk] > 1e-9 * width.sum())]
+    if len(bulk) < CURVE_CELLS:
+        return None
+    at = np.cumsum(width) - width / 2
+    at, level = np.log(at / at[bulk[-1]]), np.log(counts[bulk] / width[bulk])
+    parabola = _falling_parabola(at[bulk], level, counts[bulk])
+    curve = np.vander(at[edge + 1 :], 3, increasing=True) @ parabola
+    return np.exp(np.minimum(curve, level[-1])) * width[edge + 1 :]
+
+
+def _falling_parabola(x: Floats, y: Floats, weight: Floats) -> Floats:
+    """Coefficients of the concave parabola, or line, through weighted points, that falls at 0 by LEAST_FALL or more."""
+    root, found = np.sqrt(weight), np.zeros(3)
+    for degree in (2, 1):
+        powers = np.vander(x, degree + 1, increasing=True) * root[:, None]
+        found[: degree + 1] = np.linalg.lstsq(powers, y * root, rcond=None)[0]
+        if found[degree] <= 0:
+            break
+    return np.array([found[0], min(found[1], -LEAST_FALL), min(found[2], 0.0)])
 
 
 def _extent(width: Floats, counts: Floats, edge: int) -> float:
@@ -99,10 +137,11 @@ def _extent(width: Floats, counts: Floats, edge: int) -> float:
     return max(float(back[min(int(np.searchsorted(held, 0.5 * held[-1])), edge)]), _TINY)
 
 
-def _log_prior() -> Floats:
-    """Of every end, and last of none."""
+def _log_prior(curve: bool) -> Floats:
+    """Of every end, of none, and last of the bulk's curve, if there is one."""
     log = -np.abs(np.log(ENDS / USUAL_END)) / END_SPREAD
-    return np.append(log - np.log(np.exp(log).sum()) + np.log(1.0 - ENDLESS), np.log(ENDLESS))
+    ends = np.append(log - np.log(np.exp(log).sum()) + np.log(1.0 - ENDLESS), np.log(ENDLESS))
+    return np.append(ends + np.log(1.0 - CURVED), np.log(CURVED)) if curve else ends
 
 
 def _log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyond: Ints) -> Floats:

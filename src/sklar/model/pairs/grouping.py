@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,18 +53,19 @@ def group_cells(
     """At most `most` groups of mass about `least_mass` or more: heavy cells alone, the rest in near-equal parts.
 
     With `coarse` (the public cell each margin cell lies in) light cells are merged along public cell borders and
-    only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on.
+    only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on. With
+    several rows, the levels of a hierarchy from the coarsest on, each is cut along the next.
     The smallest mass worth a group is usually 3 sigma / n. With `last_alone` the last cell, that of nulls, shares no
     group with values unless it is too light for one.
     """
     mass = np.diff(scale.edges)
     least_mass = max(least_mass, 2 * TINY)  # an empty group would have no width on the axis
-    parents = None if coarse is None else _consecutive(np.asarray(coarse)[scale.order])
+    levels = () if coarse is None else tuple(_consecutive(level[scale.order]) for level in np.atleast_2d(coarse))
     if last_alone and most > 2 and mass[-1] >= least_mass / 2 and mass[:-1].sum() >= least_mass / 2:
-        inside = _along(mass[:-1], None if parents is None else parents[:-1], most - 1, least_mass)
+        inside = _along(mass[:-1], tuple(level[:-1] for level in levels), most - 1, least_mass)
         along = np.append(inside, inside[-1] + 1)
     else:
-        along = _along(mass, parents, most, least_mass)
+        along = _along(mass, levels, most, least_mass)
     lookup = np.empty(len(mass), dtype=np.int64)
     lookup[scale.order] = along
     edges = np.concatenate([[0.0], np.cumsum(np.bincount(along, mass))])
@@ -71,11 +73,10 @@ def group_cells(
     return Groups(lookup=lookup, edges=np.minimum(edges, 1.0))
 
 
-def _along(mass: np.ndarray, parents: np.ndarray | None, most: int, least_mass: float) -> np.ndarray:
+def _along(mass: np.ndarray, levels: Sequence[np.ndarray], most: int, least_mass: float) -> np.ndarray:
     """Group number of each cell along the axis, nested in public cells where they are known and coarser."""
-    if parents is None or parents[-1] + 1 == len(mass):
-        return _partition(mass, most, least_mass)
-    return _partition_nested(mass, parents, most, least_mass)
+    coarser = [level for level in levels if 0 < level[-1] < len(mass) - 1]
+    return _partition_nested(mass, coarser, most, least_mass) if coarser else _partition(mass, most, least_mass)
 
 
 def _consecutive(labels: np.ndarray) -> np.ndarray:
@@ -122,8 +123,9 @@ def _merge_light(labels: np.ndarray, mass: np.ndarray, most: int, least_mass: fl
     return labels
 
 
-def _partition_nested(mass: np.ndarray, parents: np.ndarray, most: int, least_mass: float) -> np.ndarray:
+def _partition_nested(mass: np.ndarray, levels: Sequence[np.ndarray], most: int, least_mass: float) -> np.ndarray:
     """Group the public cells first, then spend the groups left over on cutting the heaviest of them."""
+    parents = levels[0]
     outer = _partition(np.bincount(parents, mass), most, least_mass)
     label = outer[parents]
     parts = _spare_parts(mass, parents, outer, most, least_mass)
@@ -131,7 +133,8 @@ def _partition_nested(mass: np.ndarray, parents: np.ndarray, most: int, least_ma
     first = 0
     for group, pieces in enumerate(parts):
         inside = label == group
-        inner = _partition(mass[inside], int(pieces), least_mass) if pieces > 1 else np.zeros(inside.sum(), np.int64)
+        below = [_consecutive(level[inside]) for level in levels[1:]]
+        inner = _along(mass[inside], below, int(pieces), least_mass) if pieces > 1 else np.zeros(inside.sum(), np.int64)
         result[inside] = first + inner
         first += int(inner.max()) + 1
     return result

@@ -99,6 +99,8 @@ def _told_with_margins(
     A x B, plus b n(A) + a n(B) - a b n. All noise is Gaussian and independent, so variances add: that of the first sum
     is K a (1 - a) L b (1 - b) times that of one cell.
     """
+    if len(table.parts) > 2:  # pairs are part of it, which the model told
+        return None
     parts = [model.calibration.partitions[part] for part in table.parts]
     shares = [float(inside.mean()) for inside in chosen]
     spread = math.prod(part.count * a * (1 - a) for part, a in zip(parts, shares, strict=True))
@@ -209,7 +211,7 @@ def _with_fresh_margins(
     parts = [model.calibration.partitions[part] for part in table.parts]
     fresh = centred(noise.reshape([part.count for part in parts]))
     for axis, part in enumerate(parts):
-        if part.column in histograms:
+        if part.column in histograms and len(parts) == 2:
             shift = _moved_groups(model, part, *histograms[part.column])
             fresh = fresh + np.expand_dims(shift, tuple(i for i in range(len(parts)) if i != axis)) * (
                 part.count / fresh.size

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sklar.accounting.budget import Budget, exceeds
-from sklar.accounting.ledger import FitRecord, Ledger, fit_total, fits_total
+from sklar.accounting.ledger import FitRecord, Ledger, LedgerView, fit_total, fits_total
 from sklar.accounting.unit import Unit
 from sklar.errors import SchemaError
 from sklar.schema.prices import Price
@@ -67,7 +67,7 @@ def with_own_price(
     return found.with_prices([*earlier, price_of(records, budget, ledger, [*first, *new])])
 
 
-def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger) -> None:
+def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger | LedgerView) -> None:
     """Refuse, before anything is spent, prices for other neighbours, or below what the ledger knows of them."""
     known = {fit.id: fit for fit in ledger.fits}
     faults = [fault for price in prices for fault in _faults(price, unit, known.get(price.fit))]

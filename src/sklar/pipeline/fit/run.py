@@ -8,7 +8,7 @@ import importlib
 import json
 import secrets
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -17,7 +17,7 @@ import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
-from sklar.accounting.ledger import Ledger
+from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
@@ -30,9 +30,10 @@ from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequ
 from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
+from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
-from sklar.release.values import record_line
+from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
@@ -120,6 +121,54 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a fit released, and what it had asked for."""
+
+    recorded: tuple[Recorded, ...]
+    asked: tuple[Any, ...]
+
+
+def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> Measured:
+    """Run a private fit for its releases alone, as an audit does: no model is built after the step called `last`.
+
+    All that is released until then is charged, measured and recorded as in any fit.
+    """
+    opened = _opened(request, noise)
+    with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
+        door = _WatchedDoor(session, last)
+        with suppress(_LastStepError):
+            opened.method.fit(door, settings, generator(session.record.seed))
+        return Measured(recorded=session.recorded, asked=tuple(door.asked))
+
+
+class _LastStepError(Exception):
+    """Ends a fit that is run for its releases alone."""
+
+
+class _WatchedDoor:
+    """A Door that takes down what is asked there, and lets nobody through after one step."""
+
+    def __init__(self, session: Session, last: str | None):
+        self._session = session
+        self._last = last
+        self.asked: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._session.door, name)
+        if not callable(found):
+            return found
+
+        def verb(*arguments: Any, **named: Any) -> Any:
+            released = found(*arguments, **named)
+            self.asked.append(arguments[0])
+            if self._session.recorded[-1].label == self._last:
+                raise _LastStepError
+            return released
+
+        return verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
     """A request that was found in order, and the books it is charged to."""
 
@@ -179,7 +228,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
         Stored(
             schema=found,
             claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read),
-            fit=_fit_facts(opened.method, settings, session, paid),
+            fit=_fit_facts(opened, settings, session, paid),
             recorded=session.recorded,
             model=model,
         )
@@ -241,14 +290,13 @@ def _finite(amount: float) -> float | None:
     return None if amount == float("inf") else amount
 
 
-def _fit_facts(method: Method[Any], options: Any, session: Session, paid: Paid) -> dict[str, Any]:
+def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
-    bought = {"notes": paid.notes, "releases": [record_line(step) for step in paid.recorded]}
     return {
-        "method": method.name,
+        "method": opened.method.name,
         "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
-        "budget": dataclasses.asdict(record.budget),
-        "allowance": dataclasses.asdict(record.allowance),
+        "asked": dataclasses.asdict(opened.budget),
+        **_reserved_amounts(record),
         "unit": dataclasses.asdict(record.unit),
         "rows": session.door.rows,
         "seed": record.seed,
@@ -257,5 +305,16 @@ def _fit_facts(method: Method[Any], options: Any, session: Session, paid: Paid) 
             for fit in (*paid.records, record)
             for step in fit.steps
         ],
-        **({"paid": bought} if paid.records else {}),
+        "versions": versions(),
+        **({"paid": _bought(paid)} if paid.records else {}),
     }
+
+
+def _bought(paid: Paid) -> dict[str, Any]:
+    lines = [record_line(step) for step in paid.recorded]
+    return {"notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
+
+
+def _reserved_amounts(record: FitRecord) -> dict[str, Any]:
+    amounts = {"budget": dataclasses.asdict(record.budget), "allowance": dataclasses.asdict(record.allowance)}
+    return {"fit": record.id, **amounts}

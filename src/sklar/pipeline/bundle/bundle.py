@@ -1,0 +1,133 @@
+"""Bundle a release: everything that is published about a model, in one file that anyone can check."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklar.accounting.ledger import read_ledger
+from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.errors import LedgerError, OutputError, UsageError
+from sklar.export.atomic import atomic_file, require_writable
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
+from sklar.pipeline.bundle.documents import as_json, documents
+from sklar.pipeline.bundle.keys import signature
+from sklar.pipeline.bundle.metadata import TABLES, croissant, registry_record
+from sklar.pipeline.model import Model
+from sklar.pipeline.model_file import Stored, write_model
+from sklar.pipeline.sampling.write import sample_to_file
+from sklar.release.values import line_digest, record_line
+
+MODEL = "model.sklar"
+LEDGER = "ledger.jsonl"
+REPORT = "report.html"
+Place = str | PathLike[str]
+
+
+def bundle(
+    model: Model | Place,
+    path: Place,
+    *,
+    rows: int | None = None,
+    seed: int = 0,
+    ledger: Place | None = None,
+    sign: Place | None = None,
+    report: Place | None = None,
+    name: str | None = None,
+) -> Path:
+    """Write a release: model, synthetic rows, claim, dictionary, metadata, ledger extract, manifest; signed if asked.
+
+    The same model, rows and seed give the same bytes.
+
+    Args:
+        model: A fitted model, or its file.
+        path: The bundle to write, as "people.release.zip".
+        rows: Rows to draw; by default as many as the table had, by its noisy count.
+        seed: Seed of the rows. It is published, so that anyone can draw them again.
+        ledger: The ledger the fit was charged to; its lines up to the end of the fit go along.
+        sign: A private key of `sklar key`.
+        report: A page that may be published, to go along.
+        name: What the release is called; by default after the file.
+
+    Returns:
+        The path of the bundle.
+    """
+    place = Path(path)
+    if place.suffix.lower() != ".zip":
+        raise UsageError(f"a bundle is a zip file: let its name end in .zip, not as in {place.name}")
+    require_writable(place)
+    fitted = model if isinstance(model, Model) else _load(model)
+    stored = stored_of(fitted)
+    title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
+    count = fitted.rows_estimate if rows is None else rows
+    members = members_of(stored, title, count, seed, None if ledger is None else extract(ledger, stored))
+    if report is not None:
+        members[REPORT] = _public_page(report)
+    facts = {"name": title, "rows": count, "seed": seed, "sklar": stored.claim.version, "guarantee": stored.claim.label}
+    manifest = manifest_of(members, facts)
+    signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
+    with atomic_file(place) as file:
+        file.write(packed({MANIFEST: manifest, **signed, **members}))
+    return place
+
+
+def members_of(stored: Stored, name: str, rows: int, seed: int, ledger: bytes | None = None) -> dict[str, bytes]:
+    """All members but manifest, signature and report; they follow from these arguments."""
+    with tempfile.TemporaryDirectory() as folder:
+        for table in TABLES:
+            sample_to_file(Model(stored), Path(folder) / table, rows, seed=seed)
+        write_model(stored, Path(folder) / MODEL)
+        tables = {table: (Path(folder) / table).read_bytes() for table in TABLES}
+        model = (Path(folder) / MODEL).read_bytes()
+    return {
+        **documents(stored),
+        "croissant.json": as_json(croissant(stored, name, tables)),
+        "registry.json": as_json(registry_record(stored, name, rows)),
+        MODEL: model,
+        **tables,
+        **({} if ledger is None else {LEDGER: ledger}),
+    }
+
+
+def extract(ledger: Place, stored: Stored) -> bytes:
+    """The lines of a ledger up to the last one of the fit that made this model; a chain of their own."""
+    view = read_ledger(ledger)
+    digests = {step.step: line_digest(record_line(step)) for step in stored.recorded}
+    fit = next((fit.id for fit in view.fits if digests and fit.digests == digests), None)
+    if fit is None:
+        raise LedgerError(f"no fit of the ledger {view.path} recorded the releases of this model: it is another one's")
+    last = max(place for place, entry in enumerate(view.entries) if entry.get("fit") == fit)
+    lines, previous = [], GENESIS
+    for entry in view.entries[: last + 1]:
+        line, previous = seal(entry, previous)
+        lines.append(line)
+    return b"".join(lines)
+
+
+def stored_of(model: Model) -> Stored:
+    """All that the model's file holds."""
+    return model._stored  # pyright: ignore[reportPrivateUsage]
+
+
+def _load(model: Place) -> Model:
+    from sklar.pipeline.model import load
+
+    return load(model)
+
+
+def _public_page(path: Place) -> bytes:
+    if os.fspath(path).endswith(".custodian.html"):
+        raise UsageError("a report for the custodian is computed from real rows and cannot go into a release")
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise OutputError(f"cannot read the report {os.fspath(path)}: {error.strerror}") from None
+
+
+def remade(stored: Stored, manifest: Mapping[str, Any], ledger: bytes | None) -> dict[str, bytes]:
+    """The members as this Sklar makes them from a bundle's own model and settings."""
+    return members_of(stored, str(manifest["name"]), int(manifest["rows"]), int(manifest["seed"]), ledger)

@@ -1,0 +1,125 @@
+"""Keys and signatures (Ed25519): whoever has the public key can tell that the custodian made a bundle."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklar.errors import MissingExtraError, OutputError, UsageError
+from sklar.export.atomic import atomic_file
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+ALGORITHM = "ed25519"
+
+
+def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
+    """Make a pair of keys: the private one at `path` (0600, not overwritten), the public one at `path`.pub.
+
+    Returns:
+        The paths of both.
+    """
+    forms, private = _forms(), _ed25519().Ed25519PrivateKey.generate()
+    place = Path(path)
+    public = place.with_name(place.name + ".pub")
+    for taken in (place, public):
+        if taken.exists():
+            raise OutputError(f"{taken} exists already, and a key is never overwritten")
+    secret = private.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
+    try:
+        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(secret)
+    except OSError as error:
+        raise OutputError(f"cannot write the key {place}: {error.strerror}") from None
+    with atomic_file(public) as file:
+        file.write(private.public_key().public_bytes(forms.Encoding.PEM, forms.PublicFormat.SubjectPublicKeyInfo))
+    return place, public
+
+
+def signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
+    """The signature member of a bundle with this manifest."""
+    private = _private(key)
+    record = {
+        "algorithm": ALGORITHM,
+        "public_key": base64.b64encode(private.public_key().public_bytes_raw()).decode(),
+        "signature": base64.b64encode(private.sign(manifest)).decode(),
+    }
+    return json.dumps(record, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def signed_by(member: bytes, manifest: bytes) -> Ed25519PublicKey | None:
+    """The key that signed this manifest, by the signature member; None if it does not fit."""
+    module = _ed25519()
+    try:
+        record: dict[str, Any] = json.loads(member)
+        written = json.dumps(record, indent=1, sort_keys=True).encode() + b"\n"
+        public = module.Ed25519PublicKey.from_public_bytes(base64.b64decode(record["public_key"], validate=True))
+        sign = base64.b64decode(record["signature"], validate=True)
+        canonical = {"algorithm": ALGORITHM, "public_key": base64.b64encode(public.public_bytes_raw()).decode(),
+                     "signature": base64.b64encode(sign).decode()}  # fmt: skip
+        if written != member or record != canonical:
+            return None
+        public.verify(sign, manifest)
+    except (_invalid(), ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return public
+
+
+def read_public_key(path: str | PathLike[str]) -> Ed25519PublicKey:
+    """A public key file, as `sklar key` wrote it."""
+    module, forms = _ed25519(), _forms()
+    try:
+        key: Any = forms.load_pem_public_key(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from None
+    except ValueError:
+        key = None
+    if not isinstance(key, module.Ed25519PublicKey):
+        raise UsageError(f"{os.fspath(path)} is not a public key of `sklar key` (its name ends in .pub)")
+    return key
+
+
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """A public key in few characters, to be compared by eye."""
+    return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
+
+
+def _private(path: str | PathLike[str]) -> Ed25519PrivateKey:
+    module, forms = _ed25519(), _forms()
+    try:
+        key: Any = forms.load_pem_private_key(Path(path).read_bytes(), password=None)
+    except OSError as error:
+        raise UsageError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from None
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, module.Ed25519PrivateKey):
+        raise UsageError(f"{os.fspath(path)} is not a private key of `sklar key`")
+    return key
+
+
+def _ed25519() -> Any:
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise MissingExtraError("signatures need the extra 'sign': pip install 'sklar[sign]'") from None
+    return ed25519
+
+
+def _forms() -> Any:
+    _ed25519()
+    from cryptography.hazmat.primitives import serialization
+
+    return serialization
+
+
+def _invalid() -> type[Exception]:
+    from cryptography.exceptions import InvalidSignature
+
+    return InvalidSignature

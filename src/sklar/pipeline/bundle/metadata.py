@@ -1,0 +1,154 @@
+"""Metadata of a release for others' machines: Croissant 1.0 for catalogues, and a record for registries of DP.
+
+A registry's record tells what practitioners were found to ask for (Nanayakkara, Ghazi, Vadhan 2025): what was released
+and for what, who is protected, with which parameters, by which mechanisms, accounting and software.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from sklar.pipeline.inspection import inspect_model
+from sklar.pipeline.model_file import Stored, model_digest
+from sklar.schema.columns import Column
+from sklar.schema.confirming import describe_column
+
+CROISSANT = "http://mlcommons.org/croissant/1.0"
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+TYPES = {"integer": "sc:Integer", "real": "sc:Float", "boolean": "sc:Boolean"}
+TABLES = {"synthetic.csv": "text/csv", "synthetic.parquet": "application/vnd.apache.parquet"}
+
+
+def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[str, Any]:
+    """Croissant metadata of the synthetic rows, which refer to the files in the bundle by name and hash."""
+    columns = [(column, facts) for column, facts in stored.schema.items() if facts.kind != "ignore"]
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CROISSANT,
+        "name": name,
+        "description": f"Synthetic rows: nobody in them exists. {stored.claim}",
+        "isLiveDataset": False,
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": file,
+                "name": file,
+                "contentUrl": file,
+                "encodingFormat": TABLES[file],
+                "contentSize": f"{len(content)} B",
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
+            for file, content in tables.items()
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": "rows",
+                "name": "rows",
+                "field": [_field(column, facts) for column, facts in columns],
+            }
+        ],
+    }
+
+
+def _field(name: str, column: Column) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"rows/{name}",
+        "name": name,
+        "description": describe_column(column),
+        "dataType": TYPES.get(column.kind, "sc:Text"),
+        "source": {"fileObject": {"@id": "synthetic.csv"}, "extract": {"column": name}},
+    }
+
+
+def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
+    """What a registry of deployments of differential privacy asks for, as far as the release tells."""
+    claim = stored.claim
+    mechanisms = [
+        {"step": step["label"], "tables": step["releases"], "noise": step["noise"], "share_of_budget": step["share"]}
+        for step in inspect_model(stored)["steps"]
+    ]
+    return {
+        "deployment": {"name": name, "status": "released", "model": model_digest(stored)},
+        "data_product": {
+            "type": "synthetic table",
+            "rows": rows,
+            "columns": [column for column, facts in stored.schema.items() if facts.kind != "ignore"],
+        },
+        "guarantee": {
+            "differentially_private": claim.guarantee,
+            "flavour": None if not claim.guarantee else "pure" if not claim.delta else "approximate",
+            "epsilon": claim.epsilon,
+            "delta": claim.delta,
+            "rho": claim.rho,
+            "setting": "central, one release of a static table",
+        },
+        "privacy_unit": {
+            "protects": "a person",
+            "rows_per_person": claim.rows_per_person,
+            "neighbours": claim.neighbours,
+            "number_of_rows": "public" if claim.neighbours == "replace" else "protected",
+        },
+        "accounting": {
+            "composition": claim.accounting,
+            "post_processing": "the model and all rows are made from the noisy releases alone",
+            "ledger": None if claim.ledger is None else claim.to_dict()["ledger"],
+        },
+        "mechanisms": mechanisms,
+        "assumptions": {
+            "assumed": claim.assumed,
+            "public": claim.public,
+            "measured": claim.measured,
+            "rules": claim.rules,
+            "confirmed": claim.confirmed,
+            "not_covered": claim.not_covered,
+        },
+        "implementation": {
+            "software": "Sklar",
+            "version": claim.version,
+            "method": claim.method,
+            "noise": claim.numerics,
+            "verify": "sklar verify",
+        },
+    }

@@ -1,0 +1,246 @@
+"""Looks at one part of a release each: the price of its releases, its claim, the model, its ledger, its rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.budget import Budget, exceeds
+from sklar.accounting.claim import Claim
+from sklar.accounting.ledger import FitRecord, LedgerView, fits_total, read_ledger
+from sklar.accounting.ledger.filters import check_reservation
+from sklar.errors import LedgerError, OverspendError, SklarError, UsageError
+from sklar.model.codec import encode
+from sklar.model.protocol import TableModel
+from sklar.pipeline.fit.claim import make_claim
+from sklar.pipeline.fit.prices import require_addable
+from sklar.pipeline.model import Model
+from sklar.pipeline.model_file import Stored
+from sklar.pipeline.sampling.write import SampleForm, sample_to_file
+from sklar.pipeline.verify.findings import Check
+from sklar.pipeline.verify.refit import Refit, refit
+from sklar.pipeline.versions import versions
+from sklar.release.values import line_digest, record_line
+from sklar.schema.reading import ReadOptions
+
+CLOSE = 1e-6
+"""Relative difference between models that other versions of libraries explain."""
+TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
+        "unpriced", "confirmed", "repeated")  # fmt: skip
+"""What a claim says that follows from schema and releases, and must be as it follows."""
+WORDING = ("caveats", "not_covered", "numerics")
+"""The same, as far as one version of Sklar is concerned."""
+
+
+def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
+    """Price the releases of a model and fit it again from them."""
+    if not stored.claim.guarantee:
+        says = "NO DP GUARANTEE: the model promises nothing, so there is nothing to recompute."
+        return [Check(part="price", ok=None, says=says)], None
+    try:
+        again = refit(stored)
+    except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
+        other = _other_versions(stored)
+        hint = f" It was made by other versions ({other}), which may ask otherwise: try those." if other else ""
+        return [
+            Check(part="price", ok=False, says=f"The releases are not those of the stated budget: {why}.{hint}")
+        ], None
+    return [_price(stored, again), _claim(stored, again), _model(stored, again.model)], again
+
+
+def _price(stored: Stored, again: Refit) -> Check:
+    claim = stored.claim
+    whole = (claim.epsilon or 0.0, claim.delta or 0.0)
+    own = claim.own or whole
+    total = fits_total(again.records)
+    steps = sum(len(fit.steps) for fit in again.records)
+    costs = f"epsilon = {total.epsilon:.6g} at delta = {total.delta:.3g}"
+    says = f"The noise on what was released in {steps} steps costs {costs}, by {total.accountant} composition"
+    if exceeds(total.epsilon, own[0]) or exceeds(total.delta, own[1]):
+        return Check(part="price", ok=False, says=f"{says}; the claim says {own[0]} and {own[1]}. It is false.")
+    earlier = f" and {whole[0] - own[0]:.6g} more for facts measured before" if claim.prices else ""
+    return Check(part="price", ok=True, says=f"{says}; claimed are {own[0]:.6g} and {own[1]:.3g}{earlier}.")
+
+
+def _claim(stored: Stored, again: Refit) -> Check:
+    """Whether the claim is the one that follows from schema, releases and budget."""
+    claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
+    follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions())
+    names = (*TOLD, *(WORDING if claim.version == follows.version else ()))
+    wrong = [name for name in names if getattr(claim, name) != getattr(follows, name)]
+    wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
+    if wrong:
+        told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
+        return Check(part="claim", ok=False, says=f"The claim is not what schema and releases say: {told}.")
+    priced = f"; what its {len(claim.prices)} earlier prices say is checked with their ledger" if claim.prices else ""
+    return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
+
+
+def _less(stated: float | None, follows: float | None) -> bool:
+    """Whether a bound promises more than it may."""
+    return (stated is None) != (follows is None) or (stated is not None and exceeds(follows or 0.0, stated))
+
+
+def _told(name: str, claim: Claim, follows: Claim) -> str:
+    return f"{name} is {_short(getattr(claim, name))} and should be {_short(getattr(follows, name))}"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _model(stored: Stored, again: TableModel) -> Check:
+    """Whether the model is the one that its releases give."""
+    apart, other = model_difference(stored.model, again), _other_versions(stored)
+    if apart == 0.0:
+        says = "Fitted again from its releases it is the same, bit for bit."
+    elif apart is not None and apart <= CLOSE:
+        says = f"Fitted again from its releases it is the same to {apart:.0e}{_because(other)}."
+    elif other:
+        says = f"Fitted again it is another model, but it was made by other versions ({other}): verify with those."
+        return Check(part="model", ok=False, says=says)
+    else:
+        return Check(part="model", ok=False, says="Fitted again from its releases it is another model: it was changed.")
+    return Check(part="model", ok=True, says=says)
+
+
+def _because(other: str) -> str:
+    return f"; it was made by other versions ({other})" if other else "; the processor may round otherwise"
+
+
+def _other_versions(stored: Stored) -> str:
+    """Which versions differ from those that made the model, in words; empty if none does."""
+    made, here = stored.fit.get("versions"), versions()
+    if not isinstance(made, Mapping):
+        return "which it does not name"
+    return ", ".join(
+        f"{name} {made.get(name, 'none')}, here {here[name]}" for name in here if made.get(name) != here[name]
+    )
+
+
+def model_difference(one: TableModel, other: TableModel) -> float | None:
+    """Largest difference between numbers of two models, against the largest of their array; None if shapes differ."""
+    arrays: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    trees = [json.dumps(encode(model, into), sort_keys=True) for model, into in zip((one, other), arrays, strict=True)]
+    shapes = [[(array.shape, array.dtype) for array in side] for side in arrays]
+    if trees[0] != trees[1] or shapes[0] != shapes[1]:
+        return None
+    return max((_apart(a, b) for a, b in zip(*arrays, strict=True)), default=0.0)
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> float:
+    if one.tobytes() == other.tobytes():
+        return 0.0
+    if one.dtype.kind not in "fiu":
+        return float("inf")
+    a, b = one.astype(np.float64), other.astype(np.float64)
+    return float(np.nan_to_num(np.abs(a - b), nan=np.inf).max() / max(np.abs(a).max(), np.abs(b).max(), 1e-300))
+
+
+def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None) -> Check:
+    """Whether the fit stands in this ledger, with these releases and this price, under a cap that holds."""
+    try:
+        view = read_ledger(path)
+        _require_cap(view)
+        fit = _fit_in(view, stored)
+        if again is not None:
+            require_addable(stored.schema.prices, again.records[-1].unit, view)
+            _require_same(fit, again.records[-1], view)
+    except SklarError as error:
+        return Check(part="ledger", ok=False, says=f"{error}")
+    total = view.totals()
+    cap = view.header.cap
+    capped = "no cap" if cap is None else f"its cap, epsilon = {cap.epsilon:g} at delta = {cap.delta:g}, holds"
+    fits = "it is the only fit" if total.fits == 1 else f"all {total.fits} fits"
+    says = (
+        f"The chain of '{view.header.name}' is unbroken ({len(view.entries)} entries), {capped}. The fit stands in it "
+        f"with these releases and this price; {fits}: epsilon = {total.epsilon:.6g}, delta = {total.delta:.3g}."
+    )
+    return Check(part="ledger", ok=True, says=says)
+
+
+def _require_cap(view: LedgerView) -> None:
+    for place, fit in enumerate(view.fits):
+        try:
+            check_reservation(view.header, view.fits[:place], fit)
+        except OverspendError:
+            raise LedgerError(
+                f"the ledger lets fit {fit.id} spend more than its cap or its own budget admits."
+            ) from None
+
+
+def _fit_in(view: LedgerView, stored: Stored) -> FitRecord:
+    """The fit that recorded these releases."""
+    digests = {step.step: line_digest(record_line(step)) for step in stored.recorded}
+    found = next((fit for fit in view.fits if digests and fit.digests == digests), None)
+    if found is None:
+        raise LedgerError(f"no fit of the ledger '{view.header.name}' recorded these releases: it is another one's.")
+    return found
+
+
+def _require_same(fit: FitRecord, again: FitRecord, view: LedgerView) -> None:
+    same = ("method", "budget", "allowance", "unit", "seed")
+    wrong = [name for name in same if getattr(fit, name) != getattr(again, name)]
+    charged = [step.events for step in fit.steps if step.digest is not None]
+    if charged != [step.events for step in again.steps if step.digest is not None]:
+        wrong.append("the charges of its steps")
+    if wrong:
+        raise LedgerError(f"the ledger '{view.header.name}' has another {', '.join(wrong)} for the fit than the model.")
+
+
+def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapping[str, Any] | None = None) -> Check:
+    """Whether a file holds the rows that the model draws with this seed, as `sample` writes them."""
+    try:
+        rows, same = _reader(path)
+        forms: tuple[SampleForm, ...] = ("matched", "iid")
+        for form in forms:
+            for safe in (False, True) if _is_text(path) else (False,):
+                with tempfile.TemporaryDirectory() as folder:
+                    drawn = Path(folder) / f"drawn{_suffix(path)}"
+                    sample_to_file(Model(stored), drawn, rows, seed=seed, given=given, form=form, safe=safe)
+                    if same(drawn):
+                        return Check(part="rows", ok=True, says=f"All {rows:,} rows are those that seed {seed} draws.")
+    except SklarError as error:
+        return Check(part="rows", ok=False, says=str(error))
+    return Check(part="rows", ok=False, says=f"These are not the {rows:,} rows that the model draws with seed {seed}.")
+
+
+def _suffix(path: str | PathLike[str]) -> str:
+    return Path(os.fspath(path)).suffix.lower()
+
+
+def _is_text(path: str | PathLike[str]) -> bool:
+    return _suffix(path) in (".csv", ".tsv")
+
+
+def _reader(path: str | PathLike[str]) -> tuple[int, Callable[[Path], bool]]:
+    """How many rows a published table has, and what tells whether another file holds the same."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    place, suffix = Path(path), _suffix(path)
+    try:
+        if _is_text(path):
+            options = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",", newlines_in_values=True)
+            rows = pyarrow.csv.read_csv(place, parse_options=options).num_rows
+            return rows, lambda drawn: drawn.read_bytes() == place.read_bytes()
+        if suffix == ".parquet":
+            table = pyarrow.parquet.read_table(place)
+            return table.num_rows, lambda drawn: table.equals(pyarrow.parquet.read_table(drawn))
+        if suffix in (".arrow", ".feather"):
+            table = pyarrow.feather.read_table(place)
+            return table.num_rows, lambda drawn: table.equals(pyarrow.feather.read_table(drawn))
+    except (OSError, pa.ArrowException):
+        raise UsageError(f"cannot read the rows in {place}: there is no such file, or it is not a table") from None
+    raise UsageError(f"rows are checked in .csv, .tsv, .parquet, .arrow or .feather files, not in {place.name}")

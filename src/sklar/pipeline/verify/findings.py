@@ -1,0 +1,72 @@
+"""What a verification found: one line a part, and a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklar import notebook
+
+LIMITS = (
+    "What files cannot show: that the noise was really drawn as they say. For that there are the audit of the method "
+    "and the custodian's signature."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One part of a release.
+
+    Attributes:
+        part: What was looked at.
+        ok: Whether it is as it should be; None if it was not checked.
+        says: What was found, or why nothing was looked at.
+    """
+
+    part: str
+    ok: bool | None
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """All checks of one file."""
+
+    file: str
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong with what could be checked."""
+        return all(check.ok is not False for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        """One or two plain sentences."""
+        wrong = [check.part for check in self.checks if check.ok is False]
+        if wrong:
+            return f"NOT VERIFIED: {self.file} does not hold what it says (see {', '.join(wrong)})."
+        left = [check.part for check in self.checks if check.ok is None]
+        rest = f" Not checked: {', '.join(left)}." if left else ""
+        return f"Verified: nothing in {self.file} contradicts its claim.{rest}"
+
+    def __getitem__(self, part: str) -> Check:
+        return next(check for check in self.checks if check.part == part)
+
+    def __str__(self) -> str:
+        lines = [f"{_mark(check)} {check.part}: {check.says}" for check in self.checks]
+        return "\n".join([*lines, self.verdict, LIMITS])
+
+    def _repr_html_(self) -> str:
+        rows = [(_mark(check), check.part, check.says) for check in self.checks]
+        table = notebook.table(("", "part", "what was found"), rows)
+        return notebook.card(self.verdict, table, notebook.paragraph(LIMITS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The machine-readable record."""
+        checks = [{"part": check.part, "ok": check.ok, "says": check.says} for check in self.checks]
+        return {"file": self.file, "ok": self.ok, "verdict": self.verdict, "checks": checks, "limits": LIMITS}
+
+
+def _mark(check: Check) -> str:
+    return "-" if check.ok is None else "ok" if check.ok else "WRONG"

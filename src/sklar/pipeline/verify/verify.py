@@ -1,0 +1,68 @@
+"""Verify a model file or a bundle: recompute its price, fit it again, find it in its ledger, draw its rows again."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from sklar.errors import ModelFileError, UsageError
+from sklar.pipeline.bundle.archive import is_bundle
+from sklar.pipeline.model_file import read_model
+from sklar.pipeline.verify.checks import check_ledger, check_releases, check_rows
+from sklar.pipeline.verify.findings import Check, Verified
+
+Place = str | PathLike[str]
+
+
+def verify(
+    file: Place,
+    ledger: Place | None = None,
+    rows: Place | None = None,
+    seed: int | None = None,
+    key: Place | None = None,
+    *,
+    given: Mapping[str, Any] | None = None,
+) -> Verified:
+    """Check a published model or bundle, with nothing but what was published.
+
+    Args:
+        file: A model file, or a bundle of `sklar bundle`.
+        ledger: The ledger it was charged to; a bundle brings an extract of its own.
+        rows: Rows that were drawn from the model, as `sample` wrote them.
+        seed: The seed they were drawn with.
+        key: The custodian's public key: the bundle must be signed by it.
+        given: The conditions that the rows were drawn under.
+
+    Returns:
+        What was found: `.ok`, `.checks`, `.verdict`.
+    """
+    if (rows is None) != (seed is None):
+        raise UsageError("rows are checked by drawing them again: name both the rows and the seed (--rows, --seed)")
+    if is_bundle(file):
+        from sklar.pipeline.verify.bundles import verify_bundle
+
+        return verify_bundle(file, ledger, rows, seed, key, given=given)
+    if key is not None:
+        raise UsageError("a model file has no signature: a bundle has one (`sklar bundle MODEL --sign KEY`)")
+    name = os.fspath(file)
+    try:
+        stored = read_model(file)
+    except ModelFileError as error:
+        return Verified(file=name, checks=(Check(part="file", ok=False, says=f"{error}."),))
+    with zipfile.ZipFile(file) as archive:
+        members = len(archive.namelist())
+    checks = [Check(part="file", ok=True, says=f"Its {members} members are as they were written.")]
+    found, again = check_releases(stored)
+    checks += found
+    if ledger is not None:
+        checks.append(check_ledger(stored, ledger, again))
+    else:
+        checks.append(Check(part="ledger", ok=None, says="No ledger was given (--ledger)."))
+    if rows is not None and seed is not None:
+        checks.append(check_rows(stored, rows, seed, given))
+    else:
+        checks.append(Check(part="rows", ok=None, says="No rows were given (--rows, --seed)."))
+    return Verified(file=name, checks=tuple(checks))

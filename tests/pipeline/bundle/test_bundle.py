@@ -1,0 +1,220 @@
+"""A bundle holds a whole release, is the same each time, and any byte that is changed in it is found and named."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import mlcroissant
+import numpy as np
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import sklar
+from sklar.cli.main import app
+from sklar.errors import LedgerError, OutputError, UsageError
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
+from sklar.pipeline.bundle.keys import signature
+from tests.contracts.tables import people, schema
+
+PARTS = {
+    "manifest.json", "signature.json", "README.txt", "claim.html", "claim.json", "dictionary.csv", "schema.toml",
+    "versions.json", "croissant.json", "registry.json", "model.sklar", "synthetic.csv", "synthetic.parquet",
+    "ledger.jsonl",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table, its ledger, a model, keys and a signed bundle."""
+    folder = tmp_path_factory.mktemp("release")
+    people(300).to_csv(folder / "t.csv", index=False)
+    sklar.Ledger.create(folder / "t.ledger", "people", 3, 3e-9)
+    for name in ("m", "n"):
+        fitted = sklar.fit(folder / "t.csv", schema(), method="independent", epsilon=1.0, ledger=folder / "t.ledger")
+        fitted.save(folder / f"{name}.sklar")
+    sklar.make_key(folder / "k")
+    sklar.make_key(folder / "other")
+    sklar.bundle(folder / "m.sklar", folder / "b.zip", rows=60, seed=5, ledger=folder / "t.ledger", sign=folder / "k")
+    return folder
+
+
+def members(file: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def repacked(place: Path, changed: dict[str, bytes | None], key: str | None = "k") -> Path:
+    """A bundle with other members, whose manifest, and signature if a key is named, were made anew."""
+    whole = members(place / "b.zip")
+    facts = {k: v for k, v in json.loads(whole[MANIFEST]).items() if k not in ("members", "format", "version")}
+    rest = {**whole, **changed}
+    kept = {name: c for name, c in rest.items() if c is not None and name not in (MANIFEST, SIGNATURE)}
+    manifest = manifest_of(kept, facts)
+    signed = {} if key is None else {SIGNATURE: signature(manifest, place / key)}
+    (place / "made.zip").write_bytes(packed({MANIFEST: manifest, **signed, **kept}))
+    return place / "made.zip"
+
+
+def wrong(found: sklar.Verified) -> set[str]:
+    assert not found.ok
+    return {check.part for check in found.checks if check.ok is False}
+
+
+def test_a_bundle_holds_the_release_and_is_verified(place: Path) -> None:
+    assert set(members(place / "b.zip")) == PARTS
+    found = sklar.verify(place / "b.zip", key=place / "k.pub")
+    assert found.ok and all(check.ok for check in found.checks), str(found)
+    assert sklar.verify(place / "b.zip")[SIGNATURE].ok is None
+    # The second fit of the ledger is not in the extract of the first.
+    assert b'"type":"open"' in members(place / "b.zip")["ledger.jsonl"]
+    assert members(place / "b.zip")["ledger.jsonl"].count(b'"type":"open"') == 1
+
+
+def test_the_same_release_gives_the_same_bytes(place: Path) -> None:
+    again = sklar.bundle(
+        sklar.load(place / "m.sklar"), place / "b.again.zip", rows=60, seed=5, ledger=place / "t.ledger",
+        sign=place / "k", name="b",
+    )  # fmt: skip
+    assert again.read_bytes() == (place / "b.zip").read_bytes()
+
+
+def test_what_is_inside_can_be_used(place: Path) -> None:
+    inside = members(place / "b.zip")
+    table = pyarrow.parquet.read_table(io.BytesIO(inside["synthetic.parquet"]))
+    assert table.num_rows == 60 and table.column_names == list(schema().names)
+    claim = json.loads(inside["claim.json"])
+    assert claim["epsilon"] == 1.0 and claim["claim"] in inside["claim.html"].decode().replace("&#39;", "'")
+    assert "For the custodian" in inside["claim.html"].decode()
+    record = json.loads(inside["registry.json"])
+    assert record["guarantee"]["epsilon"] == 1.0 and record["privacy_unit"]["neighbours"] == "add-remove"
+    assert inside["dictionary.csv"].decode().splitlines()[1].startswith("age,integer")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by its own hand
+def test_the_metadata_are_croissant(place: Path, tmp_path: Path) -> None:
+    for name, content in members(place / "b.zip").items():
+        (tmp_path / name).write_bytes(content)
+    data = mlcroissant.Dataset(tmp_path / "croissant.json")
+    assert not data.metadata.ctx.issues.errors
+    first = next(iter(data.records("rows")))
+    assert set(first) == {f"rows/{name}" for name in schema().names}
+
+
+def test_every_changed_byte_is_found_and_its_part_named(place: Path, tmp_path: Path) -> None:
+    content = (place / "b.zip").read_bytes()
+    rng = np.random.default_rng(0)
+    ends = len(content) - 1200 + np.arange(60) * 20
+    heads = np.arange(60)
+    for at in [*rng.integers(0, len(content), 380).tolist(), *ends.tolist(), *heads.tolist()]:
+        changed = bytearray(content)
+        changed[at] ^= 1 << int(rng.integers(8))
+        (tmp_path / "changed.zip").write_bytes(bytes(changed))
+        found = sklar.verify(tmp_path / "changed.zip", key=place / "k.pub")
+        assert not found.ok, at
+        parts = {check.part for check in found.checks if check.ok is False}
+        assert parts <= PARTS | {"directory", "?", "file"} and parts, (at, parts)
+
+
+def test_parts_of_another_release_are_found_though_all_hashes_and_the_signature_are_made_anew(place: Path) -> None:
+    other = sklar.bundle(place / "n.sklar", place / "n.zip", rows=60, seed=5)
+    theirs = members(other)
+    rows = {name: theirs[name] for name in ("synthetic.csv", "synthetic.parquet")}
+    assert wrong(sklar.verify(repacked(place, dict(rows)))) == {"rows"}
+    for name in ("claim.html", "claim.json"):
+        forged: dict[str, bytes | None] = {name: theirs[name].replace(b"epsilon", b"epsilo_")}
+        found = sklar.verify(repacked(place, forged))
+        assert wrong(found) == {"documents"} and name in found["documents"].says
+    assert "ledger" in wrong(sklar.verify(repacked(place, {"model.sklar": theirs["model.sklar"]})))
+    assert wrong(sklar.verify(repacked(place, {"model.sklar": None}))) == {"model.sklar"}
+    assert wrong(sklar.verify(repacked(place, {"extra.txt": b"hello"}))) == {"extra.txt"}
+
+
+def test_a_missing_a_foreign_and_a_wrong_signature_are_told(place: Path) -> None:
+    assert wrong(sklar.verify(repacked(place, {}, key=None), key=place / "k.pub")) == {SIGNATURE}
+    assert sklar.verify(repacked(place, {}, key=None))[SIGNATURE].ok is None
+    assert wrong(sklar.verify(repacked(place, {}, key="other"), key=place / "k.pub")) == {SIGNATURE}
+    whole = members(place / "b.zip")
+    whole[SIGNATURE] = signature(b"another manifest", place / "k")
+    (place / "mixed.zip").write_bytes(packed(whole))
+    assert wrong(sklar.verify(place / "mixed.zip")) == {SIGNATURE}
+
+
+def zipped(path: Path, entries: list[tuple[str, bytes]], how: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", how) as archive:
+        for name, content in entries:
+            archive.writestr(zipfile.ZipInfo(name), content, how)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_hostile_archives_are_refused_and_nothing_is_written(place: Path, tmp_path: Path) -> None:
+    whole = members(place / "b.zip")
+    entries = list(whole.items())
+    before = sorted(os.listdir(tmp_path.parent))
+    newer = {**json.loads(whole[MANIFEST]), "version": 99}
+    cases: dict[str, tuple[Path, str]] = {
+        "bomb": (zipped(tmp_path / "bomb.zip", [("manifest.json", b"0" * 10**8)], zipfile.ZIP_DEFLATED), MANIFEST),
+        "out": (zipped(tmp_path / "out.zip", [*entries, ("../evil.txt", b"x")]), "../evil.txt"),
+        "twice": (zipped(tmp_path / "twice.zip", [*entries, ("model.sklar", b"x")]), "model.sklar"),
+        "none": (zipped(tmp_path / "none.zip", [("hello.txt", b"x")]), MANIFEST),
+        "newer": (tmp_path / "newer.zip", MANIFEST),
+        "short": (tmp_path / "short.zip", "directory"),
+    }
+    (tmp_path / "newer.zip").write_bytes(packed({**whole, MANIFEST: json.dumps(newer).encode()}))
+    (tmp_path / "short.zip").write_bytes((place / "b.zip").read_bytes()[:5000])
+    for name, (file, part) in cases.items():
+        assert wrong(sklar.verify(file)) == {part}, name
+    assert sorted(os.listdir(tmp_path.parent)) == before and not (tmp_path / "evil.txt").exists()
+
+
+def test_keys_are_private_and_never_overwritten(place: Path, tmp_path: Path) -> None:
+    private, public = sklar.make_key(tmp_path / "c.key")
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600 and public.name == "c.key.pub"
+    with pytest.raises(OutputError, match="never overwritten"):
+        sklar.make_key(tmp_path / "c.key")
+    for key in (place / "t.csv", public):
+        with pytest.raises(UsageError, match="private key"):
+            sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, sign=key)
+    with pytest.raises(UsageError, match="public key"):
+        sklar.verify(place / "b.zip", key=private)
+    assert not (tmp_path / "x.zip").exists()
+
+
+def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
+    sklar.Ledger.create(tmp_path / "other.ledger", "others", 3, 3e-9)
+    with pytest.raises(LedgerError, match="another one"):
+        sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, ledger=tmp_path / "other.ledger")
+    with pytest.raises(UsageError, match="zip"):
+        sklar.bundle(place / "m.sklar", tmp_path / "x.tar", rows=10)
+    (tmp_path / "r.custodian.html").write_text("real rows")
+    with pytest.raises(UsageError, match="custodian"):
+        sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "r.custodian.html")
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_nothing_of_the_rows_is_in_a_bundle_but_what_was_released(tmp_path: Path) -> None:
+    table = people(300)
+    table["region"] = table["region"].astype(object)
+    table.loc[0, "region"] = "canary-region"
+    facts = sklar.Schema({**dict(schema()), "region": sklar.Category(["north", "south", "east", "west"], other="else")})
+    model: Any = sklar.fit(table, facts, method="independent", epsilon=50.0)
+    sklar.bundle(model, tmp_path / "b.zip", rows=300)
+    for name, content in members(tmp_path / "b.zip").items():
+        assert b"canary" not in content, name
+
+
+def test_the_commands_make_sign_and_check(place: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    assert run(app, ["key", str(tmp_path / "c.key")]).exit_code == 0
+    made = run(app, ["bundle", str(place / "m.sklar"), "-o", str(tmp_path / "p.release.zip"), "-n", "50", "--ledger",
+                     str(place / "t.ledger"), "--sign", str(tmp_path / "c.key")])  # fmt: skip
+    assert made.exit_code == 0, made.output
+    checked = run(app, ["verify", str(tmp_path / "p.release.zip"), "--key", str(tmp_path / "c.key.pub"), "--json"])
+    assert checked.exit_code == 0 and json.loads(checked.stdout)["ok"]

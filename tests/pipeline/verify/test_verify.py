@@ -1,0 +1,240 @@
+"""A release that is what it says is verified; one that was forged, changed or mixed is found, and the part is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sklar
+from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.cli.main import app
+from sklar.errors import UsageError
+from sklar.methods.registry import METHODS
+from sklar.pipeline.model_file import Stored, read_model, write_model
+from sklar.private.recorder import Recorder
+from sklar.release.values import NoisyCounts
+from tests.contracts.tables import people, schema
+
+OPTIONS: dict[str, dict[str, Any]] = {"dpcopula-mle": {"epsilon": 900.0, "k": 0.1, "block_rows": 20}}
+"""Methods that need more than the others."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table, its ledger, a model and its rows."""
+    folder = tmp_path_factory.mktemp("release")
+    people(300).to_csv(folder / "t.csv", index=False)
+    sklar.Ledger.create(folder / "t.ledger", "people", 3, 3e-9)
+    model = sklar.fit(folder / "t.csv", schema(), method="independent", epsilon=1.0, ledger=folder / "t.ledger")
+    model.save(folder / "m.sklar")
+    model.sample_to(folder / "rows.csv", 200, seed=7)
+    return folder
+
+
+def forged(place: Path, change: Callable[[Stored], Stored]) -> Path:
+    """A model file in which something was changed, and all checksums were done again."""
+    write_model(change(read_model(place / "m.sklar")), place / "forged.sklar")
+    assert sklar.load(place / "forged.sklar").inspect()["method"] == "independent"
+    return place / "forged.sklar"
+
+
+def wrong(found: sklar.Verified) -> set[str]:
+    assert not found.ok and found.verdict.startswith("NOT VERIFIED")
+    return {check.part for check in found.checks if check.ok is False}
+
+
+def test_what_was_published_is_verified(place: Path) -> None:
+    found = sklar.verify(place / "m.sklar", ledger=place / "t.ledger", rows=place / "rows.csv", seed=7)
+    assert found.ok and {check.part for check in found.checks} == {"file", "price", "claim", "model", "ledger", "rows"}
+    assert all(check.ok for check in found.checks) and "bit for bit" in found["model"].says
+    assert "Verified" in str(found) and "Verified" in found._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert sklar.verify(place / "m.sklar")["ledger"].ok is None
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_fitted_again_from_its_releases(name: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"epsilon": 40.0, **OPTIONS.get(name, {})}
+    sklar.fit(people(300), schema(), method=name, **options).save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar")
+    assert found.ok, str(found)
+    assert "bit for bit" in found["model"].says
+
+
+@pytest.mark.parametrize("options", [{"delta": 0.0}, {"neighbours": "replace", "rows_per_person": 2}, {"rho": 0.1}])
+def test_every_way_of_accounting_is_followed(options: dict[str, Any], tmp_path: Path) -> None:
+    budget: dict[str, Any] = {} if "rho" in options else {"epsilon": 2.0}
+    sklar.fit(people(300), schema(), method="independent", **budget, **options).save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar")
+    assert found.ok, str(found)
+
+
+def test_a_forged_epsilon_is_found_and_so_is_a_budget_forged_to_fit_it(place: Path) -> None:
+    def cheaper(stored: Stored) -> Stored:
+        claim = dataclasses.replace(stored.claim, epsilon=0.1, own=(0.1, 1e-9))
+        return dataclasses.replace(stored, claim=claim)
+
+    def all_of_it(stored: Stored) -> Stored:
+        less, facts = cheaper(stored), dict(stored.fit)
+        facts["asked"] = facts["budget"] = {**facts["budget"], "epsilon": 0.1}
+        return dataclasses.replace(less, fit=facts)
+
+    def scaled(stored: Stored) -> Stored:
+        small = all_of_it(stored)
+        amount = small.fit["allowance"]["amount"] / 100
+        return dataclasses.replace(small, fit={**small.fit, "allowance": {**small.fit["allowance"], "amount": amount}})
+
+    assert wrong(sklar.verify(forged(place, cheaper))) == {"price", "claim"}
+    for change in (all_of_it, scaled):
+        assert wrong(sklar.verify(forged(place, change))) == {"price"}
+
+
+def test_hidden_assumptions_changed_numbers_and_changed_releases_are_found(place: Path) -> None:
+    def silent(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, assumed=()))
+
+    def bent(stored: Stored) -> Stored:
+        model: Any = stored.model
+        margins = list(model.margins)
+        mass = margins[0].mass[::-1].copy()
+        margins[0] = dataclasses.replace(margins[0], mass=mass)
+        return dataclasses.replace(stored, model=dataclasses.replace(model, margins=tuple(margins)))
+
+    def moved(stored: Stored) -> Stored:
+        step = stored.recorded[0]
+        first = step.releases[0]
+        assert isinstance(first, NoisyCounts)
+        releases = (dataclasses.replace(first, counts=first.counts + 50), *step.releases[1:])
+        changed = (dataclasses.replace(step, releases=releases), *stored.recorded[1:])
+        return dataclasses.replace(stored, recorded=changed)
+
+    def short(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, recorded=stored.recorded[:-1])
+
+    assert wrong(sklar.verify(forged(place, silent))) == {"claim"}
+    assert wrong(sklar.verify(forged(place, bent))) == {"model"}
+    # What is asked later may depend on what was released before: then the price is not that of the record.
+    assert wrong(sklar.verify(forged(place, moved), ledger=place / "t.ledger")) > {"ledger"}
+    assert wrong(sklar.verify(forged(place, short))) == {"price"}
+
+
+def test_another_version_is_told_before_a_model_is_called_changed(place: Path) -> None:
+    def older(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, fit={**stored.fit, "versions": {**stored.fit["versions"], "numpy": "1.0"}})
+
+    def nearly(stored: Stored) -> Stored:
+        model: Any = older(stored).model
+        margins = list(model.margins)
+        mass = margins[0].mass * (1 + 1e-10 * np.sin(np.arange(margins[0].mass.size)))
+        margins[0] = dataclasses.replace(margins[0], mass=mass)
+        return dataclasses.replace(older(stored), model=dataclasses.replace(model, margins=tuple(margins)))
+
+    assert "bit for bit" in sklar.verify(forged(place, older))["model"].says
+    close = sklar.verify(forged(place, nearly))
+    assert close.ok and "numpy 1.0" in close["model"].says
+
+
+def test_facts_that_were_paid_for_within_the_fit_are_priced_too(tmp_path: Path) -> None:
+    facts = {"age": sklar.Integer(0, 1000, source={"lower": "pay", "upper": "pay"}),
+             "region": sklar.Category(["?"], source="pay")}  # fmt: skip
+    people(3000)[["age", "region"]].to_csv(tmp_path / "t.csv", index=False)
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 9, 9e-8)
+    model = sklar.fit(
+        tmp_path / "t.csv", sklar.Schema(facts), method="independent", epsilon=3.0, delta=1e-8,
+        ledger=tmp_path / "t.ledger",
+    )  # fmt: skip
+    model.save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "t.ledger")
+    assert found.ok, str(found)
+
+    def cheap(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, fit={name: value for name, value in stored.fit.items() if name != "paid"})
+
+    assert wrong(sklar.verify(forged_in(tmp_path, cheap))) == {"claim"}
+
+
+def forged_in(folder: Path, change: Callable[[Stored], Stored]) -> Path:
+    write_model(change(read_model(folder / "m.sklar")), folder / "forged.sklar")
+    return folder / "forged.sklar"
+
+
+def test_a_step_that_was_lost_and_measured_again_is_counted_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people(300).to_csv(tmp_path / "t.csv", index=False)
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 9, 9e-8)
+
+    def run() -> sklar.Model:
+        return sklar.fit(tmp_path / "t.csv", schema(), method="independent", epsilon=1.0, ledger=tmp_path / "t.ledger")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Recorder, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    run().save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "t.ledger")
+    assert found.ok, str(found)
+    assert sklar.load(tmp_path / "m.sklar").claim.repeated
+
+
+def test_another_ledger_a_broken_chain_and_a_cap_that_does_not_hold_are_found(place: Path, tmp_path: Path) -> None:
+    sklar.Ledger.create(tmp_path / "other.ledger", "others", 3, 3e-9)
+    assert wrong(sklar.verify(place / "m.sklar", ledger=tmp_path / "other.ledger")) == {"ledger"}
+    lines = (place / "t.ledger").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cut.ledger").write_bytes(b"".join(lines[:-3]))
+    (tmp_path / "broken.ledger").write_bytes(b"".join(lines[:2] + lines[3:]))
+    low = [json.loads(line) for line in lines]
+    low[0]["cap"] = {**low[0]["cap"], "epsilon": 0.5}
+    previous, rewritten = GENESIS, []
+    for entry in low:
+        line, previous = seal({k: v for k, v in entry.items() if k not in ("prev", "sha256")}, previous)
+        rewritten.append(line)
+    (tmp_path / "low.ledger").write_bytes(b"".join(rewritten))
+    for name in ("cut", "broken", "low", "none"):
+        assert wrong(sklar.verify(place / "m.sklar", ledger=tmp_path / f"{name}.ledger")) == {"ledger"}
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "parquet", "arrow"])
+def test_rows_are_those_of_the_model_and_the_seed_or_not(place: Path, tmp_path: Path, end: str) -> None:
+    model = sklar.load(place / "m.sklar")
+    model.sample_to(tmp_path / f"r.{end}", 150, seed=3)
+    file = place / "m.sklar"
+    assert sklar.verify(file, rows=tmp_path / f"r.{end}", seed=3)["rows"].ok
+    assert wrong(sklar.verify(file, rows=tmp_path / f"r.{end}", seed=4)) == {"rows"}
+    model.sample_to(tmp_path / f"g.{end}", 150, seed=3, given={"sex": "F"})
+    assert sklar.verify(file, rows=tmp_path / f"g.{end}", seed=3, given={"sex": "F"})["rows"].ok
+    assert wrong(sklar.verify(file, rows=tmp_path / f"g.{end}", seed=3)) == {"rows"}
+
+
+def test_bad_input_is_told_plainly(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="seed"):
+        sklar.verify(place / "m.sklar", rows=place / "rows.csv")
+    with pytest.raises(UsageError, match="no signature"):
+        sklar.verify(place / "m.sklar", key=place / "k.pub")
+    with pytest.raises(UsageError, match="no model file"):
+        sklar.verify(tmp_path / "none.sklar")
+    assert wrong(sklar.verify(place / "rows.csv")) == {"file"}
+    assert wrong(sklar.verify(place / "m.sklar", rows=tmp_path / "no.csv", seed=1)) == {"rows"}
+    assert wrong(sklar.verify(place / "m.sklar", rows=place / "t.ledger", seed=1)) == {"rows"}
+
+
+def test_the_command_tells_and_ends_with_its_verdict(place: Path) -> None:
+    run = CliRunner().invoke(app, ["verify", str(place / "m.sklar"), "--ledger", str(place / "t.ledger")])
+    assert run.exit_code == 0 and "ok price" in run.output and "Verified" in run.output
+    run = CliRunner().invoke(app, ["verify", str(place / "m.sklar"), "--rows", str(place / "rows.csv"), "--seed", "8",
+                                   "--json"])  # fmt: skip
+    assert run.exit_code == 1 and json.loads(run.stdout)["ok"] is False
+
+
+def test_a_model_that_promises_nothing_is_not_said_to_hold_a_promise(tmp_path: Path) -> None:
+    table = people(200)[["age", "sex"]]
+    facts = sklar.Schema({name: schema()[name] for name in ("age", "sex")})
+    sklar.fit(table, facts, method="plain-gaussian", no_guarantee=True).save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar")
+    assert found["price"].ok is None and "NO DP GUARANTEE" in str(found)
