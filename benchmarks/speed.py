@@ -99,8 +99,8 @@ def made_up_seconds(rows: int, columns: int) -> tuple[float, float]:
     rng = np.random.default_rng(1)
     loadings = rng.normal(0, 0.6, (FACTORS, columns))
     x = rng.normal(size=(rows, FACTORS)) @ loadings + rng.normal(size=(rows, columns))
-    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(columns)])
-    schema = sklar.Schema({name: sklar.Real(-8, 8) for name in frame})
+    names = [f"x{j}" for j in range(columns)]
+    frame, schema = pd.DataFrame(x, columns=names), sklar.Schema({name: sklar.Real(-8, 8) for name in names})
     seconds(frame.iloc[:20_000], schema)
     return seconds(frame, schema, rows)
 
