@@ -31,6 +31,8 @@ TARGET = "smoker"
 """What the report trains classifiers for."""
 DELTA = 1e-9
 """Of the fit: far below one over the rows of the table."""
+FITTED = 0.3
+"""Part of the work that is done when the model is fitted, as bars tell it."""
 CAP = 3
 """The ledger of the demo admits a few fits of this size."""
 
@@ -62,7 +64,7 @@ def demo(
         rows: Rows of the made-up table.
         method: The method; the default one if None.
         report: Whether to evaluate the synthetic table, too, which takes longest.
-        progress: Told what is being evaluated, and the fraction that is done.
+        progress: Told what is being done, and the fraction that is.
     """
     from sklar.accounting.budget import Budget
     from sklar.accounting.ledger import create_ledger
@@ -81,13 +83,23 @@ def demo(
     write_table(people_table(rows), table, people_schema())
     people_schema().write(schema)
     create_ledger(ledger, "people (made up)", CAP * epsilon, CAP * budget.delta, chosen.neighbours)
+    tell = progress or (lambda what, fraction: None)
+    tell("fitting the model", 0.0)
     model = fit(table, people_schema(), method=method, epsilon=epsilon, delta=DELTA, ledger=ledger)
     model.save(model_file)
+    tell("sampling rows", FITTED)
     written = sample_to_file(model, synthetic, seed=1)
     _write_text(claim, f"{model.claim}\n")
     bundle(model, release, rows=written, seed=1, ledger=ledger, name="people")
     if report:
-        report_on(table, synthetic, model, folder / REPORT, target=TARGET, progress=progress)
+        report_on(
+            table,
+            synthetic,
+            model,
+            folder / REPORT,
+            target=TARGET,
+            progress=lambda what, done: tell(f"evaluating, {what}", FITTED + (1 - FITTED) * done),
+        )
     files = (*FILES, REPORT) if report else FILES
     return Demo(folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim), rows=written)
 
