@@ -94,7 +94,7 @@ def command(
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
-    with row_bar("writing rows", rows) as written:
+    with row_bar("sampling rows", fitted.rows_estimate if rows is None else rows) as written:
         if in_parts:
             count = fitted.sample_parts(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from sklar.errors import UsageError
+from sklar.notebook import notebook_rows
 from sklar.sample.draw import whole_number
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def sample_to_file(
     count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")
     require_table_output(path)
     tables = _tables(model, count, seed, given, form)
-    write_stream(tables, path, model.schema, safe=safe, rows=count, written=written)
+    told = written or notebook_rows("sampling", count)
+    write_stream(tables, path, model.schema, safe=safe, rows=count, written=told)
     return count
 
 
