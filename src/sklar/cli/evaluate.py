@@ -11,12 +11,12 @@ import typer
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, SchemaFile, measuring, shared_options, text_reading, words
-from sklar.cli.terminal.progress import step_bar
+from sklar.cli.terminal.progress import part_of, step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
-    from sklar.lab.evaluate import Evaluation, Progress
+    from sklar.lab.evaluate import Evaluation
     from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.queries import QueryProfiles
     from sklar.lab.metrics.subgroups import Subgroup
@@ -99,7 +99,7 @@ def command(
             evaluate(
                 real, path, schema, target, holdout, name=name, folds=folds, seed=seed, **wanted,
                 query_budget=_numbers(query_budget, "--query-budget", "0.9,1e-9"),
-                claim=claims.get(name), read=read, progress=_share(progress, at, len(names)),
+                claim=claims.get(name), read=read, progress=part_of(progress, name, at, len(names)),
                 attacks=words(attacks) or (), sensitive=sensitive or (), keys=words(keys), by=by or (),
             )
             for at, (name, path) in enumerate(zip(names, synthetic, strict=True))
@@ -135,10 +135,6 @@ def _queries_alone(
     hand_over(
         found, tell=lambda one: _tell_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
     )
-
-
-def _share(progress: Progress | None, at: int, count: int) -> Progress | None:
-    return None if progress is None else lambda what, fraction: progress(what, (at + fraction) / count)
 
 
 def _require_scatter(scatter: str | None, columns: str | None, synthetic: Sequence[str]) -> None:
