@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import sklar
 from sklar import notebook
 from sklar.errors import UsageError
-from sklar.notebook import NotebookBar, notebook_bar
+from sklar.notebook import NotebookBar, count_rows, notebook_bar, notebook_rows
 
 EVIL = "<script>alert('x')</script>"
 ROWS = {"age": [20, 30, 40] * 40, EVIL: ["a", "b", EVIL] * 40}
@@ -89,7 +90,30 @@ def test_a_bar_is_patient_and_says_what_is_done() -> None:
 
 
 def test_outside_of_notebooks_there_is_no_bar() -> None:
-    assert notebook_bar("fitting") is None
+    assert notebook_bar("fitting") is None and notebook_rows("sampling", 10) is None
+
+
+def test_a_bar_of_rows_counts_them_and_goes_away_with_the_last() -> None:
+    pictures: list[str] = []
+    times = iter([0.0, 1.5, 1.5, 2.0, 2.0])
+    tell = count_rows(NotebookBar("sampling", pictures.append, clock=lambda: next(times)), 3_000)
+    for more in (1_000, 1_000, 1_000):
+        tell(more)
+    assert [re.sub("<[^>]+>", "", picture).strip() for picture in pictures] == [
+        "sampling: 1,000 of 3,000 rows (33%)", "sampling: 2,000 of 3,000 rows (67%)", "",
+    ]  # fmt: skip
+
+
+def test_evaluations_and_attacks_tell_every_step_and_never_go_back() -> None:
+    told: list[tuple[str, float]] = []
+    schema = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})
+    rows = {"age": [20, 30, 40] * 40, "sex": ["F", "M", "F"] * 40}
+    sklar.evaluate(rows, rows, schema, attacks=["copies", "linkability"], by="sex", learners="tree",
+                   progress=lambda what, done: told.append((what, done)))  # fmt: skip
+    words = [what for what, _ in told]
+    assert words[0] == "reading the tables" and words[-1] == "done" and told[-1][1] == 1.0
+    assert {"drawing pictures", "errors by sex", "attack linkability, linking"} <= set(words)
+    assert all(a[1] <= b[1] + 1e-12 for a, b in pairwise(told))
 
 
 def test_a_fit_tells_what_its_passes_are_for() -> None:

@@ -50,12 +50,13 @@ if TYPE_CHECKING:
     from sklar.lab.pictures import draw_model, plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
     from sklar.lab.split import split
     from sklar.lab.tables.checks import audit_schema, check_schema
+    from sklar.methods.expectation import Expectation
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.bundle.keys import make_key
     from sklar.pipeline.fit.pay import Payment, pay
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
-    from sklar.pipeline.plan import PlanLine, plan
+    from sklar.pipeline.plan import Plan, PlanLine, PlannedFit, plan
     from sklar.pipeline.synth import synth
     from sklar.pipeline.synthesizer import SklarSynthesizer
     from sklar.pipeline.verify.findings import Check, Verified
@@ -99,12 +100,13 @@ _HOMES = {
     "sklar.lab.pictures": "draw_model plot_levels plot_pairs scatter tradeoff tradeoff_point",
     "sklar.lab.split": "split",
     "sklar.lab.tables.checks": "audit_schema check_schema",
+    "sklar.methods.expectation": "Expectation",
     "sklar.pipeline.bundle.bundle": "bundle",
     "sklar.pipeline.bundle.keys": "make_key",
     "sklar.pipeline.fit.pay": "Payment pay",
     "sklar.pipeline.fit.run": "fit",
     "sklar.pipeline.model": "Model load",
-    "sklar.pipeline.plan": "PlanLine plan",
+    "sklar.pipeline.plan": "Plan PlanLine PlannedFit plan",
     "sklar.pipeline.synth": "synth",
     "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.pipeline.verify.findings": "Check Verified",
@@ -117,15 +119,16 @@ _HOMES = {
 _PLACES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim", "Compared",
-    "Datetime", "Evaluation", "Function", "Id", "Ignore", "Integer", "Ledger", "LedgerError", "LedgerView",
-    "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "PlanLine", "RangeWorkload",
-    "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
-    "UsageError", "Verified", "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle",
-    "candidate_levels", "check_schema", "choose_level", "compare", "demo", "draft_schema", "draw_model", "evaluate",
-    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs",
-    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep",
-    "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
+    "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
+    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "Plan",
+    "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
+    "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
+    "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
+    "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
+    "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
+    "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv", "tradeoff",
+    "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -66,7 +66,8 @@ Show = Callable[[str], None]
 class NotebookBar:
     """Told what is being done and how far it is; shows it once it takes long.
 
-    It is told by calls (what, fraction) of work in named steps, or (fraction) and `doing` of passes over rows.
+    It is told by calls (what, fraction) of work in named steps, or (fraction) and `doing` of passes over rows; with the
+    step "done" it goes away.
     """
 
     def __init__(self, text: str, show: Show, clock: Callable[[], float] = time.monotonic):
@@ -76,6 +77,9 @@ class NotebookBar:
     def __call__(self, what: str | float, fraction: float | None = None) -> None:
         if isinstance(what, str):
             self._what = what
+        if what == "done":
+            self.close()
+            return
         self._draw(float(what) if fraction is None else fraction)
 
     def doing(self, what: str) -> None:
@@ -110,3 +114,21 @@ def notebook_bar(text: str) -> NotebookBar | None:
             handle[0].update(display.HTML(html))
 
     return NotebookBar(text, show)
+
+
+def notebook_rows(text: str, rows: int) -> Callable[[int], None] | None:
+    """A bar that is told how many more rows there are, and goes away with the last; None outside of notebooks."""
+    bar = notebook_bar(text)
+    return None if bar is None else count_rows(bar, rows)
+
+
+def count_rows(bar: NotebookBar, rows: int) -> Callable[[int], None]:
+    """Tells a bar of rows by their number."""
+    written = 0
+
+    def tell(more: int) -> None:
+        nonlocal written
+        written += more
+        bar("done" if written >= rows else f"{written:,} of {rows:,} rows", written / max(rows, 1))
+
+    return tell

@@ -65,6 +65,17 @@ def test_published_range_queries_and_measures_are_options(work: Path) -> None:
     assert g["learners"] == ["tree"] and g["measures"] == ["mcc", "r2"] and g["targets"] == ["sex"]
 
 
+def test_keys_and_subgroups_are_options(work: Path) -> None:
+    words = ["--target", "sex", "--keys", "age", "--by", "sex", "--by", "age", "--learners", "tree"]
+    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", *words, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["disclosure"]["keys"] == ["age"] and list(found["subgroups"]) == ["sex", "age"]
+    code, out, _ = run("real.csv", "one.csv", "-s", "s.toml", *words)
+    assert code == 0 and "tvd1 (floor)" in out and "What to do next" in out
+    assert run("real.csv", "one.csv", "-s", "s.toml", "--by", "name")[0] == 1
+
+
 def test_json_of_several_tables_on_standard_output(work: Path) -> None:
     code, out, err = run("real.csv", "one.csv", "two.csv", "-s", "s.toml", "--json")
     assert code == 0, err

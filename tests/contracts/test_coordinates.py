@@ -143,7 +143,7 @@ def test_a_skip_pattern_fills_as_many_rows_as_there_were(case: str) -> None:
 
 
 def noise_of(schema: sklar.Schema, method: str) -> list[float]:
-    lines = sklar.plan(schema, method=method, epsilon=1.0, rows=5000)
+    lines = sklar.plan(schema, method=method, epsilon=1.0, rows=5000).lines
     return [line.std for line in lines]
 
 

@@ -136,8 +136,9 @@ def test_formulas_in_labels_are_disarmed_on_request(sklar, tmp_path: Path):
 def test_plan_touches_no_rows(sklar, made: Path, tmp_path: Path):
     (tmp_path / "people.toml").write_bytes((made / "people.toml").read_bytes())
     ended = sklar("plan", "people.toml", "-e", 1, "--rows", 30_000, "-m", "independent", "--json", cwd=tmp_path)
-    lines = json.loads(ended.out)
-    assert ended.code == 0 and lines and all(line["std"] > 0 for line in lines)
+    told = json.loads(ended.out)["fits"][0]
+    assert ended.code == 0 and told["lines"] and all(line["std"] > 0 for line in told["lines"])
+    assert 0 < told["expected"]["shares"] < 0.1
     assert [path.name for path in tmp_path.iterdir()] == ["people.toml"]
 
 

@@ -36,7 +36,8 @@ def named(value: object) -> str:
 def test_unusable_budgets(name: str, value: Any) -> None:
     settings = {**QUICK, "epsilon": None, name: value}
     refused(lambda: sklar.fit(ROWS, SCHEMA, **settings), BudgetError)
-    refused(lambda: plan(SCHEMA, "independent", **{"epsilon": None, name: value}), BudgetError)
+    if (name, value) != ("epsilon", [1]):  # a plan tells several side by side
+        refused(lambda: plan(SCHEMA, "independent", **{"epsilon": None, name: value}), BudgetError)
 
 
 @pytest.mark.parametrize("delta", [1, 1.0, 2, -1e-9, math.nan, math.inf, None, "0", True, 10**400], ids=repr)

@@ -207,7 +207,7 @@ def test_the_papers_formulas_take_the_budget_of_the_fit(method, settings, scale)
     assert (model.claim.epsilon, model.claim.delta) == (settings["epsilon"], settings.get("delta", 1e-9))
     budget = (settings["epsilon"], settings.get("delta", 1e-9))
     planned = plan(FACTS, method, *budget, options={"bins": 8, "accounting": settings["accounting"]})
-    assert planned[0].std == pytest.approx(model._stored.recorded[0].releases[0].noise.std)
+    assert planned.lines[0].std == pytest.approx(model._stored.recorded[0].releases[0].noise.std)
 
 
 def test_the_papers_formulas_take_what_facts_left_of_the_budget():

@@ -185,8 +185,8 @@ def test_inspect_and_plan_tell_the_noise_on_taus_at_delta_0():
     model = sklar.fit(gaussian_table(5_000), schema(), method="dpcopula-kendall", epsilon=9.0, delta=0.0)
     expected = math.sqrt(2) * 4 * 2 / 5_000  # L1 = 4 floor(m^2 / 4) / n, epsilon2 = 1
     assert model.inspect()["steps"][-1]["noise"]["std"] == pytest.approx(expected, rel=1e-3)
-    lines = sklar.plan(schema(), epsilon=9e3, delta=0.0, rows=5_000, method="dpcopula-kendall")
-    assert lines[-1].std == pytest.approx(5_000 * expected / 1_000, rel=1e-3)
+    planned = sklar.plan(schema(), epsilon=9e3, delta=0.0, rows=5_000, method="dpcopula-kendall")
+    assert planned.lines[-1].std == pytest.approx(5_000 * expected / 1_000, rel=1e-3)
 
 
 def test_add_remove_is_refused_with_the_reason():

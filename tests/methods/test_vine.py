@@ -230,6 +230,21 @@ def test_requests_depend_on_earlier_releases_only(real, options, amount):
     assert np.array_equal(*draws)
 
 
+def test_with_few_rows_each_column_has_one_table_with_the_target(real):
+    """Pairs can bear six groups: no triples, and the pairs without the target are counted as such."""
+    codes, options = real[:1_500], VineOptions(target="smoker")
+    door, model = fit(MIXED, codes, 0.0166, options=options)
+    asked = {label: [one[0] for one in tables] for label, tables, *_ in door.asked if isinstance(tables, list)}
+    assert "target triples" not in asked
+    assert sorted(asked["target"]) == [(name, "smoker") for name in ("age", "group", "income", "level")]
+    assert len(asked["pairs"]) == 6
+    assert 0.99 * 0.0166 < door.spent <= 0.0166 * (1 + 1e-9)
+    rows = model.simulate_rounded(1_500, np.random.default_rng(2))
+    shares = [table(c, 2, 4, (4, 3)) for c in (rows, codes)]
+    independent = np.outer(np.bincount(codes[:, 2]), np.bincount(codes[:, 4])).ravel() / 1_500**2
+    assert np.abs(shares[0] - shares[1]).sum() < 0.5 * np.abs(independent - shares[1]).sum()
+
+
 def test_target_tables_sharpen_the_target(real):
     rng = np.random.default_rng(5)
     flag = ((real[:, 0] > 50) ^ (real[:, 3] == 0)).astype(int)

@@ -19,8 +19,12 @@ from sklar.lab.learning.transfer import Learned, Transfer
 from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
 from sklar.lab.metrics.moments import ColumnMoments, ColumnSummary
+from sklar.lab.metrics.offices.coefficients import Coefficient, ComparedRegression
+from sklar.lab.metrics.offices.disclosure import Disclosure
+from sklar.lab.metrics.offices.propensity import Propensity
 from sklar.lab.metrics.queries import Answered, ErrorLine, QueryProfiles, QuerySet
 from sklar.lab.metrics.score import About, Part, Score, not_applicable
+from sklar.lab.metrics.subgroups import Subgroup, Subgroups
 from sklar.lab.metrics.support import Support
 from sklar.lab.overview import MarginPicture, Overview, PairPicture
 from sklar.report.charts.canvas import image_address
@@ -73,11 +77,21 @@ def page(columns: int, name: str = "column") -> str:
         ),
         queries=QueryProfiles(epsilon=0.99, delta=1e-9, sets=(asked,)),
     )
+    told = Disclosure(
+        target=name, keys=(name,), in_original=0.1, in_synthetic=0.1, keys_in_synthetic=0.1, disclosive=0.1,
+        correct=0.0625, in_both=0.1,
+    )  # fmt: skip
+    scored = Propensity(pmse=0.01, expected=0.005, ratio=2.0, coefficients=3)
+    term = Coefficient(term=name, real=1.0, real_error=0.1, synthetic=0.9, synthetic_error=0.2, overlap=-0.25)
+    fitted = ComparedRegression(outcome=name, model="linear", terms=(term,))
     scores = {
         "tvd1": SCORE, "tvd2": replace(SCORE, parts=(Part(columns=names[:2], value=0.2),)),
         "ks": not_applicable(ABOUT, "because."), "alpha_precision": replace(SCORE, behind=support),
         "learning": replace(SCORE, behind=learned), "g_epsilon_plus": replace(SCORE, behind=g),
+        "replicated_uniques": SCORE, "disco": replace(SCORE, behind=told), "pmse_ratio": replace(SCORE, behind=scored),
+        "interval_overlap": replace(SCORE, behind=fitted),
     }  # fmt: skip
+    group = Subgroup(value=name, rows=(12, 3), shares=(0.5, 0.2), tvd1=0.1, tvd1_floor=0.05, furthest=name)
     one = ColumnMoments(null=0.25, mean=12.0, sd=3.0, quantiles=(1.0,) * 7)
     both = ColumnSummary(column=name, facts=Real(0, 1), real=one, synthetic=one, shifts=(0.0,) * 4, floor=0.01)
     lost = ColumnMoments(null=1.0)
@@ -86,7 +100,7 @@ def page(columns: int, name: str = "column") -> str:
         name=name, rows={"real": 12_345, "synthetic": 10}, verdict=(f"Fine {name}.",), warnings=(name,), claim=name,
         next_step=f"Rest, {name}",
         schema=SimpleNamespace(modelled=names), scores=scores, overview=seen, unchecked=(name,), attacks=(),
-        columns=summaries,
+        columns=summaries, subgroups=(Subgroups(by=name, groups=(group,), more=2),),
     )  # fmt: skip
     notice = "For the custodian: computed from real rows, not private."
     return render("report.html", title=name, notice=notice, version="0", tables=[table])
@@ -132,6 +146,7 @@ def test_what_does_not_apply_says_why() -> None:
     assert "Not computed: because." in found
     assert "12,345 real rows" in found
     assert "What to do next:</strong> Rest, column" in found
+    assert all(text in found for text in ("6.25%", "-0.25", "12 (50.0%)", "2 rarer values"))
     assert "25.0%" in found and "100.0%" in found
     assert "For the custodian: computed from real rows, not private." in found
 

@@ -16,6 +16,7 @@ from sklar.sample.draw import sample_with_worth
 from sklar.sample.rules import rules_hold
 from sklar.schema import AtMost, Category, Column, Integer, Never, Ratio, Real, Rule, Schema, Sum
 from sklar.schema.coordinates import coordinates
+from sklar.schema.rules import Expression
 
 PAIRS: dict[str, tuple[Column, Column]] = {
     "reals": (Real(0, 900), Real(10, 1_000)),
@@ -64,7 +65,7 @@ def test_ratios_hold_and_rows_read_back_to_their_codes(kind: str, limits: dict[s
 @pytest.mark.parametrize("kind", PAIRS)
 def test_ratios_hold_in_all_rows(fake_model, kind: str, limits: dict[str, float]) -> None:
     schema = ratio_schema(kind, limits)
-    table = sample_with_worth(fake_model(schema), schema, 5_000, seed=1)[0]
+    table = sample_with_worth(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0]
     listed, price = table["listed"], table["price"]
     free = listed.null | price.null
     assert ((price.data >= limits.get("lower", 0) * listed.data) | free).all()
@@ -79,7 +80,7 @@ def test_ratios_chain_and_stand_beside_differences(fake_model) -> None:
     ]  # fmt: skip
     schema = Schema(columns, rules)
     assert coordinates(schema).schema.modelled == ("gross", "net / gross", "fee / net", "gross - base")
-    table = sample_with_worth(fake_model(schema), schema, 5_000, seed=1)[0]
+    table = sample_with_worth(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0]
     assert rules_hold(schema, table).all() and (table["fee"].data <= 0.1 * table["net"].data).all()
 
 
@@ -97,7 +98,10 @@ def test_sums_have_factors_and_offsets(fake_model) -> None:
     ]  # fmt: skip
     schema = Schema(columns, rules)
     assert coordinates(schema).schema.modelled == ("year", "born", "net")
-    x = {n: v.data for n, v in sample_with_worth(fake_model(schema), schema, 5_000, seed=1)[0].items()}
+    x = {
+        n: v.data
+        for n, v in sample_with_worth(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0].items()
+    }
     assert (x["age"] == x["year"] - x["born"]).all() and x["age"].min() >= 0 and x["age"].max() <= 110
     assert (x["retires"] == x["born"] + 65).all() and x["retires"].dtype == np.int64
     assert (np.abs(x["tax"] - 0.19 * x["net"]) <= 0.005 + 1e-9).all() and (x["tax"] == np.round(x["tax"], 2)).all()
@@ -162,3 +166,38 @@ def test_a_fit_keeps_the_law_of_a_ratio_and_breaks_no_row() -> None:
     real, got = (frame["price"] / frame["listed"]), (made["price"] / made["listed"])
     assert abs((got > 0.99999).mean() - (real > 0.99999).mean()) < 0.03
     assert np.abs(got.quantile([0.1, 0.3, 0.5]) - real.quantile([0.1, 0.3, 0.5])).max() < 0.03
+
+
+RARE: list[tuple[dict[str, object], str]] = [
+    ({"bill": (0, 3)}, "bill"), ({"age": (109, 110)}, "age"), ({"tax": [1.0]}, "tax"),
+    ({"bill": (1_190, 1_200)}, "bill"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "name"), RARE, ids=str)
+def test_a_rare_range_of_a_sum_is_found_and_not_copied(fake_model, given: dict[str, object], name: str) -> None:
+    """Each of them holds in one row of 10,000 or fewer of those drawn without a thought of the parts."""
+    columns = {
+        "room": Real(0, 900, decimals=2), "meals": Real(0, 300, decimals=2), "bill": Real(0, 1_200, decimals=2),
+        "tax": Real(0, 240, decimals=2), "year": Integer(1_900, 2_020), "born": Integer(1_900, 2_020),
+        "age": Integer(0, 120),
+    }  # fmt: skip
+    rules = [
+        Sum(total="bill", parts=["room", "meals"]), Sum(total="tax", parts={"bill": 0.2}),
+        Sum(total="age", parts={"year": 1, "born": -1}),
+    ]  # fmt: skip
+    schema = Schema(columns, rules)
+    table = sample_with_worth(fake_model(coordinates(schema).schema), schema, 400, seed=1, given=given)[0]
+    assert rules_hold(schema, table).all()
+    wanted = given[name]
+    low, high = wanted if isinstance(wanted, tuple) else (wanted[0], wanted[0])  # type: ignore[index]
+    assert ((table[name].data >= low) & (table[name].data <= high)).all()
+    if name != "age":  # of which there are few pairs of years
+        assert len(set(zip(table["room"].data.tolist(), table["meals"].data.tolist(), strict=True))) > 300
+
+
+def test_rows_that_had_to_be_copied_are_told(fake_model) -> None:
+    columns = {"a": Real(0, 1), "b": Real(0, 1)}
+    schema = Schema(columns, [Expression("a * b >= 0.99")])
+    with pytest.warns(sklar.SklarWarning, match="are copies of others"):
+        sample_with_worth(fake_model(coordinates(schema).schema), schema, 10_000, seed=1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.errors import UnsupportedConditionError
+from sklar.errors import SklarWarning, UnsupportedConditionError
 from sklar.sample.draw import sample_with_worth
 from sklar.sample.rules import rules_hold
 from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer, Never, Real, Schema
@@ -66,7 +66,8 @@ def test_rules_that_the_model_almost_never_obeys_still_hold(fake_model):
         rules=[AtMost(low="a", high="b"), AtMost(low="b", high="c"), Never(values={"s": "x"})],
     )
     mass = {"a": (np.arange(101) > 90) + 1e-12, "b": (np.arange(101) < 10) + 1e-12}
-    table, _ = sample_with_worth(fake_model(schema, mass), schema, 3000, seed=3)
+    with pytest.warns(SklarWarning, match="are copies of others"):
+        table, _ = sample_with_worth(fake_model(schema, mass), schema, 3000, seed=3)
     assert rules_hold(schema, table).all()
     assert (table["a"].data > 90).all()  # mended by moving b and c, not by inventing a
 
@@ -78,7 +79,8 @@ def test_leftovers_are_copies_of_rows_that_hold(fake_model):
     )
     mass = np.ones(41)
     mass[40] = 1e-3  # only `other` is allowed
-    table, _ = sample_with_worth(fake_model(schema, {"s": mass}), schema, 40_000, seed=4)
+    with pytest.warns(SklarWarning, match="39,9.. of 40,000 are copies"):
+        table, _ = sample_with_worth(fake_model(schema, {"s": mass}), schema, 40_000, seed=4)
     assert (table["s"].data == 40).all() and len(table["t"].data) == 40_000
 
 

@@ -36,7 +36,7 @@ def command(
     """
     from sklar.lab.demo import demo
 
-    with step_bar("evaluating") as steps:
+    with step_bar("demo") as steps:
         made = demo(directory, epsilon=epsilon, rows=rows, method=method, report=report, progress=steps)
     if json:
         show.as_json({"claim": made.claim, "rows": made.rows, "files": [str(path) for path in made.files]})

@@ -11,14 +11,15 @@ import typer
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, SchemaFile, measuring, shared_options, text_reading, words
-from sklar.cli.terminal.progress import step_bar
+from sklar.cli.terminal.progress import part_of, step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
 
 if TYPE_CHECKING:
-    from sklar.lab.evaluate import Evaluation, Progress
+    from sklar.lab.evaluate import Evaluation
     from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.queries import QueryProfiles
+    from sklar.lab.metrics.subgroups import Subgroup
 
 NAME = "evaluate"
 
@@ -54,6 +55,12 @@ def command(
     sensitive: Annotated[
         list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
     ] = None,
+    keys: Annotated[
+        str | None, typer.Option("--keys", metavar="A,B", help="Columns an intruder knows, for disclosure.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Tell errors by its values, too; repeatable.")
+    ] = None,
     query_budget: Annotated[
         str, typer.Option("--query-budget", metavar="EPSILON,DELTA", help="Of the references Lap and Gauss of queries.")
     ] = "0.99,9.313225746154785e-10",
@@ -73,6 +80,7 @@ def command(
     \b
     Example:
       sklar evaluate people.csv synthetic.csv -s people.toml --target income --report people.custodian.html
+      sklar evaluate people.csv synthetic.csv -s people.toml --target income --keys age,sex --by sex
       sklar evaluate people.csv bits.parquet -s people.toml --binary
     """
     from sklar.lab.evaluate import evaluate, write_report
@@ -91,8 +99,8 @@ def command(
             evaluate(
                 real, path, schema, target, holdout, name=name, folds=folds, seed=seed, **wanted,
                 query_budget=_numbers(query_budget, "--query-budget", "0.9,1e-9"),
-                claim=claims.get(name), read=read, progress=_share(progress, at, len(names)),
-                attacks=words(attacks) or (), sensitive=sensitive or (),
+                claim=claims.get(name), read=read, progress=part_of(progress, name, at, len(names)),
+                attacks=words(attacks) or (), sensitive=sensitive or (), keys=words(keys), by=by or (),
             )
             for at, (name, path) in enumerate(zip(names, synthetic, strict=True))
         ]  # fmt: skip
@@ -127,10 +135,6 @@ def _queries_alone(
     hand_over(
         found, tell=lambda one: _tell_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
     )
-
-
-def _share(progress: Progress | None, at: int, count: int) -> Progress | None:
-    return None if progress is None else lambda what, fraction: progress(what, (at + fraction) / count)
 
 
 def _require_scatter(scatter: str | None, columns: str | None, synthetic: Sequence[str]) -> None:
@@ -177,8 +181,21 @@ def _tell(evaluation: Evaluation, named: bool) -> None:
     )
     show.line()
     _tell_queries(evaluation.overview.queries)
+    for found in evaluation.subgroups:
+        show.line()
+        show.table(
+            [found.by, "rows", "tvd1 (floor)", "tvd2 (floor)", "means (floor)", "mean furthest off"],
+            map(_group_line, found.groups),
+        )
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
         show.line(sentence)
+
+
+def _group_line(one: Subgroup) -> list[str]:
+    """How well one group is reproduced."""
+    pairs = ((one.tvd1, one.tvd1_floor), (one.tvd2, one.tvd2_floor), (one.means, one.means_floor))
+    told = [f"{show.number(value)} ({show.number(floor)})" for value, floor in pairs]
+    return [one.value, f"{one.rows[0]:,} / {one.rows[1]:,}", *told, one.furthest]
 
 
 def _tell_queries(queries: QueryProfiles, name: str = "queries") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,56 +10,114 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     Delta,
-    Epsilon,
     Json,
     MethodName,
     MethodOptions,
     NeighboursName,
     Rho,
     RowsPerPerson,
+    Target,
     read_options,
 )
 
+if TYPE_CHECKING:
+    from sklar.pipeline.plan import Plan
+
 NAME = "plan"
+WIDEST = 40
+"""Signs of the longest bar of the curve."""
 
 
 @guarded
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="Public facts about the columns.")],
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", help="Privacy budget, or several side by side: 0.5,1,3.")
+    ] = None,
     rows: Annotated[int, typer.Option("--rows", help="A guess at the number of rows.")] = 10_000,
-    epsilon: Epsilon = None,
+    want: Annotated[
+        str | None, typer.Option("--want", help='What epsilon this takes: "shares within 0.01", "nulls under 2% seen".')
+    ] = None,
+    target: Target = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the curve: .html, .svg or .png.")
+    ] = None,
     delta: Delta = 1e-9,
     rho: Rho = None,
     method: MethodName = None,
     neighbours: NeighboursName = None,
     rows_per_person: RowsPerPerson = 1,
     option: MethodOptions = None,
+    noise: Annotated[bool, typer.Option("--noise", help="Also the noise of every kind of table.")] = False,
     json: Json = False,
 ) -> None:
-    """Tell the noise to expect before anything is spent.
+    """Tell what to expect before anything is spent.
 
-    One line for each kind of table and margin that would be measured. No rows are touched.
+    In plain words for every epsilon, and as a curve. Errors are typical ones, against the real rows. No rows are
+    touched: the numbers follow from the schema, the noise and your guess at the number of rows.
 
     \b
     Example:
-      sklar plan people.toml -e 1 --rows 30000
+      sklar plan people.toml -e 0.5,1,3 --rows 30000
+      sklar plan people.toml --rows 30000 --want "shares within 0.01"
     """
     from sklar.pipeline.plan import plan
     from sklar.schema.table import Schema
 
     given: Any = neighbours
-    lines = plan(
-        Schema.read(schema), method, epsilon, delta, rows,
+    found = plan(
+        Schema.read(schema), method, _numbers(epsilon), delta, rows, target=target, want=want,
         rho=rho, neighbours=given, rows_per_person=rows_per_person, options=read_options(option),
     )  # fmt: skip
+    if output is not None:
+        found.write(output)
     if json:
-        show.as_json([line.to_dict() for line in lines])
+        show.as_json(found.to_dict())
         return
+    _tell(found, noise)
+    if output is not None:
+        show.line(f"The curve is in {output}.")
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"write numbers as 0.5,1,3; found {text!r}", param_hint="--epsilon") from None
+
+
+def _tell(found: Plan, noise: bool) -> None:
+    for sentence in str(found).splitlines():
+        show.paragraph(sentence)
+    headings, rows = found.table()
+    if rows and len(headings) > 2:
+        show.line()
+        show.table(headings, rows)
+    _draw(found)
+    if noise or not rows:
+        for fit in found.fits:
+            show.line()
+            show.line("" if fit.epsilon is None else f"Noise at epsilon {fit.epsilon:g}:")
+            _tell_noise(fit)
+
+
+def _draw(found: Plan) -> None:
+    """The error of a share over epsilon, as bars."""
+    if not found.curve:
+        return
+    show.line()
+    show.line("A share is off by (points), over epsilon:")
+    most = max(one.shares for _, one in found.curve)
+    for epsilon, one in found.curve:
+        show.line(f"{epsilon:>7g} {'#' * max(round(WIDEST * one.shares / most), 1)} {100 * one.shares:.2g}")
+
+
+def _tell_noise(fit: Any) -> None:
     show.table(
         ["measured", "tables", "cells", "noise", "std (rows)", "std / rows", "expected TVD"],
         [
             (x.label, x.tables, x.cells, x.noise, show.number(x.std), f"{x.share_of_rows:.3%}", f"{x.expected_tvd:.3f}")
-            for x in lines
+            for x in fit.lines
         ],
     )
     show.line("Expected TVD: total variation distance that the raw noise alone would cause in one such table.")

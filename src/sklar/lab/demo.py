@@ -20,15 +20,19 @@ people.ledger   what was spent on it, and how much may be
 people.sklar    the fitted model: may be published, under the claim
 synthetic.csv   the synthetic table: may be published, under the claim
 claim.txt       what is promised
+people.release.zip   all that may be published, in one file; check it with `sklar verify`
 
 people.custodian.html   the report: compares both tables, so with real people it would be for the custodian only
 """
-FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt")
+FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt",
+         "people.release.zip")  # fmt: skip
 REPORT = "people.custodian.html"
 TARGET = "smoker"
 """What the report trains classifiers for."""
 DELTA = 1e-9
 """Of the fit: far below one over the rows of the table."""
+FITTED = 0.3
+"""Part of the work that is done when the model is fitted, as bars tell it."""
 CAP = 3
 """The ledger of the demo admits a few fits of this size."""
 
@@ -60,13 +64,14 @@ def demo(
         rows: Rows of the made-up table.
         method: The method; the default one if None.
         report: Whether to evaluate the synthetic table, too, which takes longest.
-        progress: Told what is being evaluated, and the fraction that is done.
+        progress: Told what is being done, and the fraction that is.
     """
     from sklar.accounting.budget import Budget
     from sklar.accounting.ledger import create_ledger
     from sklar.export.write import write_table
     from sklar.lab.evaluate import report_on
     from sklar.methods.registry import find_method
+    from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.sampling.write import sample_to_file
     from sklar.sample.draw import whole_number
@@ -74,16 +79,27 @@ def demo(
     rows = whole_number(rows, "the number of rows")
     budget, chosen = Budget(epsilon=epsilon, delta=DELTA), find_method(method)
     folder = _fresh_folder(Path(directory))
-    table, schema, ledger, model_file, synthetic, claim = (folder / name for name in FILES)
+    table, schema, ledger, model_file, synthetic, claim, release = (folder / name for name in FILES)
     write_table(people_table(rows), table, people_schema())
     people_schema().write(schema)
     create_ledger(ledger, "people (made up)", CAP * epsilon, CAP * budget.delta, chosen.neighbours)
+    tell = progress or (lambda what, fraction: None)
+    tell("fitting the model", 0.0)
     model = fit(table, people_schema(), method=method, epsilon=epsilon, delta=DELTA, ledger=ledger)
     model.save(model_file)
+    tell("sampling rows", FITTED)
     written = sample_to_file(model, synthetic, seed=1)
     _write_text(claim, f"{model.claim}\n")
+    bundle(model, release, rows=written, seed=1, ledger=ledger, name="people")
     if report:
-        report_on(table, synthetic, model, folder / REPORT, target=TARGET, progress=progress)
+        report_on(
+            table,
+            synthetic,
+            model,
+            folder / REPORT,
+            target=TARGET,
+            progress=lambda what, done: tell(f"evaluating, {what}", FITTED + (1 - FITTED) * done),
+        )
     files = (*FILES, REPORT) if report else FILES
     return Demo(folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim), rows=written)
 

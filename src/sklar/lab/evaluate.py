@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.metrics.score import Score
+    from sklar.lab.metrics.subgroups import Subgroups
     from sklar.lab.overview import Overview
     from sklar.lab.tables.table import ExactTable
     from sklar.pipeline.model import Model
@@ -34,6 +35,8 @@ ALWAYS_UNCHECKED = (
     "Whether rows obey rules between columns that the schema does not state.",
     "Columns marked id or ignore, and everything that the schema's grid does not tell apart.",
 )
+MEASURED = 0.9
+"""Part of the work that is done when all metrics are measured, as bars tell it."""
 LEVELS = (0.9, 0.6, 0.3)
 """Positions (see `Score.position`) from which the first, second and third answer are given; below, the last. They are
 wide apart and positions have no steps, so a small change of a metric moves an answer by one shade at most."""
@@ -91,6 +94,7 @@ class Evaluation:
         rows: Rows of the real, the synthetic and the hold-out table, by role.
         claim: What the method promises, if it was given.
         overview: What is pictured: columns, correlations, pairs, errors of counting queries.
+        subgroups: Errors by the values of each column that was named for it.
     """
 
     name: str
@@ -101,6 +105,7 @@ class Evaluation:
     claim: str | None
     overview: Overview
     attacks: tuple[AttackResult, ...] = ()
+    subgroups: tuple[Subgroups, ...] = ()
 
     def __getitem__(self, name: str) -> Score:
         """A score by name."""
@@ -196,6 +201,7 @@ class Evaluation:
             "columns": {one.column: one.to_dict() for one in self.columns},
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
             **_details(self.scores, self.overview),
+            "subgroups": {one.by: one.to_dict() for one in self.subgroups},
             **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
         }
 
@@ -255,6 +261,8 @@ def evaluate(
     attacks: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     query_budget: Sequence[float] = (0.99, 2.0**-30),
+    keys: Sequence[str] | None = None,
+    by: Sequence[str] | str = (),
 ) -> Evaluation:
     """Compare a synthetic table, whoever made it, with the real one. No noise is added: the results are not private.
 
@@ -282,16 +290,21 @@ def evaluate(
         sensitive: Columns that the attack "attribute" guesses.
         query_budget: Epsilon and delta of the references Lap and Gauss beside the errors of counting queries; by
             default those of Asghar et al. (2020).
+        keys: Columns that an intruder knows, for disco and replicated_uniques; by default the first four that are not
+            the target, and all columns.
+        by: Columns by whose values errors are told, too; numbers in quarters.
 
     Tables above two million rows are thinned at random. The costly metrics use at most so many rows of each table:
     Spearman and ranges over all columns 200,000; phi_k 100,000 and 40 columns; learning 60,000 (training 20,000,
     support vectors 2,000); Kendall 50,000 (fewer with many columns); queries 50,000; detection 10,000; G_eps+ 5,000 and
-    12 targets; alpha-precision and beta-recall 4,000; authenticity 1,000 against 40,000 real ones.
+    12 targets; regressions of interval_overlap 10,000; pmse_ratio 5,000; subgroups 50,000 and 20 values of each
+    column; alpha-precision and beta-recall 4,000; authenticity 1,000 against 40,000 real ones.
     """
     from sklar.lab.attacks.release import attack_tables, require_attacks, rows_by_role
-    from sklar.lab.metrics.bench import make_bench, read_settings
+    from sklar.lab.metrics.bench import make_bench, read_settings, require_columns, with_keys
     from sklar.lab.metrics.queries import checked_query_budget
     from sklar.lab.metrics.registry import measure
+    from sklar.lab.metrics.subgroups import subgroups
     from sklar.lab.overview import overview
     from sklar.lab.tables.reading import read_table
 
@@ -300,6 +313,9 @@ def evaluate(
         facts, target, learners=learners, folds=folds, weights=weights, targets=targets, measures=measures,
         ranges=ranges,
     )  # fmt: skip
+    settings = with_keys(settings, facts, keys)
+    named = (by,) if isinstance(by, str) else tuple(by)
+    require_columns(facts, "column", named)
     require_attacks(attacks, sensitive, holdout is not None)
     budget = checked_query_budget(query_budget)
     tell = progress or notebook_bar("evaluating") or (lambda what, fraction: None)
@@ -312,12 +328,21 @@ def evaluate(
     held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
     table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
     bench = make_bench(exact, table, held, settings, named_streams(seed_entropy(seed)))
-    scores = measure(bench, done=tell)
+    scores = measure(bench, done=lambda what, fraction: tell(what, MEASURED * fraction))
+    tell("drawing pictures", MEASURED)
+    seen = overview(bench, scores, budget)
+    grouped: list[Subgroups] = []
+    for name_of in named:
+        tell(f"errors by {name_of}", MEASURED)
+        grouped.append(subgroups(bench, name_of))
     found = Evaluation(
         name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
         warnings=tuple(_table_warnings(exact, table, scores["copies"].behind.warning)),
-        rows=rows_by_role(exact, table, held), overview=overview(bench, scores, budget),
-        attacks=attack_tables(exact, table, held, attacks, sensitive, seed),
+        rows=rows_by_role(exact, table, held), overview=seen, subgroups=tuple(grouped),
+        attacks=attack_tables(
+            exact, table, held, attacks, sensitive, seed,
+            done=lambda what, fraction: tell(what, MEASURED + (1 - MEASURED) * fraction),
+        ),
     )  # fmt: skip
     tell("done", 1.0)
     return found
@@ -386,6 +411,10 @@ def _details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
             "recall": list(support.recall_curve),
         },
         "queries": seen.queries.to_dict(),
+        **{
+            key: None if scores[name].behind is None else scores[name].behind.to_dict()
+            for key, name in (("disclosure", "disco"), ("propensity", "pmse_ratio"), ("regression", "interval_overlap"))
+        },
         "ranges": None if asked is None else asdict(asked),
         "copies": {
             "share": scores["copies"].value, "expected": scores["copies"].floor,

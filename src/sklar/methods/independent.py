@@ -12,6 +12,7 @@ from sklar.accounting.calibrate import PlannedTables
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import measure_named, outline_named
+from sklar.methods.expectation import expect_margins
 from sklar.methods.margins import MarginOptions, Repair, measure_margins, outline_margins, plan_margins
 from sklar.methods.method import Method, Outline, require_listed
 from sklar.model.independent import IndependentModel
@@ -85,5 +86,6 @@ INDEPENDENT = Method(
     fit=fit,
     plan=plan,
     outline=outline,
+    expect=lambda schema, options, allowance, unit, rows: expect_margins(schema, allowance, unit, rows),
     caveats=("Columns are drawn independently of each other.",),
 )

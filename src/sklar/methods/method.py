@@ -16,6 +16,7 @@ from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
 from sklar.errors import UsageError
+from sklar.methods.expectation import Expectation
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door
 from sklar.schema.table import Schema
@@ -69,6 +70,7 @@ class Method(Generic[Options]):
         gaussian: (schema, options) -> whether all it asks for is counts and sums with its allowance's noise: then the
             filter for Gaussian noise applies where there is a delta, else that of zCDP.
         outline: (schema, options, allowance, unit, rows) -> what is measured with which noise; no rows are touched.
+        expect: (schema, options, allowance, unit, rows) -> what to expect of a synthetic table, if that was worked out.
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
         check: Refuses options that do not fit the schema, before any budget is reserved.
@@ -86,6 +88,7 @@ class Method(Generic[Options]):
     plan: Callable[[Schema, Options], tuple[PlannedLine, ...]] | None = None
     gaussian: Callable[[Schema, Options], bool] = lambda schema, options: False
     outline: Callable[[Schema, Options, Allowance, Unit, int], tuple[Outline, ...]]
+    expect: Callable[[Schema, Options, Allowance, Unit, int], Expectation] | None = None
     needs_delta: bool = False
     takes_target: bool = False
     check: Callable[[Schema, Options], None] = lambda schema, options: None

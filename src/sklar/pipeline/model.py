@@ -228,9 +228,10 @@ class Model:
         """
         from sklar.pipeline.sampling.parts import sample_to_parts
 
+        rows = self.rows_estimate if n is None else n
         return sample_to_parts(
-            self._stored, folder, self.rows_estimate if n is None else n, seed=seed, given=given, part_rows=part_rows,
-            workers=workers, written=written,
+            self._stored, folder, rows, seed=seed, given=given, part_rows=part_rows, workers=workers,
+            written=written or notebook.notebook_rows("sampling", rows),
         )  # fmt: skip
 
     def sample_to(

@@ -11,6 +11,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.events import Event
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.arrays import Ints
 from sklar.errors import DoorError
 from sklar.private.features import exact_feature
 from sklar.private.interactions import exact_interactions
@@ -103,10 +104,7 @@ class PrivateDoor:
             # Sensitivity: one person moves each table by at most `table.norms`, as proved in private/interactions.py;
             # each was charged as one event for exactly these norms at its own scale.
             noisy = self._noise.add(exact_tables, inside)
-            return tuple(
-                NoisySums(values=values * table.resolution, noise=table.noise, resolution=table.resolution)
-                for table, values in zip(tables, noisy, strict=True)
-            )
+            return tuple(_in_counts(values, table) for table, values in zip(tables, noisy, strict=True))
 
         releases = self._step(label, events, request_digest(tuple(tables)), measure)
         return tuple(release for release in releases if isinstance(release, NoisySums))
@@ -190,6 +188,12 @@ class PrivateDoor:
         self._recorder.record(step, label, digest, releases)
         self._doing(f"working on {label}")
         return releases
+
+
+def _in_counts(noisy_values: Ints, table: Interaction) -> NoisySums:
+    """Whole numbers of an interaction that carry their noise, in units of counts."""
+    values = np.asarray(noisy_values * table.resolution, dtype=np.float64)
+    return NoisySums(values=values, noise=table.noise, resolution=table.resolution)
 
 
 def noisy_labels(

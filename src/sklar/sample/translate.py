@@ -2,29 +2,35 @@
 
 A condition on a column that is a coordinate stands as it is; one on a function of another column is one on its
 argument, and one on a dummy column is one on the category it belongs to. Columns that are filled together are asked for
-together. What cannot be said of a coordinate, as a range of a column that is computed from two, is left to rejection:
-rows that are not as asked for are drawn again.
+together. A range of a sum bounds each of its parts. What cannot be said of a coordinate is left to rejection: rows that
+are not as asked for are drawn again.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.sample.conditions import Condition, Conditions, holds, read_conditions
-from sklar.sample.decode import CellPoints, Restriction, Values, decode_codes
+from sklar.sample.decode import CellPoints, Restriction, Values, Window, decode_codes
 from sklar.sample.rules.dummies import switched
 from sklar.sample.rules.function import apply_function
+from sklar.sample.rules.order import to_grid
 from sklar.schema.calendar import Calendar
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, DummyChoice, Quotient
-from sklar.schema.numbers import Integer
-from sklar.schema.rules import Function, Together, computing_order
+from sklar.schema.numbers import Integer, Ranged, Real
+from sklar.schema.rules import Function, Sum, Together, computing_order
 from sklar.schema.table import Schema
+
+HAIR = 1e-9
+"""Relative: bounds of parts are so much wider than those of their sum, which is rounded."""
 
 
 def on_coordinates(by: Coordinates, conditions: Conditions) -> Conditions:
@@ -56,6 +62,8 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
                 asked[rule.of] = _both(asked.get(rule.of), _on_argument(by, rule, condition))
             else:
                 left.append(rule.gives)
+                for name, found in _on_parts(by.declared, rule, condition).items():
+                    asked[name] = _both(asked.get(name), found)
     parts, dated, out = by.by_name, by.dated, dict[str, Condition]()
     for name, condition in asked.items():
         part = parts[told[name]]
@@ -117,6 +125,38 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
     allowed = np.zeros(of.size, bool)
     allowed[codes[wanted]] = True
     return Condition(allowed=allowed)
+
+
+def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Condition]:
+    """The range that each part of a sum must lie in if the total is as asked for, whatever the other parts are."""
+    total, limit = schema[rule.total], condition.restriction
+    if limit is None or _may_be_null(total, condition):
+        return {}
+    low, high = (limit.low, limit.high) if isinstance(limit, Window) else (limit.values[0], limit.values[-1])
+    rounded = 0.0 if rule.exact else 0.5 * 10.0 ** -(getattr(total, "decimals", None) or 0)
+    slack = rounded + HAIR * max(abs(low), abs(high), abs(rule.offset))
+    ends = {name: sorted(factor * end for end in cast(Ranged, schema[name]).span) for name, factor in rule.factors}
+    windows: dict[str, tuple[float, float]] = {}
+    for name, factor in rule.factors:
+        least = sum(ends[other][0] for other in ends if other != name) + rule.offset
+        most = sum(ends[other][1] for other in ends if other != name) + rule.offset
+        reach = sorted(((low - most - slack) / factor, (high - least + slack) / factor))
+        lower, upper = cast(Ranged, schema[name]).span
+        windows[name] = max(reach[0], float(lower)), min(reach[1], float(upper))
+    if any(start > end for start, end in windows.values()):
+        return {}  # no row can be as asked for, which those who draw them will find
+    return dict(
+        read_conditions(schema, {name: window for name, window in windows.items() if _cuts(schema, name, window)})
+    )
+
+
+def _cuts(schema: Schema, name: str, window: tuple[float, float]) -> bool:
+    """Whether a range leaves out some value of a column, and leaves one."""
+    column = cast(Ranged, schema[name])
+    if (isinstance(column, Real) and column.unit is not None) or getattr(column, "step", None):
+        first, last = (float(x) for x in to_grid(column, np.array(window), up=False))
+        return first < last and window != column.span
+    return window != column.span and (isinstance(column, Real) or math.ceil(window[0]) <= math.floor(window[1]))
 
 
 def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:

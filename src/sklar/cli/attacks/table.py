@@ -9,7 +9,7 @@ import typer
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, SchemaFile, shared_options, text_reading
-from sklar.cli.terminal.progress import step_bar
+from sklar.cli.terminal.progress import part_of, step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
 
@@ -69,16 +69,12 @@ def command(
     kinds = _kinds(kind, options)
     taken = {one: {name: options[name] for name in TAKEN.get(one, ()) if name in options} for one in kinds}
     with step_bar("attacking") as progress:
-        common: dict[str, Any] = {
-            "name": synthetic,
-            "seed": seed,
-            "progress": progress,
-            "read": read,
-        }
+        common: dict[str, Any] = {"name": synthetic, "seed": seed, "read": read}
         found: list[Attack] = []
-        for one in kinds:
+        for at, one in enumerate(kinds):
+            tell_part = part_of(progress, one, at, len(kinds))
             try:
-                found.append(attack(one, real, synthetic, schema, holdout, **taken[one], **common))
+                found.append(attack(one, real, synthetic, schema, holdout, progress=tell_part, **taken[one], **common))
             except UsageError as error:
                 if kind != "all":
                     raise

@@ -94,6 +94,15 @@ def step_bar(text: str) -> Generator[Callable[[str, float], None] | None]:
         yield lambda what, fraction: bar.update(task, completed=fraction, description=f"{text}: {what}")
 
 
+def part_of(
+    progress: Callable[[str, float], None] | None, name: str, at: int, count: int
+) -> Callable[[str, float], None] | None:
+    """What tells a bar of one of several pieces of work, by its name and the share of all."""
+    if progress is None:
+        return None
+    return lambda what, fraction: progress(f"{name}, {what}", (at + fraction) / count)
+
+
 def _bytes_of(path: str | None) -> int:
     """Size of a file, or of all files below a folder; 0 if there is nothing to see."""
     if path is None:

@@ -150,15 +150,21 @@ def require_attacks(kinds: Sequence[str], sensitive: Sequence[str], holdout: boo
 
 def attack_tables(
     real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None, kinds: Sequence[str], sensitive: Sequence[str],
-    seed: int,
+    seed: int, done: Progress = lambda what, fraction: None,
 ) -> tuple[AttackResult, ...]:  # fmt: skip
-    """Several attacks with their default options on tables that are read already."""
+    """Several attacks with their default options on tables that are read already; `done` is told how far they are."""
     options: dict[str, dict[str, Any]] = {"attribute": {"sensitive": tuple(sensitive)}}
     streams = substreams(seed, 4 + len(kinds))[4:]
-    return tuple(
-        TABLE_ATTACKS[kind](Tables(real=real, synthetic=synthetic, holdout=holdout, rng=rng), **options.get(kind, {}))
-        for kind, rng in zip(kinds, streams, strict=True)
-    )
+    found: list[AttackResult] = []
+    for at, (kind, rng) in enumerate(zip(kinds, streams, strict=True)):
+
+        def tell(what: str, fraction: float, at: int = at, kind: str = kind) -> None:
+            done(f"attack {kind}, {what}", (at + fraction) / len(kinds))
+
+        tables = Tables(real=real, synthetic=synthetic, holdout=holdout, rng=rng, done=tell)
+        tell("starting", 0.0)
+        found.append(TABLE_ATTACKS[kind](tables, **options.get(kind, {})))
+    return tuple(found)
 
 
 def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:

@@ -77,8 +77,8 @@ def draft_schema(
     """
 
     kinds = _stated_kinds(sdv, table)
-    table, more, row_names = first_rows(data, rows, read_options(read))
-    profiles = [profile_of(name, table.column(i)) for i, name in enumerate(table.column_names)]
+    looked_at, more, row_names = first_rows(data, rows, read_options(read))
+    profiles = [profile_of(name, looked_at.column(i)) for i, name in enumerate(looked_at.column_names)]
     guesses = {
         one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
@@ -87,7 +87,7 @@ def draft_schema(
         guesses[row_names] = row_names_key(profiles[0]).mark_from_rows()
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
-    found = relation_notes(_drafted(table, guesses), named_streams(0)("relations"))
+    found = relation_notes(_drafted(looked_at, guesses), named_streams(0)("relations"))
     guesses = {name: guess.with_notes(*found.get(name, ())) for name, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)))
 

@@ -36,6 +36,7 @@ class Settings:
         targets: Columns that G_eps+ predicts; None for the target, or all columns without one.
         measures: Accuracies that G_eps+ compares; None for its own.
         ranges: The range queries over all columns.
+        keys: What an intruder knows, for disclosure; None for the first columns, or all of them.
     """
 
     target: str | None = None
@@ -45,6 +46,7 @@ class Settings:
     targets: tuple[str, ...] | None = None
     measures: tuple[str, ...] | None = None
     ranges: RangeWorkload = field(default_factory=RangeWorkload)
+    keys: tuple[str, ...] | None = None
 
 
 def read_settings(
@@ -59,9 +61,7 @@ def read_settings(
     ranges: RangeWorkload | None = None,
 ) -> Settings:
     """What to compute, with unknown columns, learners and measures refused."""
-    for name in [*([] if target is None else [target]), *(targets or ())]:
-        if name not in schema.modelled:
-            raise UsageError(f"the target '{name}' is not a modelled column of the schema.")
+    require_columns(schema, "target", [*([] if target is None else [target]), *(targets or ())])
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= 50:
         raise UsageError(f"folds must be a whole number from 2 to 50; found {folds!r}.")
     wanted = LEARNERS if learners == "all" else (learners,) if isinstance(learners, str) else learners
@@ -73,6 +73,21 @@ def read_settings(
         weights=checked_weights(weights), targets=tuple(targets) if targets else None,
         measures=None if measures is None else checked_measures(measures), ranges=ranges or RangeWorkload(),
     )  # fmt: skip
+
+
+def with_keys(settings: Settings, schema: Schema, keys: Sequence[str] | None) -> Settings:
+    """The settings with what an intruder knows; unknown columns are refused."""
+    require_columns(schema, "key", keys or ())
+    if settings.target is not None and settings.target in (keys or ()):
+        raise UsageError(f"the target '{settings.target}' is what an intruder wants to learn: it cannot be a key, too.")
+    return replace(settings, keys=tuple(keys) if keys else None)
+
+
+def require_columns(schema: Schema, role: str, names: Sequence[str]) -> None:
+    """Refuse names that are no modelled columns."""
+    for name in names:
+        if name not in schema.modelled:
+            raise UsageError(f"the {role} '{name}' is not a modelled column of the schema.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,12 +9,14 @@ them, a fresh sample has few.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sklar.arrays import Ints
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
@@ -79,11 +81,17 @@ def _hits(real: ExactTable, other: ExactTable) -> tuple[float, float, float]:
     return float(np.isin(others, keys).mean()), found, 1.0 - len(lone) / real.rows
 
 
-def row_keys(table: ExactTable) -> npt.NDArray[Any]:
-    """A 64-bit hash of the codes of each row; two different rows collide with a chance of about 1e-19."""
+def row_keys(
+    table: ExactTable, names: Sequence[str] | None = None, lookups: Mapping[str, Ints] | None = None
+) -> npt.NDArray[Any]:
+    """A 64-bit hash of the codes of each row; two different rows collide with a chance of about 1e-19.
+
+    Of all columns or the named ones; on a coarser grid if there are lookups to it.
+    """
     key = np.full(table.rows, 0x9E3779B97F4A7C15, dtype=np.uint64)
-    for name in table.names:
-        key = _splitmix64(key ^ (table.codes[name].astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)))
+    for name in table.names if names is None else names:
+        codes = table.codes[name] if lookups is None else lookups[name][table.codes[name]]
+        key = _splitmix64(key ^ (codes.astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)))
     return key
 
 

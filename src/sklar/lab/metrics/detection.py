@@ -17,6 +17,7 @@ from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
 from sklar.lab.learning.features import tree_features, without_empty
 from sklar.lab.learning.learners import one_thread
+from sklar.lab.learning.logistic import fit_logistic
 from sklar.lab.learning.transfer import auc
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.metrics.support import embed
@@ -53,7 +54,7 @@ def detect_linear(real: ExactTable, synthetic: ExactTable, rng: np.random.Genera
     """Held-out AUC of a logistic regression on the rows as points."""
 
     def predict(train: Floats, labels: np.ndarray, test: Floats) -> Floats:
-        return test @ _logistic(train, labels)
+        return test @ fit_logistic(train, labels, _balance(labels), RIDGE)[0]
 
     if min(real.rows, synthetic.rows) < FEW:
         return not_applicable(LINEAR, f"it needs at least {FEW} rows of each table.")
@@ -91,17 +92,6 @@ def _held_out(about: About, real: Floats, synthetic: Floats, predict: Predict, r
     return Score(about=about, value=max(0.5, float(np.mean(found))), rows=min(len(real), len(synthetic)))
 
 
-def _logistic(points: Floats, labels: np.ndarray, rounds: int = 25) -> Floats:
-    """Coefficients of a ridge logistic regression by Newton's method; tables of unequal size weigh the same."""
-    weight = np.where(labels == 1, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))
-    beta = np.zeros(points.shape[1])
-    for _ in range(rounds):
-        odds = np.clip(points @ beta, -30, 30)
-        chance = 1 / (1 + np.exp(-odds))
-        slope = points.T @ (weight * (labels - chance)) - RIDGE * beta
-        curve = (points * (weight * chance * (1 - chance))[:, None]).T @ points + RIDGE * np.eye(len(beta))
-        step = np.linalg.solve(curve, slope)
-        beta = beta + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
-        if np.abs(step).max() < 1e-6:
-            break
-    return beta
+def _balance(labels: np.ndarray) -> Floats:
+    """Weights with which tables of unequal size count the same."""
+    return np.where(labels == 1, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))

@@ -19,6 +19,7 @@ from sklar.lab.learning.learners import one_thread
 from sklar.lab.metrics import copies, detection, g_epsilon, ks, moments, queries, ranges, support, tvd
 from sklar.lab.metrics.bench import Bench, Pair, Scores
 from sklar.lab.metrics.correlations import kendall, phik, spearman
+from sklar.lab.metrics.offices import coefficients, disclosure, propensity
 from sklar.lab.metrics.score import About, Score, not_applicable, with_floor
 from sklar.lab.tables.table import ExactTable, ordered_names
 
@@ -149,6 +150,20 @@ def _learning(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores
     return replace(found.score, behind=found)
 
 
+def _disco(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    target = bench.settings.target
+    if target is None or len(pair[0].names) < 2:
+        return not_applicable(disclosure.DISCO, "no target was named, or it is the only column.")
+    return disclosure.disco(*pair, bench.grid, target, bench.settings.keys)
+
+
+def _overlap(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    target = bench.settings.target
+    if target is None:
+        return not_applicable(coefficients.ABOUT, "no target was named.")
+    return coefficients.interval_overlap(*pair, target)
+
+
 def _g_epsilon(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     correlations, single = before["phik"].behind, before["tvd1"].value
     if correlations is None or single is None:
@@ -212,6 +227,18 @@ METRICS: dict[str, Metric] = {
         rows=detection.ROWS,
     ),
     "copies": Metric(about=copies.ABOUT, find=_copies, floor="own"),
+    "replicated_uniques": Metric(
+        about=disclosure.UNIQUES, floor="same",
+        find=lambda bench, pair, rng, before: disclosure.replicated_uniques(*pair, bench.settings.keys),
+    ),
+    "disco": Metric(about=disclosure.DISCO, find=_disco, floor="same", needs=("target",)),
+    "pmse_ratio": Metric(
+        about=propensity.ABOUT, find=_of_tables(propensity.propensity), floor="same", rows=propensity.ROWS
+    ),
+    "interval_overlap": Metric(
+        about=coefficients.ABOUT, find=_overlap, floor="same", needs=("target",),
+        rows=lambda bench: min(coefficients.ROWS, bench.real.rows, bench.synthetic.rows),
+    ),
     "learning": Metric(
         about=learning.ABOUT, find=_learning, floor="own", needs=("target", "eval"), rows=learning.ROWS
     ),

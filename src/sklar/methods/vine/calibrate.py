@@ -97,7 +97,7 @@ def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.n
     """The first tables, released without what fewer columns tell, with that put in from the calibrated model."""
     tables: list[SoftTable] = []
     for table, cell in zip(draft.tables[:alone], cells[:alone], strict=True):
-        own = np.bincount(cell, weights, len(table.observed))
+        own = np.bincount(cell, weights, len(table.observed)).astype(np.float64)
         shape = [draft.partitions[part].count for part in table.parts]
         lower = own - centred(own.reshape(shape)).ravel()
         tables.append(replace(table, observed=table.observed + lower))

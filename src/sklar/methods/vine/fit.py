@@ -26,9 +26,16 @@ from sklar.methods.vine.pairs import (
     measure_pairs,
     pairs_to_measure,
 )
-from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
-from sklar.methods.vine.tree import choose_tree, fit_tree, measure_tree, measure_triples, measure_with_target
+from sklar.methods.vine.tree import (
+    choose_tree,
+    fit_tree,
+    measure_links,
+    measure_tree,
+    measure_triples,
+    measure_with_target,
+)
 from sklar.model.pairs.grouping import Groups
 from sklar.model.protocol import TableModel
 from sklar.model.vine.calibration import NO_TILT
@@ -115,16 +122,23 @@ def _measure_pairs(
     """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
     columns, allowance = len(axes), stages.pairs
     pairs: Sequence[tuple[int, int]] | None = None
+    target, links = _target(door, options), ()
+    if stages.links_target and stages.target is not None and target is not None:
+        links = measure_links(door, stages.target, axes, target, rows)
+        columns, target = columns - 1, None
     tables = max(columns * (columns - 1) // 2, 1)
     if chooses_pairs(columns):
         wanted = affordable_pairs(allowance, door.unit, rows, pairs_to_measure(columns))
-        pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, _target(door, options))
+        pairs = choose_pairs(door, allowance.part(CHOICE_SHARE), axes, rows, wanted, target)
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
     groups = PairGroups(axes, allowance.noise(door.unit, tables=tables).std, rows, options.groups)
     informative = informative_pairs(groups.square)
     if pairs is not None:
         informative = tuple(sorted(set(informative) & set(pairs)))
-    return measure_pairs(door, allowance, axes, groups, informative, rows if stages.interactions else None)
+    if links:
+        informative = tuple(pair for pair in informative if _target(door, options) not in pair)
+    counted = measure_pairs(door, allowance, axes, groups, informative, rows if stages.interactions else None)
+    return tuple(sorted((*counted, *links), key=lambda table: table.columns))
 
 
 def _look(
@@ -227,6 +241,7 @@ VINE = Method(
     fit=fit,
     gaussian=lambda schema, options: not chooses_pairs(len(schema.modelled)),
     outline=outline_vine,
+    expect=expect_vine,
     takes_target=True,
     check=check_options,
     settle=settle_options,

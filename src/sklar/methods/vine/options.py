@@ -40,6 +40,14 @@ class VineShares:
     triples: float = 0.0
 
 
+TRIPLES_FROM = 8.0
+"""Groups a side from which on triples with a target pay: at 5.4 of them 15% for triples cost 3 to 5% of the error of
+pairs, and showed no gain in prediction."""
+FEW_ROWS_WITH_TARGET = VineShares(margins=0.30, pairs=0.34, tree=0.06, target=0.30)
+"""Below: one table of each column with the target, in the place of the pair and of the fine one. Chosen on HMEQ, 3,000
+rows of Adult and of compas, three seeds; what prediction gains is .02 of AUC or so on fresh ones."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VineOptions:
     """What may be changed about the method; the defaults need no tuning.
@@ -127,11 +135,15 @@ def scored_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
-def budget_shares(schema: Schema, options: VineOptions, *, gaussian: bool) -> VineShares:
+def budget_shares(schema: Schema, options: VineOptions, *, gaussian: bool, few_rows: bool = False) -> VineShares:
     """How the budget is cut, once the number of rows and the sums are paid for.
+
+    With a target and few rows there are no triples.
 
     Pairs of columns with few values are cheap with Gaussian noise: a part of their share goes to the margins.
     """
+    if options.shares is None and options.target is not None and gaussian and few_rows:
+        return FEW_ROWS_WITH_TARGET
     given = options.shares or ((2.0, 4.0, 1.0) if options.target is None else (2.0, 4.0, 1.0, 2.0, 3.0))
     names = ("margins", "pairs", "tree", "target", "triples")
     shares = VineShares(**{name: share / sum(given) for name, share in zip(names, given, strict=False)})

@@ -10,8 +10,8 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure
-from sklar.methods.vine.pairs import ROWS_PER_CELL, resolution, share_out
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure, measure_interactions
+from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise, resolution, share_out
 from sklar.model.pairs.copula import IndependentPair
 from sklar.model.pairs.families import fit_pair
 from sklar.model.pairs.grouping import Groups
@@ -91,6 +91,8 @@ def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Ed
 TARGET_GROUPS = 8
 TARGET_FINE_GROUPS = 64
 TRIPLE_GROUPS = 10
+ROWS_PER_LINK = 5.0
+"""Standard deviations that a cell of the only table of a column and the target holds on average."""
 
 
 def measure_with_target(
@@ -108,6 +110,31 @@ def measure_with_target(
         for column in others
     ]
     return measure(door, axes, [plan for plan in plans if _worth_asking(plan.groups)], "target")
+
+
+def measure_links(
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float
+) -> tuple[MeasuredTable, ...]:
+    """The interactions (a, target) of every other column a in few groups, with equal shares: all that is asked of them.
+
+    Margins are told elsewhere; few groups bear the noise better than many, and prediction gains from that.
+    """
+    others = [column for column in range(len(axes)) if column != target]
+    if not others:
+        return ()
+    each = allowance.part((1 - 1e-9) / len(others))
+    sigma = each.noise(door.unit).std
+    last = axes[target].groups(TARGET_GROUPS, sigma, rows)
+    most = int(np.clip(rows / (ROWS_PER_LINK * sigma * last.count), 2, TARGET_FINE_GROUPS))
+    plans: list[TablePlan] = []
+    for column in others:
+        pair = (column, target) if column < target else (target, column)
+        own = axes[column].groups(most, sigma, rows)
+        groups = (own, last) if column < target else (last, own)
+        if _worth_asking(groups):
+            noise = interaction_noise(each, door.unit, (groups[0].count, groups[1].count))
+            plans.append(TablePlan(columns=pair, groups=groups, noise=noise))
+    return measure_interactions(door, axes, plans, rows, "target")
 
 
 def measure_triples(

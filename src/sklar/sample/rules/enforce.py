@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from sklar.arrays import Ints, Mask
-from sklar.errors import UnsupportedConditionError
+from sklar.errors import SklarWarning, UnsupportedConditionError
 from sklar.sample.decode import SampledTable, replace_rows, row_count, take
 from sklar.sample.rules.computed import compute
 from sklar.sample.rules.dummies import keep_one
@@ -29,6 +30,8 @@ Check = Callable[[SampledTable], Mask]
 
 ROUNDS = 25
 """Rounds of drawing again: the more, the rarer rows may be before they are mended, which bends their law."""
+SEEN_COPIES = 0.01
+"""A larger share of rows that had to be copied is told."""
 SMALLEST_REDRAW = 10_000
 """A round may draw as many rows as the sample has, and at least this many."""
 
@@ -88,5 +91,12 @@ def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.
         raise UnsupportedConditionError(
             "no row drawn from the model obeys all rules of the schema and the values asked for; "
             "check that the rules can hold together, or ask for less."
+        )
+    if len(bad) > SEEN_COPIES * len(kept):
+        warnings.warn(
+            f"rows as asked for are so rare in the model that {len(bad):,} of {len(kept):,} are copies of others; "
+            "ask for more of what can occur, or for fewer rows.",
+            SklarWarning,
+            stacklevel=2,
         )
     return replace_rows(table, bad, table, rng.choice(good, len(bad))) if len(bad) else table

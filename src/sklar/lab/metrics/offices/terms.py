@@ -1,0 +1,87 @@
+"""Terms of a regression: what stands for the columns of a table, the same in every table, in the units of the real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.lab.tables.table import ExactTable, ordered_values
+
+LABELS = 20
+"""Labels of a column that have a term, beside the most frequent one, which the others are held against."""
+FEW = 10
+"""Real rows that a label or null must have for a term: with fewer, coefficients are noise."""
+FARTHEST = 5.0
+"""Standard deviations at which numbers are clipped: a few far values must not rule squares and products."""
+
+
+def make_terms(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str]) -> tuple[list[str], list[Floats]]:
+    """Names of the terms, the intercept first, and their values in each table: one row a row.
+
+    An ordered column is centred and divided by its real standard deviation; null is 0, with a term of its own.
+    """
+    terms = ["intercept"]
+    parts: list[list[Floats]] = [[np.ones((table.rows, 1))] for table in tables]
+    for name in names:
+        words, columns = _ordered(real, tables, name) if real.schema[name].ordered else _labels(real, tables, name)
+        terms += words
+        for part, column in zip(parts, columns, strict=True):
+            part.append(column)
+    return terms, [np.concatenate(part, axis=1) for part in parts]
+
+
+def add_products(values: Floats, terms: Sequence[str], ordered: Sequence[str], most: int) -> Floats:
+    """The terms with squares and products of ordered columns besides, if all together are at most so many."""
+    places = [terms.index(name) for name in ordered if name in terms]
+    pairs = list(combinations_with_replacement(places, 2))
+    if len(terms) + len(pairs) > most:
+        return values
+    return np.concatenate([values, *(values[:, [i]] * values[:, [j]] for i, j in pairs)], axis=1)
+
+
+def independent_terms(values: Floats) -> list[int]:
+    """Places of terms that do not follow from others, by a pivoted QR decomposition; the intercept is kept."""
+    from scipy.linalg import qr
+
+    if values.shape[1] < 2:
+        return [0]
+    rest = values[:, 1:] - values[:, 1:].mean(axis=0)
+    triangle, order = qr(rest, mode="r", pivoting=True)[0:2]
+    sizes = np.abs(np.diag(triangle[: triangle.shape[1]]))
+    rank = int((sizes > 1e-8 * max(float(sizes.max(initial=0.0)), 1.0)).sum())
+    return [0, *(int(at) + 1 for at in sorted(order[:rank]))]
+
+
+def _ordered(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
+    known = ordered_values(real, name)
+    nulls = int(np.isnan(known).sum())
+    known = known[~np.isnan(known)]
+    centre, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
+    out: list[Floats] = []
+    for table in tables:
+        values = ordered_values(table, name)
+        null = np.isnan(values)
+        scaled = np.clip((np.where(null, centre, values) - centre) / (spread or 1.0), -FARTHEST, FARTHEST)
+        out.append(np.stack([scaled, null.astype(float)], axis=1) if nulls >= FEW else scaled[:, None])
+    return [name, f"{name}: null"] if nulls >= FEW else [name], out
+
+
+def _labels(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
+    column = real.schema[name]
+    counts = np.bincount(real.codes[name], minlength=column.size)
+    shown = [int(code) for code in np.argsort(-counts, kind="stable")[1 : LABELS + 1] if counts[code] >= FEW]
+    words = [f"{name}: {label_text(real, name, code)}" for code in shown]
+    return words, [(table.codes[name][:, None] == np.array(shown, dtype=np.int64)).astype(float) for table in tables]
+
+
+def label_text(table: ExactTable, name: str, code: int) -> str:
+    """The label of a code; null and other by their names."""
+    column = table.schema[name]
+    if code == column.null_code:
+        return "null"
+    if column.kind == "boolean":
+        return ("false", "true")[code]
+    return str(column.other if code == column.other_code else column.values[code])  # type: ignore[attr-defined]

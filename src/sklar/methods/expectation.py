@@ -1,0 +1,140 @@
+"""What a synthetic table will be like, from the noise and public sizes alone: told before anything is spent.
+
+Errors are against the real rows. In all regimes of the vine they follow the noise of the whole budget, over the rows:
+margins that of a count (z), correlations that of a sum of scores. Both fall with epsilon and with rows, so that what is
+expected does too, wherever the method for few rows takes over.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
+from sklar.methods.few_rows.shares import correlation_noise
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Integer, Real
+from sklar.schema.table import Schema
+
+LABEL_SHARES = 0.95
+"""Error of the share of a label over the noise z. Like all numbers here it was chosen on the means of 2 to 5 fits of
+the six tables of `benchmarks.yardstick`, and of two made ones, at epsilon 0.5, 1 and 3: see `benchmarks.plans`."""
+WHOLE_SHARES, WHOLE_FLOOR = 1.25, 0.03
+"""The same for tenths of whole numbers; the floor is divided by the root of the rows."""
+REAL_SHARES = 0.072
+"""Error of the share of a tenth of a real column over the root of z: densities are smoothed, so noise counts less."""
+FROM_ZERO = 1.3
+"""Real ranges that begin at 0 are mostly those of skewed amounts, whose values crowd in a few cells."""
+CORRELATIONS, LABELS_BESIDE, CORRELATION_FLOOR = 0.31, 1.2, 0.9
+"""Error of a rank correlation over the root of the noise of one; more by this much times the share of columns that are
+labels, whose tables take budget; and the sampling error of as many synthetic rows, over the root of the rows."""
+NOT_KEPT = 0.14
+"""Error of a correlation where columns come out as independent: the mean strength of correlations in real tables."""
+WITH_TARGET = 0.105
+"""The least error of a correlation where rows are few and a target is declared, since the budget goes to the target."""
+MEANS, MEANS_POWER = 1.5, 0.75
+"""Error of a mean, in standard deviations of its column, over this power of z;"""
+AMOUNT, COUNT, MOST_COUNTS = 1.4, 2.0, 50
+"""more for reals from 0, and for counts (whole numbers from 0 with few values), which are mostly skewed."""
+NULLS = 1.6
+"""Error of the share of nulls over z."""
+LEARNING, LEARNING_NOISE, LEARNING_MOST = 0.02, 1.5, 0.3
+"""Loss of AUC with a declared target, and what noise of a correlation adds: rough, for it depends on the signal."""
+SAMPLED = {"shares": 0.24, "correlations": 0.8, "means": 0.8}
+"""Sampling error over the root of the rows: of a share of a tenth, of a rank correlation, of a mean in its sd."""
+MARGINS_OF_VINE = 2.0 / 7.0
+"""Part of the vine's budget that margins get: a method that spends all on margins has less noise by its root."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What to expect of a synthetic table; typical absolute errors against the real rows.
+
+    Attributes:
+        shares: Of the share of a label, or of a tenth of the values of a number: mean over the values of a column,
+            median over columns.
+        correlations: Of a rank correlation of two columns of numbers, mean over pairs; None where columns are drawn
+            independently.
+        means: Of the mean of a column of numbers, in its standard deviations, mean over columns; None without numbers.
+        nulls: A share of nulls below this comes out wrong by more than half as often as not; None if no column has any.
+        auc_loss: Roughly how much worse a classifier of the target is that learns from synthetic rows; None without it.
+        few_rows: Whether the method for few rows takes over.
+    """
+
+    shares: float
+    correlations: float | None
+    means: float | None
+    nulls: float | None
+    auc_loss: float | None = None
+    few_rows: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def sampling_error(what: str, rows: int) -> float:
+    """How far the rows themselves are off the people they were drawn from: no epsilon removes it."""
+    return SAMPLED.get(what, 0.0) / math.sqrt(rows)
+
+
+def expect_margins(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
+    """What margins alone are expected to be like, where all of the budget goes to them."""
+    return _margins(schema, _noise(schema, allowance, unit, rows) * math.sqrt(MARGINS_OF_VINE), rows)
+
+
+def expect_dependence(
+    schema: Schema, allowance: Allowance, unit: Unit, rows: int, *, few_rows: bool, target: bool
+) -> Expectation:
+    """What to expect of margins and correlations under a budget for both."""
+    margins = _margins(schema, _noise(schema, allowance, unit, rows), rows)
+    noise = correlation_noise(allowance, unit, rows, len(schema.modelled))
+    columns = [schema[name] for name in schema.modelled]
+    labels = sum(not column.numeric for column in columns) / len(columns)
+    told = CORRELATIONS * math.sqrt(noise) * (1.0 + LABELS_BESIDE * labels)
+    correlations = min(math.hypot(told, CORRELATION_FLOOR / math.sqrt(rows)), NOT_KEPT)
+    if few_rows and target:
+        correlations = max(correlations, WITH_TARGET)
+    return Expectation(
+        shares=margins.shares,
+        correlations=correlations if sum(column.numeric for column in columns) > 1 else None,
+        means=margins.means,
+        nulls=margins.nulls,
+        auc_loss=min(LEARNING + LEARNING_NOISE * noise, LEARNING_MOST) if target else None,
+        few_rows=few_rows,
+    )
+
+
+def _noise(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> float:
+    """z: noise of one count, over the rows, if the whole budget were spent on one table of each column."""
+    return allowance.noise(unit, tables=len(schema.modelled)).std / rows
+
+
+def _margins(schema: Schema, z: float, rows: int) -> Expectation:
+    columns = [schema[name] for name in schema.modelled]
+    numbers = [_mean_factor(column) for column in columns if isinstance(column, Integer | Real)]
+    nullable = any(column.null_code is not None for column in columns)
+    return Expectation(
+        shares=min(float(np.mean([_share(column, z, rows) for column in columns])), 0.5),
+        correlations=None,
+        means=MEANS * z**MEANS_POWER * float(np.mean(numbers)) if numbers else None,
+        nulls=min(2.0 * NULLS * z, 1.0) if nullable else None,
+    )
+
+
+def _share(column: Column, z: float, rows: int) -> float:
+    if isinstance(column, Real):
+        return REAL_SHARES * math.sqrt(z) * (FROM_ZERO if column.lower == 0 else 1.0)
+    return WHOLE_SHARES * z + WHOLE_FLOOR / math.sqrt(rows) if column.numeric else LABEL_SHARES * z
+
+
+def _mean_factor(column: Integer | Real) -> float:
+    if column.lower != 0:
+        return 1.0
+    if isinstance(column, Real):
+        return AMOUNT
+    return COUNT if column.upper < MOST_COUNTS else 1.0
