@@ -111,28 +111,6 @@ def solve_cell(mass: float, observed: float, variance: float, dual: float) -> fl
     return min(max(d, -50.0), 60.0)
 
 
-@njit(cache=True, fastmath=True)
-def _scale_and_count(cell: Array, factor: Array, following: Array, weights: Array, mass: Array) -> None:
-    """Multiply weights by the factor of their cell, and count them in the following table, in one pass."""
-    mass[:] = 0.0
-    for i in range(weights.shape[0]):
-        weight = weights[i] * factor[cell[i]]
-        weights[i] = weight
-        mass[following[i]] += weight
-
-
-@njit(cache=True, error_model="numpy")
-def _solve_table(mass: Array, observed: Array, variance: Array, dual: Array, factor: Array) -> float:
-    """Solve every cell of one table; returns the mass moved."""
-    moved = 0.0
-    for j in range(mass.shape[0]):
-        d = solve_cell(mass[j], observed[j], variance[j], dual[j])
-        dual[j] += d
-        factor[j] = np.exp(d)
-        moved += mass[j] * abs(factor[j] - 1.0)
-    return moved
-
-
 @njit(cache=True, error_model="numpy")
 def soft_fit(
     cells: Array,
@@ -143,24 +121,36 @@ def soft_fit(
     weights: Array,
     sweeps: int,
     tolerance: float,
+    mass: Array,
+    factor: Array,
 ) -> int:
-    """Cyclic exact minimization of the dual; changes `dual` and `weights` in place, returns the number of sweeps."""
+    """Cyclic exact minimization of the dual; changes `dual` and `weights` in place, returns the number of sweeps.
+
+    `mass` and `factor` are room for one table; `mass` begins with the weight in each cell of the first. Weights are
+    multiplied by the factor of their cell and counted in the following table in one pass.
+    """
     tables = cells.shape[0]
-    mass = np.zeros(offsets[1])
-    for i in range(weights.shape[0]):
-        mass[cells[0, i]] += weights[i]
     for sweep in range(sweeps):
         moved = 0.0
         for k in range(tables):
-            start, stop = offsets[k], offsets[k + 1]
-            total = mass.sum()
-            mass /= total
-            factor = np.empty(stop - start)
-            moved += _solve_table(mass, observed[start:stop], variance[start:stop], dual[start:stop], factor)
-            factor /= total
+            start, count = int(offsets[k]), int(offsets[k + 1] - offsets[k])
+            total = 0.0
+            for j in range(count):
+                total += mass[j]
+            for j in range(count):
+                own = mass[j] / total
+                d = solve_cell(own, observed[start + j], variance[start + j], dual[start + j])
+                dual[start + j] += d
+                grown = np.exp(d)
+                factor[j] = grown / total
+                moved += own * abs(grown - 1.0)
             following = (k + 1) % tables
-            mass = np.zeros(offsets[following + 1] - offsets[following])
-            _scale_and_count(cells[k], factor, cells[following], weights, mass)
+            for j in range(offsets[following + 1] - offsets[following]):
+                mass[j] = 0.0
+            for i in range(weights.shape[0]):
+                weight = weights[i] * factor[cells[k, i]]
+                weights[i] = weight
+                mass[cells[following, i]] += weight
         if moved / tables < tolerance:
             return sweep + 1
     return sweeps
@@ -168,8 +158,6 @@ def soft_fit(
 
 TRIES = 6
 """Replacements that compete for a row: more find a better one, and cost as many more proposals."""
-SOFT = 4.0
-"""Added to targets where errors are divided by them: the smallest cells, mostly of three columns, do not rule."""
 CLEARLY = 1e-4
 """A swap must lower the error by this much: sums of 32-bit numbers may be off by a little."""
 
@@ -181,7 +169,8 @@ def cells_by_particle(codes: Array, parts: Array, strides: Array) -> Array:
     cells = np.zeros((particles, tables), dtype=np.uint16)
     own = np.empty(codes.shape[0], dtype=np.uint16)
     for i in range(particles):
-        own[:] = codes[:, i]
+        for part in range(codes.shape[0]):
+            own[part] = codes[part, i]
         for axis in range(parts.shape[1]):
             for k in range(tables):
                 cells[i, k] += np.uint16(strides[k, axis]) * own[np.uintp(parts[k, axis])]
@@ -199,17 +188,22 @@ def weighted_counts(cells: Array, offsets: Array, weights: Array) -> Array:
 
 
 @njit(cache=True, fastmath=True)
-def swap_rows(cells: Array, offsets: Array, chosen: Array, proposed: Array, target: Array) -> None:
+def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: Array, twice: Array) -> None:
     """Replace rows, in place, by the best of a few proposals when that lowers E = sum weight (count - target)^2.
 
     One more row in cell b raises E by cost[b] = weight[b] (2 (count[b] - target[b]) + 1), one row less in cell a lowers
     it by cost[a] - 2 weight[a]. So a row's share of a swap is summed once for all that compete with it, and of each of
     them one number is read a table; where both lie in the same cell nothing changes.
+
+    Args:
+        cells: cell of each particle (row) in each table (column).
+        first: where the cells of each table begin; unsigned, so that no index counts from the end.
+        chosen: the rows, as particles.
+        proposed: particles that compete, six for each visit of a row.
+        cost: the cost of a row in each cell while there are none, weight (1 - 2 target).
+        twice: 2 weight.
     """
     tables = cells.shape[1]
-    first = offsets.astype(np.uint64)  # indices known to be positive spare the check for those counted from the end
-    twice = (2.0 / (target + SOFT)).astype(np.float32)
-    cost = (twice * (0.5 - target)).astype(np.float32)
     for row in chosen:
         for k in range(tables):
             a = first[k] + np.uint64(cells[row, k])

@@ -241,7 +241,11 @@ def _sweep(
     observed = np.concatenate([table.observed for table in tables])
     variance = np.repeat([table.variance for table in tables], np.diff(offsets))
     dual = np.concatenate([table.dual for table in tables])
-    soft_fit(cells, offsets, observed, np.maximum(variance, 1e-16), dual, weights, sweeps, tolerance)
+    mass, factor = np.zeros((2, np.diff(offsets).max()))
+    first = np.bincount(cells[0], weights)
+    mass[: len(first)] = first
+    known = observed, np.maximum(variance, 1e-16)
+    soft_fit(cells, offsets, *known, dual, weights, sweeps, tolerance, mass, factor)
     parts = zip(tables, offsets[:-1], offsets[1:], strict=True)
     return tuple(replace(table, dual=dual[start:stop].copy()) for table, start, stop in parts)
 

@@ -28,7 +28,7 @@ LARGE_SAMPLE = 100_000
 """Larger samples carry little sampling noise of their own, and are made faster:"""
 LARGE_PARTICLES = 2.0
 """with fewer particles for each row,"""
-LATER_SWEEPS = 10
+LATER_SWEEPS = 3
 """and with fewer sweeps for each pool but the first."""
 
 
