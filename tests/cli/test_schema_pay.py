@@ -83,3 +83,16 @@ def test_a_ledger_with_a_delta_set_aside(place: Path) -> None:
     assert CliRunner().invoke(app, made).exit_code == 0
     code, _ = run(place, "-e", "0.5", "--ledger", book)
     assert code == 0
+
+
+def test_values_that_are_paid_for_need_not_be_listed_and_the_threshold_is_told_first(place: Path) -> None:
+    (place / "s.toml").write_text('[columns.city]\nkind = "category"\nsource = { values = "pay" }\n')
+    told = run(place, "-e", "0.5", "--delta", "1e-9", "--rows", "5000", "--dry-run", "--json")
+    found = json.loads(told[1])
+    assert told[0] == 0 and 10 < found["rows_of_a_label"] < 1000
+    assert found["share_of_rows"] == found["rows_of_a_label"] / 5000
+    assert not (place / "p.csv.ledger").exists() and not (place / "paid.toml").exists()
+    code, output = run(place, "-e", "0.5", "--delta", "1e-9")
+    assert code == 0 and f"about {found['rows_of_a_label']} rows" in output and "city: 2 labels (oslo, rome)" in output
+    (place / "s.toml").write_text('[columns.city]\nkind = "category"\n')
+    assert "'values' is missing" in run(place, "-e", "0.5")[1]

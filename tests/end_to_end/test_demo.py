@@ -11,7 +11,16 @@ from sklar.export.write import write_table
 from sklar.lab.people import people_schema, people_table
 from sklar.schema import Schema
 
-FILES = {"README.txt", "people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt"}
+FILES = {
+    "README.txt",
+    "people.csv",
+    "people.toml",
+    "people.ledger",
+    "people.sklar",
+    "synthetic.csv",
+    "claim.txt",
+    "people.release.zip",
+}
 REPORT = "people.custodian.html"
 
 

@@ -44,6 +44,12 @@ def command(
         bool,
         typer.Option("--binary", help="dpc's binary table: zeros and ones, a column for each value, as race=White."),
     ] = False,
+    fill: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fill", metavar="COLUMN=PATTERN", help="Made-up texts in a left-out column; `null` for nulls in all."
+        ),
+    ] = None,
     safe_csv: SafeCsv = False,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes that write the parts of a folder; default: one a core.")
@@ -60,6 +66,7 @@ def command(
       sklar sample people.sklar -n 1000 -o out.parquet --seed 7
       sklar sample people.sklar -n 500 -o - --given sex=F --given age=30..40
       sklar sample people.sklar -n 1000000000 -o people/ --seed 7
+      sklar sample people.sklar -n 1000 -o out.csv --fill null
       sklar sample tvine.sklar -n 1000 -o out.csv --level 5
       sklar sample people.sklar -o bits.parquet --binary
 
@@ -67,7 +74,7 @@ def command(
     """
     from sklar.export.parts import is_parts_output
     from sklar.pipeline.model import load
-    from sklar.pipeline.sampling.write import sample_form, sample_to_file
+    from sklar.pipeline.sampling.write import filled_to_file, sample_form, sample_to_file
     from sklar.sample.conditions import parse_given
 
     refuse_json_with_data(output, json)
@@ -80,6 +87,8 @@ def command(
     in_parts = is_parts_output(output)
     if not in_parts and (workers is not None or part_rows is not None):
         raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
+    if in_parts and fill:
+        raise typer.BadParameter("columns are filled in one file, not in a folder of parts", param_hint="--fill")
     if in_parts and binary:
         raise typer.BadParameter("the binary table goes to one file, not to a folder of parts", param_hint="--binary")
     claim = fitted.claim
@@ -91,12 +100,27 @@ def command(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:
-            form = sample_form(iid, binary)
-            count = sample_to_file(
-                fitted, output, rows, seed=seed, given=conditions, form=form, safe=safe_csv, written=written
-            )
+            form, filling = sample_form(iid, binary), _fill(fill)
+            if filling is not None:
+                count = filled_to_file(
+                    fitted, output, rows, filling, seed=seed, given=conditions, form=form, safe=safe_csv
+                )
+            else:
+                count = sample_to_file(
+                    fitted, output, rows, seed=seed, given=conditions, form=form, safe=safe_csv, written=written
+                )
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return
     if output != STANDARD_OUTPUT:
         show.line(f"{count:,} rows are in {output}.")
+
+
+def _fill(texts: list[str] | None) -> str | dict[str, str | None] | None:
+    """Patterns by column; the word null alone stands for nulls in all columns that are left out."""
+    if not texts or texts == ["null"]:
+        return "null" if texts else None
+    pairs = [text.partition("=") for text in texts]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise typer.BadParameter("write COLUMN=PATTERN, or null alone", param_hint="--fill")
+    return {name.strip(): None if pattern == "null" else pattern for name, _, pattern in pairs}

@@ -20,10 +20,12 @@ people.ledger   what was spent on it, and how much may be
 people.sklar    the fitted model: may be published, under the claim
 synthetic.csv   the synthetic table: may be published, under the claim
 claim.txt       what is promised
+people.release.zip   all that may be published, in one file; check it with `sklar verify`
 
 people.custodian.html   the report: compares both tables, so with real people it would be for the custodian only
 """
-FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt")
+FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt",
+         "people.release.zip")  # fmt: skip
 REPORT = "people.custodian.html"
 TARGET = "smoker"
 """What the report trains classifiers for."""
@@ -69,6 +71,7 @@ def demo(
     from sklar.export.write import write_table
     from sklar.lab.evaluate import report_on
     from sklar.methods.registry import find_method
+    from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.sampling.write import sample_to_file
     from sklar.sample.draw import whole_number
@@ -76,7 +79,7 @@ def demo(
     rows = whole_number(rows, "the number of rows")
     budget, chosen = Budget(epsilon=epsilon, delta=DELTA), find_method(method)
     folder = _fresh_folder(Path(directory))
-    table, schema, ledger, model_file, synthetic, claim = (folder / name for name in FILES)
+    table, schema, ledger, model_file, synthetic, claim, release = (folder / name for name in FILES)
     write_table(people_table(rows), table, people_schema())
     people_schema().write(schema)
     create_ledger(ledger, "people (made up)", CAP * epsilon, CAP * budget.delta, chosen.neighbours)
@@ -87,6 +90,7 @@ def demo(
     tell("sampling rows", FITTED)
     written = sample_to_file(model, synthetic, seed=1)
     _write_text(claim, f"{model.claim}\n")
+    bundle(model, release, rows=written, seed=1, ledger=ledger, name="people")
     if report:
         report_on(
             table,

@@ -309,6 +309,10 @@ class Ignore(Column):
     modelled: ClassVar[bool] = False
 
 
+ANY_LABEL = "(any)"
+"""Stands in for the values of a category that are yet to be measured."""
+
+
 def truth_of(word: object) -> bool | None:
     """What one of the usual words, or 0 and 1, stands for; None for anything else."""
     text = str(plain(word)).strip().lower()

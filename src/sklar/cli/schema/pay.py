@@ -45,6 +45,12 @@ def command(
         str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
     ] = None,
     rows_per_person: RowsPerPerson = 1,
+    rows: Annotated[
+        int | None, typer.Option("--rows", min=1, help="A guess at the number of rows, to tell which labels are lost.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell how rare a label may be; nothing is read or paid.")
+    ] = False,
     *,
     read: Any,
     json: Json = False,
@@ -58,14 +64,27 @@ def command(
     \b
     Example:
       sklar schema pay people.toml people.csv -e 0.2 -o paid.toml
+      sklar schema pay people.toml -e 0.2 -o paid.toml --rows 20000 --dry-run
     """
+    from sklar.accounting.budget import Budget
+    from sklar.accounting.unit import Unit
     from sklar.export.atomic import require_writable
-    from sklar.pipeline.fit.pay import pay
+    from sklar.pipeline.fit.pay import pay, rows_of_a_label
     from sklar.schema.table import Schema
 
     facts = Schema.read(schema)
     require_writable(output)  # before budget is spent
     relation: Any = neighbours
+    unit = Unit(neighbours=relation or "add-remove", rows_per_person=rows_per_person)
+    least = None
+    if epsilon is not None or rho is not None:
+        least = rows_of_a_label(facts, Budget(epsilon=epsilon, rho=rho, delta=delta), unit)
+    if least is not None and not json:
+        show.note(_threshold(least, rows))
+    if dry_run:
+        if json:
+            show.as_json({"rows_of_a_label": least, "share_of_rows": least / rows if least and rows else None})
+        return
     with pass_bar("reading rows") as progress:
         paid = pay(
             file, facts, epsilon, delta, ledger, relation, rows_per_person, rho=rho, keep_listed=keep_listed,
@@ -81,3 +100,8 @@ def command(
     spent = f"epsilon {show.number(paid.epsilon)} at delta {show.number(paid.delta)}"
     show.line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
     show.line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")
+
+
+def _threshold(least: int, rows: int | None) -> str:
+    share = "" if rows is None else f", {least / rows:.2g} of {rows:,}; rarer ones become `other`"
+    return f"A label is found as often as not if about {least:,} rows have it{share}."

@@ -61,8 +61,10 @@ SCHEMA = Schema(
 ROWS = 60
 """Of the public tables: enough for every label but one to occur, few enough for quick fits. Noise on counts does not
 depend on it."""
-ROWS_OF: Mapping[str, int] = {"dpcopula-mle": 40_000}
-"""Methods that refuse tables of so few rows."""
+ROWS_OF: Mapping[str, int] = {"dpcopula-mle": 40_000, "vine": 1_000}
+"""Methods that refuse tables of so few rows, or do otherwise with them than with most."""
+KNOWN = 0.9
+"""Where the noise on counts alone amounts to so much of the claimed mu, nothing is learned from fits kept for it."""
 PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
     "lone label": (6, 6, "alone"),
     "extreme value": (0, TOP, "often"),
@@ -332,7 +334,8 @@ def _judge(
     chosen, tried = combined(train, train), combined(train, test)
     low = epsilon_low(chosen, tried, delta, tail)
     # Where nothing had to be learned from the fits, all of them may be used for mu.
-    learned = any(s.sums or s.choices for s in seen)
+    known = np.median([math.sqrt(s.information) for s in seen])
+    learned = any(s.sums or s.choices for s in seen) and (not gaussian or known < KNOWN * claimed_mu(epsilon, delta))
     one, other = tried if learned else combined([], [*labelled[0], *labelled[1]])
     mu = hedges_difference(one, other, tail) if gaussian else None
     implied = None if mu is None else Estimate(**{k: implied_epsilon(v, delta) for k, v in mu.to_dict().items()})

@@ -157,19 +157,23 @@ def combined(training: Sequence[tuple[Seen, bool]], tested: Sequence[tuple[Seen,
     out: tuple[list[float], list[float]] = ([], [])
     for seen, is_other in tested:
         value, norm = seen.ratio, seen.information
-        for label, direction in directions.items():
+        for label, (direction, spread) in directions.items():
             if label in seen.sums and len(seen.sums[label]) == len(direction):
                 value += float(direction @ seen.sums[label])
-                norm += float(direction @ direction)
+                norm += spread
         value += sum(odds.get((label, picked), 0.0) for label, picked in seen.choices.items())
         # Divided by its spread under the stated noise, so that fits of different questions count alike.
         out[is_other].append(value / np.sqrt(norm) if norm > 0 and not seen.laplace else value)
     return np.array(out[0]), np.array(out[1])
 
 
-def _directions(training: Sequence[tuple[Seen, bool]]) -> dict[str, Floats]:
-    """How far sums move, by label, in units of their scale; with many coordinates only those that stand out."""
-    out: dict[str, Floats] = {}
+def _directions(training: Sequence[tuple[Seen, bool]]) -> dict[str, tuple[Floats, float]]:
+    """The best weights of sums, by label, and the variance of what they weigh.
+
+    Weights are how far a sum moves over its variance, which is more than that of its noise where the question asked
+    changes from fit to fit; with many coordinates only of those that stand out.
+    """
+    out: dict[str, tuple[Floats, float]] = {}
     labels = {label for seen, _ in training for label in seen.sums}
     for label in labels:
         groups = [[s.sums[label] for s, other in training if label in s.sums and other == flag] for flag in (0, 1)]
@@ -179,9 +183,11 @@ def _directions(training: Sequence[tuple[Seen, bool]]) -> dict[str, Floats]:
         one, two = (np.array(group) for group in groups)
         direction = two.mean(axis=0) - one.mean(axis=0)
         error = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
-        out[label] = (
-            np.where(np.abs(direction) > STANDING_OUT * error, direction, 0.0) if len(direction) > MANY else direction
-        )
+        if len(direction) > MANY:
+            direction = np.where(np.abs(direction) > STANDING_OUT * error, direction, 0.0)
+        spread = np.maximum((one.var(axis=0) + two.var(axis=0)) / 2, 1.0)
+        weights = direction / spread
+        out[label] = weights, float((weights**2 * spread).sum())
     return out
 
 

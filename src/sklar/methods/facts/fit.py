@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
+from sklar.accounting.allowance import Allowance
 from sklar.accounting.composition.discovery import discovery_settings
 from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, with_bounds
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
 from sklar.release.door import Discovery, Door, RecodedTable
-from sklar.schema.columns import INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
+from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
 from sklar.schema.table import Schema
 
 NAME = "facts"
@@ -41,7 +43,7 @@ def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
     for name in bounds_to_pay(schema):
         columns[name] = search_cells(_numeric(schema, name), keep_listed=keep_listed).column
     for name in labels_to_pay(schema):
-        columns[name] = Category(("(any)",))  # only the texts themselves are counted
+        columns[name] = Category((ANY_LABEL,))  # only the texts themselves are counted
     return Schema(columns)
 
 
@@ -83,13 +85,19 @@ def _bounds(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict
     }
 
 
+def label_threshold(schema: Schema, allowance: Allowance, unit: Unit) -> tuple[int, int]:
+    """(the noisy count that a label needs to be shown, the rows it needs at least), from public facts alone."""
+    if not allowance.delta:
+        raise BudgetError("finding labels that nobody listed needs a delta above 0: list them, or allow a delta")
+    noise = allowance.noise(unit, measured_columns(schema))
+    return discovery_settings(noise, unit, allowance.delta / len(labels_to_pay(schema)))
+
+
 def _found(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:
     names = labels_to_pay(schema)
     if not names:
         return {}
-    if not door.allowance.delta:
-        raise BudgetError("finding labels that nobody listed needs a delta above 0: list them, or allow a delta")
-    threshold, floor = discovery_settings(noise, door.unit, door.allowance.delta / len(names))
+    threshold, floor = label_threshold(schema, door.allowance, door.unit)
     requests = [Discovery(column=name, noise=noise, threshold=threshold, floor=floor) for name in names]
     found = door.discover(requests, "labels")
     return {

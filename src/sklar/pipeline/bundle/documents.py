@@ -58,8 +58,12 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
         ("Delta", f"{claim.delta:.3g}"),
         ("Protected", f"{act} one person with {protected}"),
         ("Method", claim.method),
-        ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {claim.ledger.fits} fits"),
+        ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
     ]
+
+
+def _fits(count: int) -> str:
+    return "its only fit" if count == 1 else f"one of {count} fits"
 
 
 def dictionary(schema: Schema) -> str:

@@ -8,10 +8,11 @@ from os import PathLike
 from typing import Any
 
 from sklar.accounting.budget import Budget
+from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import fits_total
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
-from sklar.methods.facts.fit import measured_columns, settled
+from sklar.methods.facts.fit import label_threshold, measured_columns, settled
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.paid import measured, set_aside
@@ -46,6 +47,14 @@ class Payment:
     def to_dict(self) -> dict[str, Any]:
         """All but the schema, as plain data."""
         return {key: value for key, value in asdict(self).items() if key != "schema"}
+
+
+def rows_of_a_label(schema: Schema, budget: Budget, unit: Unit) -> int | None:
+    """Rows that a label needs to be found as often as not, told before anything is paid; None if none are sought."""
+    if not labels_to_pay(schema):
+        return None
+    aside = set_aside(budget, labels=True)
+    return label_threshold(schema, calibrate(budget, unit, discovery=aside), unit)[0]
 
 
 def pay(

@@ -13,6 +13,7 @@ from sklar.sample.draw import whole_number
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sklar.export.frames import Fill
     from sklar.pipeline.model import Model
 
 SampleForm = Literal["matched", "iid", "binary"]
@@ -40,6 +41,29 @@ def sample_to_file(
     tables = _tables(model, count, seed, given, form)
     told = written or notebook_rows("sampling", count)
     write_stream(tables, path, model.schema, safe=safe, rows=count, written=told)
+    return count
+
+
+def filled_to_file(
+    model: Model,
+    path: str | PathLike[str],
+    rows: int | None,
+    fill: Fill,
+    *,
+    seed: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    form: SampleForm = "matched",
+    safe: bool = False,
+) -> int:
+    """As `sample_to_file`, with texts or nulls in the columns that are left out."""
+    from sklar.export.write import require_table_output, write_table
+
+    count = model.rows_estimate if rows is None else whole_number(rows, "the number of rows")
+    require_table_output(path)
+    if form == "binary" or count > MOST_IN_MEMORY:
+        raise UsageError(f"fill goes into a table of at most {MOST_IN_MEMORY:,} rows, and not into the binary one")
+    table = model.sample(count, seed=seed, given=given, iid=form == "iid", fill=fill)
+    write_table(table, path, model.schema, safe=safe)
     return count
 
 
