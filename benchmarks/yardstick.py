@@ -83,7 +83,7 @@ def maker(
     """One of our methods as a synthesizer; with `target` the table's target is declared."""
 
     def make(split: Split, seed: int) -> pd.DataFrame:
-        settings = {"method": method, "epsilon": epsilon, "delta": delta, **options}
+        settings: dict[str, Any] = {"method": method, "epsilon": epsilon, "delta": delta, **options}
         named = split.target if target else None
         if scripted:
             model = scripted_fit(seed, split.frame, split.schema, named, **settings)

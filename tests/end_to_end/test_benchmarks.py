@@ -185,3 +185,15 @@ def small_split(seed: int = 0) -> Split:
     frame = pd.DataFrame({"a": x[:, 0], "b": (x[:, 0] + x[:, 1]).clip(-6, 6), "y": (x[:, 0] > 0).astype(str)})
     numbers = {"a": sklar.Real(-4, 4), "b": sklar.Real(-6, 6)}
     return Split(frame=frame[:400], test=frame[400:], schema=facts(frame, numbers), target="y")
+
+
+def test_scripted_noise_is_the_same_for_the_same_tables_and_changes_are_paired(monkeypatch):
+    monkeypatch.setattr(yardstick, "load", lambda table, seed: small_split(seed))
+    make = yardstick.maker("independent", 1.0, 1e-9, {}, scripted=True)
+    keys = [{"table": "small", "epsilon": 1.0, "seed": seed} for seed in (0, 1)]
+    runs = [pd.DataFrame([{**key, **yardstick.one_run("small", make, key["seed"])} for key in keys]) for _ in range(2)]
+    moved = yardstick.changes(runs[0], runs[1]).set_index("metric").drop(index="seconds")
+    assert (moved["change"] == 0).all()
+    assert (moved["runs"] == 2).all()
+    shifted = runs[1].assign(tvd2=runs[1]["tvd2"] * 2)
+    assert np.isclose(yardstick.changes(runs[0], shifted).set_index("metric")["percent"]["tvd2"], -50)

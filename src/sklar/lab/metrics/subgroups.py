@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sklar.arrays import Ints
 from sklar.lab.metrics.bench import Bench
 from sklar.lab.metrics.moments import summarise
 from sklar.lab.metrics.offices.terms import label_text
@@ -23,6 +23,7 @@ ROWS = 50_000
 """Rows of each table that are used."""
 GROUPS = 20
 """Values with a line of their own: the most frequent ones of the real table."""
+Mask = npt.NDArray[np.bool_]
 QUARTERS = 4
 """Groups of a column of numbers, of about equally many real rows."""
 UNKNOWN = (0.0, 0.0)
@@ -83,7 +84,7 @@ def subgroups(bench: Bench, by: str) -> Subgroups:
     return Subgroups(by=by, groups=tuple(shared), more=len(labelled) - len(shown))
 
 
-def _groups(real: ExactTable, synthetic: ExactTable, by: str) -> Iterator[tuple[str, Ints, Ints]]:
+def _groups(real: ExactTable, synthetic: ExactTable, by: str) -> Iterator[tuple[str, Mask, Mask]]:
     """Each value with its rows in both tables, as masks; values that neither has are left out."""
     column = real.schema[by]
     if not column.numeric:

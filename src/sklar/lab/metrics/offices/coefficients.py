@@ -119,7 +119,7 @@ def _fit(model: str, values: Floats, answer: Floats) -> list[tuple[float, float]
     """Coefficients with their standard errors."""
     if model == "logistic":
         beta, curve = fit_logistic(values, answer, ridge=RIDGE)
-        return _with_errors(beta, np.linalg.pinv(curve))
+        return _with_errors(beta, np.asarray(np.linalg.pinv(curve), dtype=np.float64))
     inverse = np.linalg.pinv(values.T @ values + RIDGE * np.eye(values.shape[1]))
     beta = inverse @ values.T @ answer
     left = answer - values @ beta

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,8 @@ def independent_terms(values: Floats) -> list[int]:
     if values.shape[1] < 2:
         return [0]
     rest = values[:, 1:] - values[:, 1:].mean(axis=0)
-    triangle, order = qr(rest, mode="r", pivoting=True)[0:2]
+    found: Any = qr(rest, mode="r", pivoting=True)
+    triangle, order = found
     sizes = np.abs(np.diag(triangle[: triangle.shape[1]]))
     rank = int((sizes > 1e-8 * max(float(sizes.max(initial=0.0)), 1.0)).sum())
     return [0, *(int(at) + 1 for at in sorted(order[:rank]))]
