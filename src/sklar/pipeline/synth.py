@@ -76,8 +76,9 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
         # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
         if output.model_path is not None:
             model.save(output.model_path)
-        if hasattr(request.read.progress, "doing"):
-            request.read.progress.doing("sampling rows")
+        doing = getattr(request.read.progress, "doing", None)
+        if doing is not None:
+            doing("sampling rows")
         return model, sample_to_file(model, output.path, output.rows, seed=output.seed, safe=output.safe)
 
 

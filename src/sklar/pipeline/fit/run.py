@@ -135,7 +135,7 @@ def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = 
     """
     opened = _opened(request, noise)
     with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
-        door = _WatchedDoor(session, last)
+        door: Any = _WatchedDoor(session, last)
         with suppress(_LastStepError):
             opened.method.fit(door, settings, generator(session.record.seed))
         return Measured(recorded=session.recorded, asked=tuple(door.asked))
