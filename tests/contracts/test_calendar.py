@@ -95,6 +95,7 @@ def test_columns_drawn_on_their_own_keep_the_calendar_of_the_column() -> None:
         ["2022-03-03T09:15", "2023-06-01T12:00"],
     ],
 )
+@pytest.mark.filterwarnings("ignore:rows as asked for are so rare:sklar.errors.SklarWarning")
 def test_conditions_on_moments_hold(given: Any) -> None:
     table = fitted().sample(300, given={"seen": given}, seed=5)
     seen = table["seen"].to_numpy()

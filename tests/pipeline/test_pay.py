@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -229,8 +230,8 @@ def test_what_a_draft_noted_does_not_leave_with_what_was_paid_for(tmp_path: Path
     drafted.write(tmp_path / "d.toml")
     text = (tmp_path / "d.toml").read_text()
     assert "from the rows" in text and (tmp_path / "d.toml").stat().st_mode & 0o077 == 0
-    marked = text.replace('source = "from-rows"', 'source = { lower = "pay", upper = "pay" }', 1)
-    marked = marked.replace('source = "from-rows"', 'source = { values = "pay" }', 1)
+    marked = re.sub('^source = "from-rows"', 'source = { lower = "pay", upper = "pay" }', text, count=1, flags=re.M)
+    marked = re.sub('^source = "from-rows"', 'source = { values = "pay" }', marked, count=1, flags=re.M)
     (tmp_path / "p.toml").write_text(marked)
     schema = sklar.Schema.read(tmp_path / "p.toml")
     assert schema.notes

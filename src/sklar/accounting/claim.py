@@ -25,6 +25,8 @@ ACCOUNTING = {
     "pure": "pure epsilon, which simply adds up",
 }
 
+RULES = "rules."
+"""Begins the name of a rule among facts that somebody confirmed."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTotal:
@@ -236,8 +238,11 @@ class Claim:
 
     def _confirmed(self, by: str, facts: tuple[str, ...]) -> str:
         """Who vouches for facts of columns: for all of them, or for those that are listed."""
-        every = {fact for fact in (*self.assumed, *self.public) if "." in fact} <= set(facts)
-        return f"Facts {'of all columns' if every else f'of {_columns_listed(facts)}'} confirmed by {by}."
+        columns = tuple(fact for fact in facts if not fact.startswith(RULES))
+        every = {fact for fact in (*self.assumed, *self.public) if "." in fact} <= set(columns)
+        listed = f"Facts {'of all columns' if every else f'of {_columns_listed(columns)}'}" if columns else ""
+        rules = [f"the rule '{fact.removeprefix(RULES)}'" for fact in facts if fact.startswith(RULES)]
+        return f"{' and '.join([*([listed] if listed else []), *rules])} confirmed by {by}."
 
     def _of_the_table(self) -> list[str]:
         """Facts about the table as a whole."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
-from sklar.accounting.claim import Claim, FactPrice, LedgerTotal
+from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
@@ -79,7 +79,8 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
 
 def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Who vouches for which of the facts that are taken as known."""
-    known = {*_facts(schema, "assumed"), *_facts(schema, "public")}
+    rules = {f"{RULES}{rule.describe()}" for rule in schema.rules}
+    known = {*_facts(schema, "assumed"), *_facts(schema, "public"), *rules}
     said = [(one.by, tuple(fact for fact in one.facts if fact in known)) for one in schema.confirmed]
     return tuple((by, facts) for by, facts in said if facts)
 

@@ -93,7 +93,8 @@ def _quotient_encoder(by: Coordinates, part: Quotient, null_values: tuple[str, .
     def encode(anchors: Any, values: Any) -> npt.NDArray[Any]:
         (anchor, unknown), (value, null) = read_anchor(anchors), read_column(values)
         ratio = np.full(len(value), part.least)
-        np.divide(value, anchor, out=ratio, where=anchor > 0)
+        with np.errstate(all="ignore"):  # what a library warns of may depend on one row
+            np.divide(value, anchor, out=ratio, where=anchor > 0)
         alone = part.least + (value - start) / max(end - start, TINIEST) * (part.most - part.least)
         codes = column.grid.code(np.clip(np.where(unknown, alone, ratio), part.least, part.most))
         return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
