@@ -28,6 +28,7 @@ ACCOUNTING = {
 RULES = "rules."
 """Begins the name of a rule among facts that somebody confirmed."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTotal:
     """What all fits recorded in one ledger promise together.

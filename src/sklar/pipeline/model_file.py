@@ -61,6 +61,15 @@ class Stored:
 
 def write_model(stored: Stored, path: str | PathLike[str]) -> None:
     """Write a model file by atomic rename; the same content gives the same bytes."""
+    members = model_members(stored)
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
+        archive.comment = hashlib.sha256(members["manifest.json"]).hexdigest().encode()
+
+
+def model_members(stored: Stored) -> dict[str, bytes]:
+    """All members of a model file, its manifest first."""
     members = _members(stored)
     manifest = {
         "format": FORMAT,
@@ -69,11 +78,7 @@ def write_model(stored: Stored, path: str | PathLike[str]) -> None:
         "guarantee": str(stored.claim),
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
-    listing = _json(manifest)
-    with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {"manifest.json": listing, **members}.items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
-        archive.comment = hashlib.sha256(listing).hexdigest().encode()
+    return {"manifest.json": _json(manifest), **members}
 
 
 def model_digest(stored: Stored) -> str:

@@ -21,6 +21,7 @@ from sklar.cli.main import app
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
 from sklar.pipeline.bundle.keys import signature
+from sklar.report.page import NOTICE
 from tests.contracts.tables import people, schema
 
 PARTS = {
@@ -196,7 +197,31 @@ def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
     (tmp_path / "r.custodian.html").write_text("real rows")
     with pytest.raises(UsageError, match="custodian"):
         sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "r.custodian.html")
+    (tmp_path / "r.html").write_text(f"<!doctype html><p>{NOTICE}</p>")
+    for page in (tmp_path / "r.html", place / "t.csv"):
+        with pytest.raises(UsageError, match="may be published"):
+            sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=page)
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_a_report_goes_along_and_is_not_vouched_for(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.html").write_text("<!doctype html><p>What to expect of these rows.</p>")
+    sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "p.html")
+    found = sklar.verify(tmp_path / "x.zip")
+    assert found.ok and found["report.html"].ok is None
+
+
+def test_a_manifest_or_a_table_that_says_more_is_found(place: Path, tmp_path: Path) -> None:
+    whole = members(place / "b.zip")
+    more = {**json.loads(whole[MANIFEST]), "guarantee": "epsilon = 0.001"}
+    kept = {name: content for name, content in whole.items() if name not in (MANIFEST, SIGNATURE)}
+    facts = {k: v for k, v in more.items() if k not in ("members", "format", "version")}
+    (tmp_path / "more.zip").write_bytes(packed({MANIFEST: manifest_of(kept, facts), **kept}))
+    assert wrong(sklar.verify(tmp_path / "more.zip")) == {MANIFEST}
+    table = pyarrow.parquet.read_table(io.BytesIO(whole["synthetic.parquet"]))
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(table.replace_schema_metadata({"note": "Ann is 41"}), sink)
+    assert "rows" in wrong(sklar.verify(repacked(place, {"synthetic.parquet": sink.getvalue()})))
 
 
 def test_nothing_of_the_rows_is_in_a_bundle_but_what_was_released(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.private.recorder import Recorder
-from sklar.release.values import NoisyCounts
+from sklar.release.values import NoisyCounts, read_line, record_line
 from tests.contracts.tables import people, schema
 
 OPTIONS: dict[str, dict[str, Any]] = {"dpcopula-mle": {"epsilon": 900.0, "k": 0.1, "block_rows": 20}}
@@ -158,10 +160,89 @@ def test_facts_that_were_paid_for_within_the_fit_are_priced_too(tmp_path: Path) 
 
     assert wrong(sklar.verify(forged_in(tmp_path, cheap))) == {"claim"}
 
+    def cheaper(stored: Stored) -> Stored:
+        """The noise of what was paid for and its budget, as if it had cost next to nothing."""
+        paid = dict(stored.fit["paid"])
+        steps = [read_line(line) for line in paid["releases"]]
+        weak = [
+            dataclasses.replace(step, releases=tuple(_with_scale(release, 50.0) for release in step.releases))
+            for step in steps
+        ]
+        paid["releases"] = [record_line(step) for step in weak]
+        for name in ("budget", "allowance"):
+            paid[name] = {k: v / 2500 if k in ("rho", "amount") and v else v for k, v in paid[name].items()}
+        return dataclasses.replace(stored, fit={**stored.fit, "paid": paid})
+
+    assert not sklar.verify(forged_in(tmp_path, cheaper), ledger=tmp_path / "t.ledger").ok
+
+
+def _with_scale(release: Any, factor: float) -> Any:
+    return dataclasses.replace(release, noise=dataclasses.replace(release.noise, scale=release.noise.scale * factor))
+
 
 def forged_in(folder: Path, change: Callable[[Stored], Stored]) -> Path:
     write_model(change(read_model(folder / "m.sklar")), folder / "forged.sklar")
     return folder / "forged.sklar"
+
+
+def test_what_was_paid_for_before_cannot_be_left_out(tmp_path: Path) -> None:
+    people(3000)[["age"]].to_csv(tmp_path / "t.csv", index=False)
+    facts = sklar.Schema({"age": sklar.Integer(0, 1000, source={"lower": "pay", "upper": "pay"})})
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 9, 9e-8)
+    paid = sklar.pay(tmp_path / "t.csv", facts, epsilon=5.0, ledger=tmp_path / "t.ledger").schema
+    fit: dict[str, Any] = {"method": "independent", "epsilon": 1.0, "ledger": tmp_path / "t.ledger"}
+    sklar.fit(tmp_path / "t.csv", paid, **fit).save(tmp_path / "m.sklar")
+    honest = sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "t.ledger")
+    assert honest.ok, str(honest)
+    assert sklar.load(tmp_path / "m.sklar").claim.epsilon == pytest.approx(6.0)
+
+    def renamed(stored: Stored) -> Stored:
+        cheap = dataclasses.replace(stored.claim, epsilon=1.0, delta=1e-9, prices=())
+        return dataclasses.replace(stored, claim=cheap, fit={**stored.fit, "fit": stored.schema.prices[0].fit})
+
+    def silent(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, epsilon=1.0, prices=()))
+
+    for change in (renamed, silent):
+        assert not sklar.verify(forged_in(tmp_path, change)).ok
+
+
+@pytest.mark.parametrize("told", [{"name": "others"}, {"epsilon": 0.01}, {"cap": (0.01, 1e-9)}, {"fits": 7}], ids=str)
+def test_a_claim_of_another_ledger_or_total_is_found(place: Path, told: dict[str, Any]) -> None:
+    def other(stored: Stored) -> Stored:
+        assert stored.claim.ledger is not None
+        total = dataclasses.replace(stored.claim.ledger, **told)
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, ledger=total))
+
+    assert wrong(sklar.verify(forged(place, other), ledger=place / "t.ledger")) == {"ledger"}
+
+
+def test_another_version_and_remarks_are_found(place: Path) -> None:
+    def older(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, version="0.0.9", not_covered=()))
+
+    def talkative(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, fit={**stored.fit, "remark": "Ann is 41"})
+
+    for change in (older, talkative):
+        assert wrong(sklar.verify(forged(place, change))) == {"claim"}
+
+
+def test_a_model_file_holds_its_model_and_nothing_else(place: Path, tmp_path: Path) -> None:
+    whole = (place / "m.sklar").read_bytes()
+    (tmp_path / "before.sklar").write_bytes((place / "t.csv").read_bytes() + whole)
+    with zipfile.ZipFile(place / "m.sklar") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["raw.csv"] = b"age,41"
+    listing = json.loads(members["manifest.json"])
+    listing["members"]["raw.csv"] = hashlib.sha256(members["raw.csv"]).hexdigest()
+    members["manifest.json"] = json.dumps(listing).encode()
+    with zipfile.ZipFile(tmp_path / "more.sklar", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.comment = hashlib.sha256(members["manifest.json"]).hexdigest().encode()
+    for name in ("before", "more"):
+        assert wrong(sklar.verify(tmp_path / f"{name}.sklar")) == {"file"}, name
 
 
 def test_a_step_that_was_lost_and_measured_again_is_counted_twice(

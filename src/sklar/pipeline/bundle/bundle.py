@@ -21,6 +21,7 @@ from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.sampling.write import sample_to_file
 from sklar.release.values import line_digest, record_line
+from sklar.report.page import NOTICE
 
 MODEL = "model.sklar"
 LEDGER = "ledger.jsonl"
@@ -67,12 +68,17 @@ def bundle(
     members = members_of(stored, title, count, seed, None if ledger is None else extract(ledger, stored))
     if report is not None:
         members[REPORT] = _public_page(report)
-    facts = {"name": title, "rows": count, "seed": seed, "sklar": stored.claim.version, "guarantee": stored.claim.label}
-    manifest = manifest_of(members, facts)
+    manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
     signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
     with atomic_file(place) as file:
         file.write(packed({MANIFEST: manifest, **signed, **members}))
     return place
+
+
+def release_facts(stored: Stored, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """What a manifest tells beside the list of members."""
+    told = {"sklar": stored.claim.version, "guarantee": stored.claim.label}
+    return {"name": drawn["name"], "rows": drawn["rows"], "seed": drawn["seed"], **told}
 
 
 def members_of(stored: Stored, name: str, rows: int, seed: int, ledger: bytes | None = None) -> dict[str, bytes]:
@@ -123,9 +129,12 @@ def _public_page(path: Place) -> bytes:
     if os.fspath(path).endswith(".custodian.html"):
         raise UsageError("a report for the custodian is computed from real rows and cannot go into a release")
     try:
-        return Path(path).read_bytes()
+        page = Path(path).read_bytes()
     except OSError as error:
         raise OutputError(f"cannot read the report {os.fspath(path)}: {error.strerror}") from None
+    if not page.lower().startswith(b"<!doctype html") or NOTICE.encode() in page:
+        raise UsageError("a release takes a page that may be published, not a table and not a page for the custodian")
+    return page
 
 
 def remade(stored: Stored, manifest: Mapping[str, Any], ledger: bytes | None) -> dict[str, bytes]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from sklar.errors import MissingExtraError, ModelFileError, SklarError
-from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, read_archive
-from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, remade
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, manifest_of, read_archive
+from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, release_facts, remade
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
 from sklar.pipeline.bundle.metadata import TABLES
 from sklar.pipeline.model_file import Stored, read_model
-from sklar.pipeline.verify.checks import check_ledger, check_releases, check_rows
+from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows
 from sklar.pipeline.verify.findings import Check, Verified
 
 Place = str | PathLike[str]
@@ -52,7 +52,11 @@ def verify_bundle(
             checks.append(check_ledger(stored, kept, again))
         else:
             checks.append(Check(part="ledger", ok=None, says="It brings no ledger, and none was given (--ledger)."))
+        checks.append(check_members(stored, Path(folder) / MODEL))
         checks += _parts(stored, manifest, members)
+        if REPORT in members:
+            says = "It is as the manifest lists it; what it says is the custodian's word."
+            checks.append(Check(part=REPORT, ok=None, says=says))
     if rows is not None and seed is not None:
         checks.append(check_rows(stored, rows, seed, given))
     return Verified(file=name, checks=tuple(checks))
@@ -89,6 +93,8 @@ def _parts(stored: Stored, manifest: Mapping[str, Any], members: Mapping[str, by
         made = remade(stored, manifest, members.get(LEDGER))
     except (SklarError, KeyError, TypeError, ValueError):
         return [Check(part=MANIFEST, ok=False, says="It does not tell how the rows were drawn.")]
+    if manifest_of(_listed(members), release_facts(stored, manifest)) != members[MANIFEST]:
+        return [Check(part=MANIFEST, ok=False, says="It says more, or other things, than the release does.")]
     own = set(members) - {MANIFEST, SIGNATURE, REPORT}
     strange = sorted((own - set(made)) | (set(made) - own))
     if strange:
@@ -105,6 +111,10 @@ def _parts(stored: Stored, manifest: Mapping[str, Any], members: Mapping[str, by
     ]
 
 
+def _listed(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {name: content for name, content in members.items() if name not in (MANIFEST, SIGNATURE)}
+
+
 def _unless_same_table(made: bytes, found: bytes) -> bytes:
     """What was found if it holds the same table as what was made: another version of pyarrow writes other bytes."""
     import pyarrow as pa
@@ -114,4 +124,4 @@ def _unless_same_table(made: bytes, found: bytes) -> bytes:
         tables = [pyarrow.parquet.read_table(pa.BufferReader(content)) for content in (made, found)]
     except pa.ArrowException:
         return made
-    return found if tables[0].equals(tables[1]) else made
+    return found if tables[0].equals(tables[1], check_metadata=True) else made

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
+from math import isclose
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import numpy as np
 
 from sklar.accounting.budget import Budget, exceeds
 from sklar.accounting.claim import Claim
-from sklar.accounting.ledger import FitRecord, LedgerView, fits_total, read_ledger
+from sklar.accounting.ledger import FitRecord, LedgerView, fits_total, ledger_totals, read_ledger
 from sklar.accounting.ledger.filters import check_reservation
 from sklar.errors import LedgerError, OverspendError, SklarError, UsageError
 from sklar.model.codec import encode
@@ -22,7 +24,7 @@ from sklar.model.protocol import TableModel
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.prices import require_addable
 from sklar.pipeline.model import Model
-from sklar.pipeline.model_file import Stored
+from sklar.pipeline.model_file import Stored, model_members
 from sklar.pipeline.sampling.write import SampleForm, sample_to_file
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, refit
@@ -35,6 +37,10 @@ CLOSE = 1e-6
 TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
         "unpriced", "confirmed", "repeated")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
+FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
+             "paid"}  # fmt: skip
+"""All that a file tells about a fit, and, next, about what it paid for."""
+PAID_FACTS = {"notes", "releases", "fit", "budget", "allowance"}
 WORDING = ("caveats", "not_covered", "numerics")
 """The same, as far as one version of Sklar is concerned."""
 
@@ -75,7 +81,11 @@ def _claim(stored: Stored, again: Refit) -> Check:
     claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
     follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions())
     names = (*TOLD, *(WORDING if claim.version == follows.version else ()))
+    if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
+        return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")
     wrong = [name for name in names if getattr(claim, name) != getattr(follows, name)]
+    wrong += [] if _prices(claim) == _prices(follows) else ["prices"]
+    wrong += [] if _steps_told(stored, again) else ["fit"]
     wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
     if wrong:
         told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
@@ -84,12 +94,28 @@ def _claim(stored: Stored, again: Refit) -> Check:
     return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
 
 
+def _prices(claim: Claim) -> list[tuple[str, str, float, float]]:
+    return [(price.fit, price.ledger, price.epsilon, price.delta) for price in claim.prices]
+
+
+def _steps_told(stored: Stored, again: Refit) -> bool:
+    """Whether the record of the fit says what is known about it, and nothing else."""
+    steps = [(step.label, step.rho) for fit in again.records for step in fit.steps]
+    told = [(step["label"], step["rho"]) for step in stored.fit["steps"]]
+    near = len(told) == len(steps) and all(
+        a[0] == b[0] and isclose(a[1], b[1]) for a, b in zip(told, steps, strict=True)
+    )
+    return near and set(stored.fit) <= FIT_FACTS and set(stored.fit.get("paid", {})) <= PAID_FACTS
+
+
 def _less(stated: float | None, follows: float | None) -> bool:
     """Whether a bound promises more than it may."""
     return (stated is None) != (follows is None) or (stated is not None and exceeds(follows or 0.0, stated))
 
 
 def _told(name: str, claim: Claim, follows: Claim) -> str:
+    if name == "fit":
+        return "the record of the fit tells of other steps, or of more than there is to tell"
     return f"{name} is {_short(getattr(claim, name))} and should be {_short(getattr(follows, name))}"
 
 
@@ -105,6 +131,7 @@ def _model(stored: Stored, again: TableModel) -> Check:
         says = "Fitted again from its releases it is the same, bit for bit."
     elif apart is not None and apart <= CLOSE:
         says = f"Fitted again from its releases it is the same to {apart:.0e}{_because(other)}."
+        return Check(part="model", ok=True if other else None, says=says)
     elif other:
         says = f"Fitted again it is another model, but it was made by other versions ({other}): verify with those."
         return Check(part="model", ok=False, says=says)
@@ -146,15 +173,41 @@ def _apart(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.nan_to_num(np.abs(a - b), nan=np.inf).max() / max(np.abs(a).max(), np.abs(b).max(), 1e-300))
 
 
+def check_members(stored: Stored, path: str | PathLike[str]) -> Check:
+    """Whether a model file holds the members of its model, and nothing else, one after the other."""
+    expected = model_members(stored)
+    with zipfile.ZipFile(path) as archive:
+        listed = archive.infolist()
+        found = {info.filename: archive.read(info) for info in listed}
+        end, ends = 0, archive.start_dir + sum(_entry_size(info) for info in listed) + 22 + len(archive.comment)
+        for info in sorted(listed, key=lambda one: one.header_offset):
+            end = end + _header_size(info) + info.compress_size if info.header_offset == end else -1
+        tight = end == archive.start_dir and ends == Path(path).stat().st_size
+    if len(listed) != len(found) or found != expected or not tight:
+        says = "The file holds more, or other things, than a file of this model does."
+        return Check(part="file", ok=False, says=says)
+    return Check(part="file", ok=True, says=f"Its {len(found)} members are those of the model, and nothing else.")
+
+
+def _header_size(info: zipfile.ZipInfo) -> int:
+    return 30 + len(info.filename.encode())
+
+
+def _entry_size(info: zipfile.ZipInfo) -> int:
+    return 46 + len(info.filename.encode())
+
+
 def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None) -> Check:
     """Whether the fit stands in this ledger, with these releases and this price, under a cap that holds."""
     try:
         view = read_ledger(path)
         _require_cap(view)
-        fit = _fit_in(view, stored)
+        _fit_in(view, [line_digest(record_line(step)) for step in stored.recorded])
         if again is not None:
             require_addable(stored.schema.prices, again.records[-1].unit, view)
-            _require_same(fit, again.records[-1], view)
+            for record in again.records:
+                _require_same(_fit_in(view, list(record.digests.values())), record, view)
+            _require_total(stored.claim, view, again.records[-1].id)
     except SklarError as error:
         return Check(part="ledger", ok=False, says=f"{error}")
     total = view.totals()
@@ -178,23 +231,37 @@ def _require_cap(view: LedgerView) -> None:
             ) from None
 
 
-def _fit_in(view: LedgerView, stored: Stored) -> FitRecord:
+def _fit_in(view: LedgerView, digests: list[str]) -> FitRecord:
     """The fit that recorded these releases."""
-    digests = {step.step: line_digest(record_line(step)) for step in stored.recorded}
-    found = next((fit for fit in view.fits if digests and fit.digests == digests), None)
+    found = next((fit for fit in view.fits if digests and list(fit.digests.values()) == digests), None)
     if found is None:
         raise LedgerError(f"no fit of the ledger '{view.header.name}' recorded these releases: it is another one's.")
     return found
 
 
 def _require_same(fit: FitRecord, again: FitRecord, view: LedgerView) -> None:
-    same = ("method", "budget", "allowance", "unit", "seed")
+    same = ("id", "method", "budget", "allowance", "unit")
     wrong = [name for name in same if getattr(fit, name) != getattr(again, name)]
+    wrong += ["seed"] if again.seed and fit.seed != again.seed else []
     charged = [step.events for step in fit.steps if step.digest is not None]
     if charged != [step.events for step in again.steps if step.digest is not None]:
         wrong.append("the charges of its steps")
     if wrong:
         raise LedgerError(f"the ledger '{view.header.name}' has another {', '.join(wrong)} for the fit than the model.")
+
+
+def _require_total(claim: Claim, view: LedgerView, fit: str) -> None:
+    """Refuse a claim that tells of another ledger, or of more or fewer fits than this one can have had."""
+    total, header = claim.ledger, view.header
+    place = [record.id for record in view.fits].index(fit)
+    cap = None if header.cap is None or header.cap.epsilon is None else (header.cap.epsilon, header.cap.delta)
+    if total is None or (total.name, total.cap) != (header.name, cap):
+        raise LedgerError("the claim tells of another ledger than this one, or of none.")
+    if not place < total.fits <= len(view.fits):
+        raise LedgerError(f"the claim counts {total.fits} fits, which the ledger cannot have had: lines are missing.")
+    found = ledger_totals(header, view.fits[: total.fits])
+    if exceeds(found.epsilon, total.epsilon) or exceeds(found.delta, total.delta):
+        raise LedgerError("the claim tells of a smaller total than the fits of the ledger had.")
 
 
 def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapping[str, Any] | None = None) -> Check:

@@ -74,7 +74,19 @@ def refit(stored: Stored) -> Refit:
     )
     fit = _charged(ledger, account, stored.recorded, [step.events for step in door.steps])
     records.append(replace(fit, id=facts.get("fit", "")))
+    _require_own_prices(stored, {record.id for record in records}, paid is not None)
     return Refit(method=method, model=model, ledger=ledger, records=tuple(records))
+
+
+def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
+    """Refuse prices under the fit's own name for facts that it did not find or pay for: they would not be counted."""
+    if len(own) < 1 + paid:
+        raise DoorError("the fit and the measurement of its facts have one name")
+    found = {"decimals", "lower", "upper", "values"} if paid else {"decimals"}
+    for price in stored.schema.prices:
+        strange = [fact for fact in price.facts if fact.rpartition(".")[2] not in found]
+        if price.fit in own and strange:
+            raise DoorError(f"'{strange[0]}' stands under the price of the fit itself, which did not measure it")
 
 
 def stored_options(method: Method[Options], options: Mapping[str, Any]) -> Options:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from sklar.errors import ModelFileError, UsageError
 from sklar.pipeline.bundle.archive import is_bundle
 from sklar.pipeline.model_file import read_model
-from sklar.pipeline.verify.checks import check_ledger, check_releases, check_rows
+from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows
 from sklar.pipeline.verify.findings import Check, Verified
 
 Place = str | PathLike[str]
@@ -52,9 +51,7 @@ def verify(
         stored = read_model(file)
     except ModelFileError as error:
         return Verified(file=name, checks=(Check(part="file", ok=False, says=f"{error}."),))
-    with zipfile.ZipFile(file) as archive:
-        members = len(archive.namelist())
-    checks = [Check(part="file", ok=True, says=f"Its {members} members are as they were written.")]
+    checks = [check_members(stored, file)]
     found, again = check_releases(stored)
     checks += found
     if ledger is not None:
