@@ -304,10 +304,10 @@ def _reader(path: str | PathLike[str]) -> tuple[int, Callable[[Path], bool]]:
             return rows, lambda drawn: drawn.read_bytes() == place.read_bytes()
         if suffix == ".parquet":
             table = pyarrow.parquet.read_table(place)
-            return table.num_rows, lambda drawn: table.equals(pyarrow.parquet.read_table(drawn))
+            return table.num_rows, lambda drawn: table.equals(pyarrow.parquet.read_table(drawn), check_metadata=True)
         if suffix in (".arrow", ".feather"):
             table = pyarrow.feather.read_table(place)
-            return table.num_rows, lambda drawn: table.equals(pyarrow.feather.read_table(drawn))
+            return table.num_rows, lambda drawn: table.equals(pyarrow.feather.read_table(drawn), check_metadata=True)
     except (OSError, pa.ArrowException):
         raise UsageError(f"cannot read the rows in {place}: there is no such file, or it is not a table") from None
     raise UsageError(f"rows are checked in .csv, .tsv, .parquet, .arrow or .feather files, not in {place.name}")
