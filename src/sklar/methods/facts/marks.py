@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
-from sklar.schema.columns import Column, Labels
+from sklar.schema.columns import Category, Column, Labels
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
@@ -59,6 +59,8 @@ def _column_faults(column: Column) -> list[str]:
         faults.append("its edges fix its bounds: delete edges to pay for the bounds")
     if isinstance(column, Labels) and column.ordered and not column.integer_labels and "values" in paid:
         faults.append("the order of its labels cannot be measured: state them, or make it a category")
+    if isinstance(column, Category) and column.parents and "values" in paid:
+        faults.append("its parents name its labels: delete parents to pay for the labels, or state them")
     return faults
 
 
