@@ -119,6 +119,10 @@ class Method(Generic[Options]):
         """The options record; unknown names and wrong values are refused by name."""
         return read_options(self.name, self.options, given)
 
+    def stored_options(self, stored: Mapping[str, Any]) -> Options:
+        """The options record from plain data, as a model file has it: lists were tuples."""
+        return self.options(**{name: _tuples(value) for name, value in stored.items()})
+
 
 def read_options(method: str, options: type[Options], given: Mapping[str, Any]) -> Options:
     """A method's record of options from what the user gave; unknown names are refused by name."""
@@ -128,6 +132,10 @@ def read_options(method: str, options: type[Options], given: Mapping[str, Any]) 
         listed = ", ".join(known) or "none"
         raise UsageError(f"method '{method}' has no option '{unknown[0]}'; its options are: {listed}")
     return options(**given)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:
