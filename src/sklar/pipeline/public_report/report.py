@@ -12,10 +12,10 @@ from typing import Any
 
 from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
-from sklar.inference.checks.fission import ADDED, ErrorScore, Fission, fission
-from sklar.inference.checks.residuals import FALSE_ALARMS, Residual, residuals
-from sklar.inference.checks.tables import ReleasedTable, design_of, released_tables, tables_of_rows
+from sklar.inference.fission import ADDED, ErrorScore, Fission, fission
 from sklar.inference.fitted import Fitted
+from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
+from sklar.inference.residuals import FALSE_ALARMS, Residual, residuals
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding

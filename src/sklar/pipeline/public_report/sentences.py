@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sklar.inference.checks.fission import Fission
+from sklar.inference.fission import Fission
 from sklar.pipeline.public_report.columns import ColumnFinding
 from sklar.pipeline.public_report.pairs import PairFinding
 

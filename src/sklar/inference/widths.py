@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.inference.checks.tables import ReleasedTable
+from sklar.inference.released_tables import ReleasedTable
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width
 from sklar.schema.columns import Column

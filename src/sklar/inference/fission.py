@@ -27,7 +27,8 @@ import numpy as np
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
 from sklar.errors import SklarError
-from sklar.inference.checks.tables import (
+from sklar.inference.fitted import Fitted
+from sklar.inference.released_tables import (
     Design,
     LastReleaseError,
     ReleasedTable,
@@ -35,7 +36,6 @@ from sklar.inference.checks.tables import (
     released_tables,
     tables_of_rows,
 )
-from sklar.inference.fitted import Fitted
 from sklar.methods.registry import find_method
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel

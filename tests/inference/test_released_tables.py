@@ -9,7 +9,7 @@ import pytest
 
 import sklar
 from sklar.errors import DoorError
-from sklar.inference.checks.tables import design_of, mass_of_groups, released_tables, tables_of_rows
+from sklar.inference.released_tables import design_of, mass_of_groups, released_tables, tables_of_rows
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.sample.rng import generator
 from tests.contracts.tables import people, schema

@@ -8,7 +8,7 @@ from scipy.stats import ncx2
 
 import sklar
 from sklar.accounting.noise import Noise
-from sklar.inference.checks.fission import (
+from sklar.inference.fission import (
     ADDED,
     ErrorScore,
     _error,  # pyright: ignore[reportPrivateUsage]
@@ -18,8 +18,8 @@ from sklar.inference.checks.fission import (
     fission,
     noncentrality,
 )
-from sklar.inference.checks.tables import ReleasedTable, design_of, released_tables
 from sklar.inference.fitted import Fitted
+from sklar.inference.released_tables import ReleasedTable, design_of, released_tables
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
 from sklar.sample.rng import generator

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.checks.tables import ReleasedTable
+from sklar.inference.released_tables import ReleasedTable
 
 FALSE_ALARMS = 0.01
 """How often at most any table at all is named although the rows do come from the model."""
