@@ -105,11 +105,13 @@ def test_a_schema_is_checked_for_a_method(table: Path) -> None:
     assert "vine: can be fitted" in CliRunner().invoke(app, [*asked, "vine"]).output
     assert CliRunner().invoke(app, [*asked, "vine", "--target", "y"]).exit_code == 0
     assert sklar.check_schema(sklar.Schema(bare), method="vine", target="y").method == "vine"
-    for more, words in ((["nothing"], "no method"), (["vine", "--target", "z"], "z"), (["vine", "-O", "a=1"], "option")):
+    faults = {"no method": ["nothing"], "z": ["vine", "--target", "z"], "option": ["vine", "-O", "a=1"]}
+    for words, more in faults.items():
         refused = CliRunner().invoke(app, [*asked, *more])
         assert refused.exit_code == 1 and words in refused.output
     with pytest.raises(sklar.UsageError, match="makes no use of a target"):
         sklar.check_schema(sklar.Schema(bare), method="independent", target="y")
-    assert CliRunner().invoke(app, [*asked, "dpcopula-kendall"]).exit_code == CliRunner().invoke(
-        app, ["plan", asked[2], "-e", "1", "--method", "dpcopula-kendall"]
-    ).exit_code
+    assert (
+        CliRunner().invoke(app, [*asked, "dpcopula-kendall"]).exit_code
+        == CliRunner().invoke(app, ["plan", asked[2], "-e", "1", "--method", "dpcopula-kendall"]).exit_code
+    )

@@ -14,7 +14,7 @@ FEWEST_ROWS = 20
 LONG_TEXT = 40
 """Letters: texts that are longer on average are prose rather than names or codes."""
 ROW_NAMES = re.compile(r"|unnamed: 0(\.\d+)?|\.\.\.1|rownames|__index_level_0__", re.IGNORECASE)
-"""What a first column of row names is called: nothing (R, pandas), what pandas and readr make of that, or plainly so."""
+"""What a first column of row names is called: nothing (R, pandas), what pandas and readr make of that, or just so."""
 PERHAPS_ROW_NAMES = re.compile(r"(?P<stem>x|v|_c|column_?|level_|index)(0+|1)?", re.IGNORECASE)
 """What R, data.table, Spark, polars and DuckDB make of it. They call columns with values so, too: then others beside it
 have the same name with another number, or values occur twice."""
