@@ -1,8 +1,9 @@
 """What `sklar.plan` expects against what fits then give: `python -m benchmarks.plans --tables tail6,hmeq --fits 3`.
 
 For every table and epsilon the expected errors, those measured in whole fits (mean of the fits), and the ratio of the
-two; a loss of AUC is expected to lie below a bound. The first six tables are those that the expectations were chosen on; hmeq, adult3k, loans (HMEQ with its gaps) and
-mixed (made here) were not looked at. Real tables are fetched once, see `benchmarks.data`. Needs the extra dev.
+two; a loss of AUC is expected to lie below a bound. The first six tables are those that the expectations were chosen
+on; hmeq, adult3k, loans (HMEQ with its gaps) and mixed (made here) were not looked at. Real tables are fetched once,
+see `benchmarks.data`. Needs the extra dev.
 """
 
 from __future__ import annotations
