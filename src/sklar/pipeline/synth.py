@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sklar.pipeline.fit.request import FitRequest, fit_request
 from sklar.pipeline.fit.run import fitting
 from sklar.pipeline.model import Model
-from sklar.pipeline.sampling.write import sample_to_file
+from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
 from sklar.schema.table import Schema
@@ -80,15 +81,30 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
         # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
         if output.model_path is not None:
             model.save(output.model_path)
-        doing = getattr(request.read.progress, "doing", None)
-        if doing is not None:
-            doing("sampling rows")
-        count = sample_to_file(model, output.path, output.rows, seed=output.seed, safe=output.safe)
+        asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe)
+        told = _telling(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
+        count = sample_to_file(model, output.path, asked, told)
         if output.report_path is not None:
-            if doing is not None:
-                doing("checking the model against its releases")
+            getattr(request.read.progress, "doing", lambda what: None)("checking the model against its releases")
             model.report(output.report_path)
         return model, count
+
+
+def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[int], None] | None:
+    """Tells the bar of a fit about rows that are sampled; None where there is none, or one that only knows passes."""
+    doing = getattr(progress, "doing", None)
+    if doing is None or progress is None:
+        return None
+    doing("sampling rows")
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if more:
+            progress(done / rows)
+
+    return tell
 
 
 def _require_output(output: Output) -> None:
