@@ -27,7 +27,7 @@ from sklar.schema.table import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Choice:
+class AskedChoice:
     """A noisy choice that was asked for."""
 
     score: Score
@@ -35,7 +35,8 @@ class Choice:
     picks: int
 
 
-Asked = Table | RecodedTable | PairTables | Interaction | Feature | Choice
+AskedTable = Table | RecodedTable | PairTables | Interaction
+Asked = AskedTable | Feature | AskedChoice
 R = TypeVar("R", NoisyCounts, NoisyPairs, NoisySums, NoisyChoice, NoisyLabels)
 
 
@@ -108,7 +109,8 @@ class ReplayDoor:
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
         """The recorded choice of this step."""
         event = choice_event(epsilon, picks, label, self.unit)
-        digest, asked = request_digest(score, float(epsilon), picks), Choice(score=score, epsilon=epsilon, picks=picks)
+        digest = request_digest(score, float(epsilon), picks)
+        asked = AskedChoice(score=score, epsilon=epsilon, picks=picks)
         (release,) = self._take(NoisyChoice, [event], digest, asked=(asked,))
         self._require(len(release.indices) == picks, label)
         return release

@@ -16,7 +16,7 @@ from sklar.private.features import FEATURES
 from sklar.private.features.tau import exact_order
 from sklar.release.door import Candidate, Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.features import Coefficients, Contrasts, PairSums, StarSums, TauVector
-from sklar.release.replay import Choice
+from sklar.release.replay import AskedChoice
 from sklar.release.scores import Scores
 
 RNG = np.random.default_rng(5)
@@ -81,7 +81,7 @@ def test_scores_and_their_noise_are_those_of_the_door(score: Score, relation: An
         np.add.at(table, tuple(lookup[CODES[name]] for name, lookup in zip(columns, lookups, strict=True)), 1)
         tables.append(table)
     expected = private_scores.exact_scores(score, tables)
-    choice, unit = Choice(score=score, epsilon=0.5, picks=1), Unit(neighbours=relation)
+    choice, unit = AskedChoice(score=score, epsilon=0.5, picks=1), Unit(neighbours=relation)
     assert choice_scores(choice, CODES) == pytest.approx(expected, abs=1e-4)
     assert exact_scores(score, [table.ravel().astype(float) for table in tables]) == pytest.approx(expected, abs=1e-4)
     assert choice_scale(choice, unit) == 2 * private_scores.score_sensitivity(score, unit) / 0.5

@@ -15,8 +15,8 @@ from sklar.arrays import Floats
 from sklar.lab.audit.exact import SUMMED, Codes, exact_scores, exact_sums
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model import Model
-from sklar.release.door import Interaction, PairTables, RecodedTable, Table, TableDistance
-from sklar.release.replay import Asked, Choice, ReplayDoor
+from sklar.release.door import Interaction, PairTables, Table, TableDistance
+from sklar.release.replay import Asked, AskedChoice, AskedTable, ReplayDoor
 from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
@@ -47,14 +47,14 @@ class Notes:
 
 def exact_values(asked: Asked, codes: Codes, schema: Schema) -> Floats | None:
     """The exact whole numbers that a request is about, its tables one after the other; None if they are not known."""
-    if isinstance(asked, Choice):
+    if isinstance(asked, AskedChoice):
         return None
-    if isinstance(asked, Table | RecodedTable | PairTables | Interaction):
+    if isinstance(asked, AskedTable):
         return _exact_tables(asked, codes, schema)
     return exact_sums(asked, codes) if type(asked) in SUMMED else None
 
 
-def choice_scores(asked: Choice, codes: Codes) -> Floats:
+def choice_scores(asked: AskedChoice, codes: Codes) -> Floats:
     """The exact scores that a choice is about."""
     score = asked.score
     if isinstance(score, TableDistance):
@@ -62,7 +62,7 @@ def choice_scores(asked: Choice, codes: Codes) -> Floats:
     return exact_scores(score, [_recoded((score.column,), (score.lookup,), codes)])
 
 
-def choice_scale(asked: Choice, unit: Unit) -> float:
+def choice_scale(asked: AskedChoice, unit: Unit) -> float:
     """The scale of the Gumbel noise on the scores, by how far one person moves them (`sklar.private.scores`)."""
     moved = unit.l1 if isinstance(asked.score, TableDistance) else unit.l2 + ROOM
     return 2.0 * moved / asked.epsilon
@@ -73,7 +73,7 @@ def _recoded(columns: Sequence[str], lookups: Sequence[npt.NDArray[Any]], codes:
     return _counts(groups, [int(lookup.max()) + 1 for lookup in lookups])
 
 
-def _exact_tables(asked: Table | RecodedTable | PairTables | Interaction, codes: Codes, schema: Schema) -> Floats:
+def _exact_tables(asked: AskedTable, codes: Codes, schema: Schema) -> Floats:
     values = _exact_counts(asked, codes, schema)
     if isinstance(asked, Interaction):
         values = values.reshape(asked.shape)
@@ -82,7 +82,7 @@ def _exact_tables(asked: Table | RecodedTable | PairTables | Interaction, codes:
     return values.ravel()
 
 
-def _exact_counts(asked: Table | RecodedTable | PairTables | Interaction, codes: Codes, schema: Schema) -> Floats:
+def _exact_counts(asked: AskedTable, codes: Codes, schema: Schema) -> Floats:
     if isinstance(asked, Table):
         groups, sizes = [codes[name] for name in asked.columns], [schema.size(name) for name in asked.columns]
     else:

@@ -30,7 +30,7 @@ from sklar.arrays import Floats
 from sklar.lab.audit.exact import Codes, choice_terms
 from sklar.lab.audit.requests import choice_scale, choice_scores, exact_values
 from sklar.lab.intervals import Estimate, clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
-from sklar.release.replay import Asked, Choice
+from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums, Recorded
 from sklar.schema.table import Schema
 
@@ -93,7 +93,7 @@ def look(releases: Sequence[Recorded], asked: Sequence[tuple[Asked, ...] | None]
     for at, (step, requests) in enumerate(zip(releases, asked, strict=True)):
         for place, release in enumerate(step.releases):
             label, request = f"{at} {step.label} {place}", None if requests is None else requests[place]
-            if isinstance(release, NoisyChoice) and isinstance(request, Choice):
+            if isinstance(release, NoisyChoice) and isinstance(request, AskedChoice):
                 one, other = (choice_scores(request, codes) for codes in (side.one, side.other))
                 more = choice_terms(one, other, choice_scale(request, side.unit), release.indices)
                 ratio, information = ratio + more[0], information + more[1]

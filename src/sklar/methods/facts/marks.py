@@ -91,3 +91,15 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
             source = {**dict(column.sources), "decimals": "measured"}
             found[name] = replace(column, decimals=decimals, source=source)
     return schema.with_columns(found) if found else schema
+
+
+def without_found_digits(schema: Schema, fit: str) -> Schema:
+    """The schema as this fit saw it: without the decimals that it found itself, which stand under its own price."""
+    own = {fact for price in schema.prices if price.fit == fit for fact in price.facts}
+    before: dict[str, Column] = {}
+    for name in schema.modelled:
+        column = schema[name]
+        if f"{name}.decimals" in own and isinstance(column, Real):
+            marks = {fact: word for fact, word in column.sources if fact != "decimals"}
+            before[name] = replace(column, decimals=None, source=marks)
+    return schema.with_columns(before) if before else schema

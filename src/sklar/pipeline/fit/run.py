@@ -33,7 +33,7 @@ from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
-from sklar.release.replay import Asked, Choice
+from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
@@ -174,7 +174,7 @@ def _asked(verb: str, first: Any, *others: Any, picks: int = 1, **_: Any) -> tup
     if verb == "discover":
         return None
     if verb == "choose":
-        return (Choice(score=first, epsilon=others[0], picks=picks),)
+        return (AskedChoice(score=first, epsilon=others[0], picks=picks),)
     return tuple(first) if isinstance(first, Sequence) else (first,)
 
 

@@ -21,7 +21,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.methods.facts.fit import NAME as FACTS
 from sklar.methods.facts.fit import measure_facts, measuring_schema
-from sklar.methods.facts.marks import with_found_digits
+from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
@@ -31,9 +31,7 @@ from sklar.pipeline.model_file import Stored
 from sklar.release.replay import ReplayDoor
 from sklar.release.values import Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
-from sklar.schema.columns import Column
 from sklar.schema.coordinates import fitted_coordinates
-from sklar.schema.numbers import Real
 from sklar.schema.table import Schema, schema_from_toml
 
 
@@ -112,18 +110,10 @@ class _Before:
 
 
 def _before(stored: Stored) -> _Before:
-    """Of a fit that paid for nothing: the schema without the decimals that the fit itself found."""
-    schema, own = stored.schema, stored.fit.get("fit", "")
-    found = {fact.rpartition(".")[0] for price in schema.prices if price.fit == own for fact in price.facts}
-    columns = {name: _without_digits(schema[name]) for name in found if name in schema}
-    rest = [price for price in schema.prices if price.fit != own]
-    return _Before(schema=schema.with_columns(columns).with_prices(rest))
-
-
-def _without_digits(column: Column) -> Column:
-    if not isinstance(column, Real):
-        return column
-    return replace(column, decimals=None, source={k: word for k, word in column.sources if k != "decimals"})
+    """Of a fit that paid for nothing."""
+    own = stored.fit.get("fit", "")
+    rest = [price for price in stored.schema.prices if price.fit != own]
+    return _Before(schema=without_found_digits(stored.schema, own).with_prices(rest))
 
 
 def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> _Before:
