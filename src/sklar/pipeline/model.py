@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sklar.export.frames import Fill
     from sklar.model.vine.intervals import Interval
+    from sklar.pipeline.public_report.report import PublicReport
 
 BATCH_ROWS = 65_536
 
@@ -293,6 +294,22 @@ class Model:
         if path is not None:
             write_picture(canvas, path)
         return canvas
+
+    def report(self, path: str | PathLike[str] | None = None) -> PublicReport:
+        """What the release is worth, from releases only: may be published. Nothing is read, and nothing is charged.
+
+        Args:
+            path: A page to write, as "people.public.html"; by default none is written.
+        """
+        from sklar.pipeline.public_report.report import public_report
+        from sklar.report.page import require_public_report
+
+        if path is not None:
+            require_public_report(path)
+        found = public_report(self._stored)
+        if path is not None:
+            found.html(path)
+        return found
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""

@@ -26,6 +26,7 @@ class Output:
         seed: Seed of the sampling. The noise of the fit is never seeded.
         safe: Disarm texts that a spreadsheet would take for formulas.
         model_path: Where to keep the model as well, if anywhere.
+        report_path: Where the report that may be published goes, if anywhere.
     """
 
     path: str | PathLike[str]
@@ -33,6 +34,7 @@ class Output:
     seed: int | None = None
     safe: bool = False
     model_path: str | PathLike[str] | None = None
+    report_path: str | PathLike[str] | None = None
 
 
 def synth(
@@ -44,6 +46,7 @@ def synth(
     sample_seed: int | None = None,
     safe: bool = False,
     model: str | PathLike[str] | None = None,
+    report: str | PathLike[str] | None = None,
     **settings: Any,
 ) -> Model:
     """Fit a model and write a sample of it in one go; everything that can be refused is, before budget is spent.
@@ -56,9 +59,10 @@ def synth(
         sample_seed: Seed of the sampling. The noise of the fit is never seeded.
         safe: Disarm texts that a spreadsheet would take for formulas.
         model: Where to keep the model as well, if anywhere.
+        report: Where the report that may be published goes, as "people.public.html"; nowhere by default.
         settings: What `fit` takes: epsilon, method, ledger, options of the method and so on.
     """
-    wanted = Output(path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model)
+    wanted = Output(path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model, report_path=report)
     return synthesize(fit_request(data, schema, **settings), wanted)[0]
 
 
@@ -79,7 +83,11 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
             model.save(output.model_path)
         asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe)
         told = _telling(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
-        return model, sample_to_file(model, output.path, asked, told)
+        count = sample_to_file(model, output.path, asked, told)
+        if output.report_path is not None:
+            getattr(request.read.progress, "doing", lambda what: None)("checking the model against its releases")
+            model.report(output.report_path)
+        return model, count
 
 
 def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[int], None] | None:
@@ -102,10 +110,13 @@ def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[i
 def _require_output(output: Output) -> None:
     from sklar.export.atomic import require_writable
     from sklar.export.write import require_table_output
+    from sklar.report.page import require_public_report
 
     require_table_output(output.path)
     if output.model_path is not None:
         require_writable(output.model_path)
+    if output.report_path is not None:
+        require_public_report(output.report_path)
     if output.rows is not None:
         whole_number(output.rows, "the number of rows")
     seed_entropy(output.seed)
