@@ -14,6 +14,7 @@ import typer
 from sklar import __version__
 from sklar.cli import (
     compare,
+    complete,
     demo,
     evaluate,
     fit,
@@ -52,6 +53,7 @@ for module in (
     synth,
     fit,
     sample,
+    complete,
     split,
     inspect,
     bundle,

@@ -7,12 +7,12 @@ known codes as the particles grow in number, and how many of them count is Kish'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.arrays import Floats, Ints
+from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import even_batches
 from sklar.model.protocol import Codes, RowProposals, RowwiseModel, TableModel
 
@@ -45,12 +45,16 @@ class Completion:
     particles: Ints
 
 
+Accept = Callable[[Codes, Ints], Mask]
+"""Tells which proposals will do, from their codes and the rows that they are for."""
+
+
 def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator) -> Completion:
     """Draw what is UNKNOWN in rows of codes."""
     codes = np.empty(known.shape, dtype=np.int32, order="F")
     effective, particles = np.full(len(known), float(PARTICLES)), np.full(len(known), PARTICLES)
     for rows, first in _patterns(known):
-        propose = model.row_proposals(first) if isinstance(model, RowwiseModel) else matching_rows(model)
+        propose = _proposals(model, first)
         codes[rows], effective[rows] = _resample(propose, known[rows], PARTICLES, rng)
         again = rows[effective[rows] < LEAST_EFFECTIVE]
         if len(again):
@@ -60,6 +64,24 @@ def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator) ->
     if len(lost):
         codes[lost] = np.where(known[lost] >= 0, known[lost], model.simulate(len(lost), rng))
     return Completion(codes=codes, effective=effective, particles=particles)
+
+
+def complete_accepted(
+    model: TableModel, known: Codes, rng: np.random.Generator, particles: int, accept: Accept
+) -> Completion:
+    """The same with so many particles for each row, of which only those that are accepted count."""
+    codes, effective = np.empty(known.shape, dtype=np.int32, order="F"), np.zeros(len(known))
+    for rows, first in _patterns(known):
+
+        def of_these(drawn: Codes, at: Ints, rows: Ints = rows) -> Mask:
+            return accept(drawn, rows[at])
+
+        codes[rows], effective[rows] = _resample(_proposals(model, first), known[rows], particles, rng, of_these)
+    return Completion(codes=codes, effective=effective, particles=np.full(len(known), particles))
+
+
+def _proposals(model: TableModel, first: Ints) -> RowProposals:
+    return model.row_proposals(first.tolist()) if isinstance(model, RowwiseModel) else matching_rows(model)
 
 
 def matching_rows(model: TableModel) -> RowProposals:
@@ -100,12 +122,16 @@ def _known_columns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
         yield rows, np.flatnonzero(pattern)
 
 
-def _resample(propose: RowProposals, known: Codes, particles: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
+def _resample(
+    propose: RowProposals, known: Codes, particles: int, rng: np.random.Generator, accept: Accept | None = None
+) -> tuple[Codes, Floats]:
     """One of some particles for each row, by weight, and their effective sizes."""
     codes, effective = np.empty(known.shape, dtype=np.int32), np.empty(len(known))
     for part in even_batches(len(known), max(PARTICLES_AT_ONCE // particles, 1)):
         rows = part.stop - part.start
         drawn, log = propose(np.repeat(known[part], particles, axis=0), rng)
+        if accept is not None:
+            log = np.where(accept(drawn, np.repeat(np.arange(part.start, part.stop), particles)), log, -np.inf)
         log = log.reshape(rows, particles)
         top = log.max(axis=1, keepdims=True)
         weights = np.exp(log - np.where(np.isfinite(top), top, 0.0))

@@ -90,7 +90,9 @@ class GaussianModel:
             for i, column in enumerate(order):
                 codes = known[:, column]
                 if (codes >= 0).any():
-                    low, high = (np.where(codes >= 0, end[codes], w) for end, w in zip(ends[column], WHOLE, strict=True))
+                    low, high = (
+                        np.where(codes >= 0, end[codes], w) for end, w in zip(ends[column], WHOLE, strict=True)
+                    )
                     mean, run = factor[i, :i] @ draws[:i], Runs(low=low[None], high=high[None])
                     draws[i], inside = truncated_normal(run, mean, float(factor[i, i]), rng)
                     log += inside
