@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contracts.conditioned import AGE, CASES, INCOME, REGION, SCHEMA, SMOKER, VISITS, fitted, reference, surprise
 
 from sklar.model.completing import MORE_PARTICLES, complete_codes
 from sklar.model.protocol import UNKNOWN, RowwiseModel
+from tests.contracts.conditioned import AGE, CASES, INCOME, REGION, SCHEMA, SMOKER, VISITS, fitted, reference, surprise
 
 ROWS = 1_500
 KNOWN = {

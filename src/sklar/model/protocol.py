@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -60,3 +60,22 @@ class RowwiseModel(TableModel, Protocol):
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
         """Proposals for rows of which some codes are known; `first` names the columns that most of them know."""
         ...
+
+
+@runtime_checkable
+class InParts(Protocol):
+    """A model that takes long over many rows, and has them part by part."""
+
+    def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[Codes]:
+        """The rows of `simulate_rounded`."""
+        ...
+
+
+def joined(parts: Iterable[Codes], rows: int) -> Codes:
+    """The codes of so many rows, column after column in memory."""
+    result, filled = np.empty((0, 0), dtype=np.int32), 0
+    for part in parts:
+        result = result if filled else np.empty((rows, part.shape[1]), dtype=np.int32, order="F")
+        result[filled : filled + len(part)] = part
+        filled += len(part)
+    return result

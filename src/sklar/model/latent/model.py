@@ -73,7 +73,7 @@ class LatentNormalModel:
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
         """Rows with known codes, each its own, in the same way."""
         places = [_places_of_codes(latent, self.margins[latent.column].size) for latent in self.latents]
-        order = sorted(range(self.normals.size), key=lambda i: self.latents[i].column not in first)
+        order = np.array(sorted(range(self.normals.size), key=lambda i: self.latents[i].column not in first), np.int64)
         factors = [np.linalg.cholesky((f @ f.T)[np.ix_(order, order)]) for f in self.normals.factors]
 
         def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
@@ -83,7 +83,7 @@ class LatentNormalModel:
             for k, factor in enumerate(factors):
                 rows = np.flatnonzero(classes == k)
                 w = noise[rows]
-                for step, i in enumerate(order):
+                for step, i in enumerate(order.tolist()):
                     place = places[i][known[rows, self.latents[i].column]]
                     if (place >= 0).any():
                         mean = self.normals.means[k, i] + w[:, :step] @ factor[step, :step]
