@@ -22,7 +22,7 @@ from sklar.model.margins.bins import digits_to_seek
 from sklar.model.pairs.interactions import centred
 from sklar.model.protocol import Codes
 from sklar.release.door import Interaction, PairTables, RecodedTable, Table
-from sklar.release.replay import Asked, ReplayDoor
+from sklar.release.replay import AskedTable, ReplayDoor
 from sklar.release.scores import Lookup
 from sklar.release.values import NoisyCounts, NoisyPairs, NoisySums, Recorded, Release, pair_cells
 from sklar.schema.table import Schema
@@ -94,7 +94,7 @@ class Design:
         settled: Its decisions by name, in order.
     """
 
-    asked: tuple[tuple[Asked, ...], ...]
+    asked: tuple[tuple[AskedTable, ...], ...]
     settled: dict[str, list[Any]]
 
 
@@ -111,7 +111,8 @@ def design_of(fitted: Fitted) -> Design:
     )  # fmt: skip
     with suppress(LastReleaseError):
         method.fit(door, method.stored_options(fitted.options), fitted.streams()[0])
-    return Design(asked=tuple(step.asked or () for step in door.steps), settled=door.settled_values)
+    asked = (tuple(one for one in step.asked or () if isinstance(one, AskedTable)) for step in door.steps)
+    return Design(asked=tuple(asked), settled=door.settled_values)
 
 
 def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]) -> tuple[ReleasedTable, ...]:
@@ -132,7 +133,7 @@ def _of_cells(table: ReleasedTable, schema: Schema) -> bool:
 
 
 def tables_of_step(
-    schema: Schema, label: str, asked: Sequence[Asked], releases: Sequence[Release]
+    schema: Schema, label: str, asked: Sequence[AskedTable], releases: Sequence[Release]
 ) -> Iterator[ReleasedTable]:
     """The tables that one step released, by what was asked for."""
     for request, release in zip(asked, releases, strict=True) if asked else ():
@@ -150,7 +151,7 @@ def tables_of_step(
 
 
 def _parts(
-    schema: Schema, request: Asked, release: Release
+    schema: Schema, request: AskedTable, release: Release
 ) -> Iterator[tuple[tuple[int, ...], tuple[Lookup, ...], np.ndarray]]:
     """Columns, lookups and values of each table that one request was answered with."""
     at = {name: place for place, name in enumerate(schema.modelled)}
