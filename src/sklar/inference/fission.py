@@ -26,6 +26,7 @@ import numpy as np
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
 from sklar.errors import SklarError
+from sklar.inference.errors_of_tables import ErrorScore, score_table, score_together, squared_error
 from sklar.inference.fitted import Fitted
 from sklar.inference.released_tables import (
     Design,
@@ -35,7 +36,6 @@ from sklar.inference.released_tables import (
     released_tables,
     tables_of_rows,
 )
-from sklar.inference.scores import ErrorScore, score_table, score_together, squared_error
 from sklar.methods.registry import find_method
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel

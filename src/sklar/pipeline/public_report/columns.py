@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
+from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.released_tables import ReleasedTable
-from sklar.inference.scores import ErrorScore
 from sklar.inference.widths import COVERAGE, Width, column_width
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width

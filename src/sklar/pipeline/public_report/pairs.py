@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats
+from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.released_tables import ReleasedTable, mass_of_groups
 from sklar.inference.residuals import Residual, residuals
-from sklar.inference.scores import ErrorScore
 from sklar.inference.widths import COVERAGE
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import ncx2
 
 from sklar.accounting.noise import Noise, NoiseKind
+from sklar.inference.errors_of_tables import SquaredError, noncentrality, score_table, score_together, squared_error
 from sklar.inference.released_tables import ReleasedTable
-from sklar.inference.scores import SquaredError, noncentrality, score_table, score_together, squared_error
 from sklar.sample.rng import generator
 
 ROWS, SHAPE, SIGMA = 1_000.0, (4, 5), 10.0
