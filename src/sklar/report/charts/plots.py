@@ -12,6 +12,8 @@ import numpy as np
 from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, rectangle
 from sklar.report.colours import AXIS, INK, LINES, PAPER, REAL, SOFT, SYNTHETIC
 
+LETTER = 6.3
+"""Pixels of a letter of 11 pixels, on average."""
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "1 3", "")
 Budgeted = tuple[float | None, float, float | None]
 """Epsilon, or None without a budget; mean; half width of its interval, if it has one."""
@@ -191,8 +193,8 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
     alone = (logs[0] - 1, logs[0] + 1)
     place = Frame(left=64, right=318, top=0, bottom=0, across=(logs[0], logs[-1]) if len(logs) > 1 else alone)
     shapes = frame.axes(
-        "epsilon (log scale)", [(place.x(math.log(e)), f"{e:g}") for e in budgets],
-        [(12, f"{high:.3g}"), (190, f"{low:.3g}")],
+        "epsilon (log scale)", _with_room([(place.x(math.log(e)), f"{e:g}") for e in budgets]),
+        [(12, f"{high:.3g}" if high > 1e-12 else ""), (190, f"{low:.3g}")],
     )  # fmt: skip
     for at, (name, found) in enumerate(lines):
         colour, dash = line_colour(at), DASHES[at % len(DASHES)]
@@ -214,6 +216,15 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
     told = [f"{name} " + ", ".join(_at_budget(e, m) for e, m, _ in found) for name, found in lines]
     title = _told(f"{title} over epsilon", told)
     return Canvas(width=340, height=height, title=title, shapes=tuple(shapes) if points else ())
+
+
+def _with_room(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Texts below an axis that do not overlap: round numbers, which are short, first."""
+    kept: list[tuple[float, str]] = []
+    for x, text in sorted(marks, key=lambda mark: (len(mark[1]), mark[0])):
+        if all(abs(x - other) > LETTER * (len(text) + len(beside) + 2) / 2 for other, beside in kept):
+            kept.append((x, text))
+    return sorted(kept)
 
 
 def _at_budget(epsilon: float | None, mean: float) -> str:
