@@ -70,7 +70,7 @@ class Frame:
     def axes(self, title: str, x: Sequence[tuple[float, str]], y: Sequence[tuple[float, str]]) -> list[Shape]:
         """Both axes with numbers beside them, and a title below."""
         line = Path(pieces=(((self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)),), colour=AXIS)
-        below = [Label(x=at, y=self.bottom + 14, text=text, anchor=_anchor(at, self)) for at, text in x]
+        below = [Label(x=at, y=self.bottom + 14, text=text, anchor=_anchor(at, text, self)) for at, text in x]
         beside = [Label(x=self.left - 4, y=min(at + 4, self.bottom), text=text, anchor="end") for at, text in y]
         middle = Label(x=(self.left + self.right) / 2, y=self.bottom + 30, text=title, anchor="middle")
         return [line, *below, *beside, middle]
@@ -81,8 +81,10 @@ def _share(value: float, span: tuple[float, float]) -> float:
     return (min(max(value, low), high) - low) / ((high - low) or 1.0)
 
 
-def _anchor(at: float, frame: Frame) -> Anchor:
-    return "start" if at == frame.left else "end" if at == frame.right else "middle"
+def _anchor(at: float, text: str, frame: Frame) -> Anchor:
+    """To either side of an end of the axis where the middle of a text would reach beyond it."""
+    half = LETTER * len(text) / 2
+    return "start" if at == frame.left else "end" if at == frame.right or at + half > frame.right + 8 else "middle"
 
 
 def curve_chart(
