@@ -22,7 +22,7 @@ from sklar.model.margins.bins import digits_to_seek
 from sklar.model.pairs.interactions import centred
 from sklar.model.protocol import Codes
 from sklar.release.door import Interaction, PairTables, RecodedTable, Table
-from sklar.release.replay import Asked, ReplayDoor
+from sklar.release.replay import AskedTable, ReplayDoor
 from sklar.release.scores import Lookup
 from sklar.release.values import NoisyCounts, NoisyPairs, NoisySums, Recorded, Release, pair_cells
 from sklar.sample.rng import generator
@@ -95,7 +95,7 @@ class Design:
         settled: Its decisions by name, in order.
     """
 
-    asked: tuple[tuple[Asked, ...], ...]
+    asked: tuple[tuple[AskedTable, ...], ...]
     settled: dict[str, list[Any]]
 
 
@@ -112,7 +112,8 @@ def design_of(fitted: Fitted) -> Design:
     )  # fmt: skip
     with suppress(LastReleaseError):
         method.fit(door, method.stored_options(fitted.options), generator(fitted.seed))
-    return Design(asked=tuple(step.asked or () for step in door.steps), settled=door.settled_values)
+    asked = (tuple(one for one in step.asked or () if isinstance(one, AskedTable)) for step in door.steps)
+    return Design(asked=tuple(asked), settled=door.settled_values)
 
 
 def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]) -> tuple[ReleasedTable, ...]:
@@ -132,7 +133,9 @@ def _of_cells(table: ReleasedTable, schema: Schema) -> bool:
     return table.observed.size > 1 and not digits
 
 
-def _tables(schema: Schema, label: str, asked: Sequence[Asked], releases: Sequence[Release]) -> Iterator[ReleasedTable]:
+def _tables(
+    schema: Schema, label: str, asked: Sequence[AskedTable], releases: Sequence[Release]
+) -> Iterator[ReleasedTable]:
     for request, release in zip(asked, releases, strict=True) if asked else ():
         for columns, lookups, observed in _parts(schema, request, release):
             assert isinstance(release, NoisyCounts | NoisyPairs | NoisySums)
@@ -148,7 +151,7 @@ def _tables(schema: Schema, label: str, asked: Sequence[Asked], releases: Sequen
 
 
 def _parts(
-    schema: Schema, request: Asked, release: Release
+    schema: Schema, request: AskedTable, release: Release
 ) -> Iterator[tuple[tuple[int, ...], tuple[Lookup, ...], np.ndarray]]:
     """Columns, lookups and values of each table that one request was answered with."""
     at = {name: place for place, name in enumerate(schema.modelled)}

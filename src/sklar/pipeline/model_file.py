@@ -25,6 +25,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import ModelFileError, SklarError, UsageError
 from sklar.export.atomic import atomic_file
 from sklar.inference.fitted import Fitted
+from sklar.methods.facts.marks import without_found_digits
 from sklar.model.codec import decode, encode
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded, read_line, record_line
@@ -65,8 +66,10 @@ class Stored:
     def fitted(self) -> Fitted:
         """The fit as post-processing knows it; of private methods only."""
         facts = self.fit
+        seen = without_found_digits(self.schema, facts.get("fit", ""))
+        seen = fitted_coordinates(seen, (margin.column for margin in self.model.margins)).schema
         return Fitted(
-            schema=self.coordinates.schema, method=facts["method"], options=facts["options"],
+            schema=seen, method=facts["method"], options=facts["options"],
             allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]), public_rows=facts["rows"],
             seed=facts["seed"], recorded=self.recorded, model=self.model,
         )  # fmt: skip
