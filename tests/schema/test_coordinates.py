@@ -30,6 +30,7 @@ from sklar.schema import (
 )
 from sklar.schema.coordinates import Difference, coordinates, fitted_coordinates
 from sklar.schema.coordinates.lengths import LENGTH_CELLS, growing_edges
+from sklar.schema.rules import Expression
 
 DAYS = Datetime("2020-01-01", "2029-12-31", calendar=[])
 
@@ -202,6 +203,8 @@ GOOD: list[Rule] = [
     OneHot(columns=["x", "y"], at_most_one=True),
     Together(columns=["cigs", "since"]),
     Together(columns=["cigs"], only_if={"smoker": True, "z": [0, 1]}),
+    Expression("rest > part and not (rest < 3 or rest * rest > 200) and part / rest < 2"),
+    Expression("all > part + rest and part < rest"),
 ]
 BAD: list[tuple[list[Rule], str]] = [
     ([Sum(total="all", parts=["part"])], "two or more different parts"),
@@ -222,7 +225,17 @@ BAD: list[tuple[list[Rule], str]] = [
     ([OneHot(columns=["x", "y"]), OneHot(columns=["y", "z"])], "'y' is given by two rules"),
     ([Sum(total="all", parts=["part", "rest"]), Sum(total="rest", parts=["y", "half"]),
       Sum(total="half", parts=["y", "rest"])], "'half', 'rest' go round in a circle"),
-    ([Never(values={"x": True}), Never(values={"x": False})], "leave no value of 'x'"),
+    ([Never(values={"x": True}), Never(values={"x": False})], "leaves no value of 'x'"),
+    ([Never(values={"x": a, "y": b}) for a in (True, False) for b in (0, 1)], "rule 4 (never): with the rules before"),
+    ([Never(values={"y": 0}), Never(values={"y": 1, "x": True}), Expression("x or y == 0")], "rule 3 (expression)"),
+    ([OneHot(columns=["x", "y"]), Never(values={"x": True}), Never(values={"y": 1})], "rule 3 (never)"),
+    ([Function(column="x", of="smoker", table={"true": True, "false": True}), Never(values={"x": True})], "rule 2"),
+    ([Expression("not (cigs is null)"), Together(columns=["cigs"], only_if={"smoker": True}),
+      Never(values={"smoker": True})], "leaves no value of 'smoker'"),
+    ([Expression("rest > half"), Expression("half >= rest")], "rule 2 (expression): it cannot hold together"),
+    ([Expression("rest > half and half > 20 - 0")], "it cannot hold together"),
+    ([Expression("2 * rest - half / 2 >= 41")], "it cannot hold together"),
+    ([AtMost(low="rest", high="half"), Expression("part > all"), Expression("part <= all")], "rule 3 (expression)"),
 ]  # fmt: skip
 ALL = {**MORE, "far": Real(100, 200), "maybe": Boolean(nullable=True), "half": Integer(0, 20)}
 
