@@ -271,3 +271,39 @@ def test_entries_of_the_wrong_type_are_refused(entry: dict[str, object]) -> None
 
     with pytest.raises(SchemaError, match="needs exactly"):
         schema_from_dict({"columns": {"a": {"kind": "boolean"}}, "rules": [entry]})
+
+
+def test_rules_are_said_of_coordinates_too() -> None:
+    columns: dict[str, Column] = {
+        **DUMMIES,
+        "town": Category(["a", "b", "c"]),
+        "region": Category(["N", "S"]),
+        "sick": Boolean(),
+        "day": Datetime("2015-01-01", "2019-12-31", nullable=True),
+        "dose": Integer(0, 9, nullable=True),
+        "low": Integer(0, 9),
+        "high": Integer(0, 9, nullable=True),
+    }
+    rules: list[Rule] = [
+        OneHot(columns=["x", "y", "z"]),
+        Function(column="region", of="town", table={"a": "N", "b": "N", "c": "S"}),
+        AtMost(low="low", high="high"),
+        Never(values={"region": "N", "sick": True}),
+        Never(values={"y": 1, "sick": True}),
+        Never(values={"high": 3, "sick": True}),
+        Together(columns=["day", "dose", "high"], only_if={"x": False, "sick": True}),
+        Expression("sick or town == 'a'"),
+        Expression("sick or region == 'N'"),
+    ]
+    made = coordinates(Schema(columns, rules)).schema
+    parts = ["day (year)", "day (month)", "day (weekday)"]
+    assert made.rules == (
+        Never(values={"x | y | z": "none"}),
+        Never(values={"town": "a", "sick": True}),
+        Never(values={"town": "b", "sick": True}),
+        Never(values={"x | y | z": "y", "sick": True}),
+        Together(columns=[*parts, "dose", "high - low"], only_if={"x | y | z": ["y", "z", "none"], "sick": True}),
+        Expression("sick or town == 'a'"),
+    )
+    alone = coordinates(Schema({"day": columns["day"]})).schema
+    assert alone.rules == (Together(columns=parts, source="public"),)

@@ -64,8 +64,8 @@ def _together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossi
     for first, second in ((a, b) for a, b in combinations(rule.columns, 2) if a in firsts):
         yield replace(_box((first, second), (nulls[first], nulls[second])), empty=~np.eye(2, dtype=bool))
     for other, values in rule.wanted:
-        codes = [code_of(columns[other], value) for value in values]
-        if None not in codes:
+        codes = [code for code in (code_of(columns[other], value) for value in values) if code is not None]
+        if len(codes) == len(values):
             wanted = np.isin(np.arange(columns[other].size), codes)
             for name in rule.columns:
                 yield _box((name, other), (~nulls[name], ~wanted))

@@ -32,7 +32,7 @@ def linear_faults(columns: Mapping[str, Column], given: Mapping[int, object]) ->
     All of them are inequalities between weighted sums, so that a linear program finds values that meet them, or tells
     that there are none. At-most rules are first checked on their own, exactly.
     """
-    rules = {i: rule for i, rule in given.items() if _is_linear(columns, rule)}
+    rules = {i: rule for i, rule in given.items() if _is_linear(rule, columns)}
     faults = order_faults(columns, {i: rule for i, rule in rules.items() if isinstance(rule, AtMost)})
     if faults:
         return faults
@@ -44,7 +44,7 @@ def linear_faults(columns: Mapping[str, Column], given: Mapping[int, object]) ->
     return [f"rule {numbers[first]} ({wrong.kind}): it cannot hold together with the rules before it and the bounds"]
 
 
-def _is_linear(columns: Mapping[str, Column], rule: object) -> TypeGuard[Linear]:
+def _is_linear(rule: object, columns: Mapping[str, Column]) -> TypeGuard[Linear]:
     if isinstance(rule, Expression):
         return expression_limits(columns, rule) is not None
     return isinstance(rule, AtMost | Ratio | Sum)
