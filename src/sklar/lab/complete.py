@@ -18,7 +18,7 @@ from sklar.lab.tables.table import table_values
 from sklar.model.protocol import UNKNOWN
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.coordinates import coordinate_encoder
-from sklar.sample.complete import CompletedRows, Known, codes_of, complete_rows
+from sklar.sample.complete import CompletedRows, KnownCells, codes_of, complete_rows
 from sklar.sample.rng import generator
 from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions, read_options
@@ -77,7 +77,7 @@ def _only(schema: Schema, names: Sequence[str]) -> Schema:
 
 def _known(
     schema: Schema, by: Coordinates, given: Any, names: list[str], keep: bool, null_values: tuple[str, ...]
-) -> Known:
+) -> KnownCells:
     filled = {name: _filled(schema, given.column(name), name, keep, null_values) for name in names}
     read = ReadOptions(null_values=null_values) if null_values else None
     some = _only(schema, names)
@@ -90,7 +90,7 @@ def _known(
             mask = np.logical_and.reduce([filled[name] for name in part.sources])
             codes[mask, place] = coordinate_encoder(by, part, null_values)(*arrays)[mask]
     cells = {name: codes_of(schema[name], values[name]) for name in names}
-    return Known(values=values, known=filled, codes=codes, cells=cells)
+    return KnownCells(values=values, known=filled, codes=codes, cells=cells)
 
 
 def _filled(schema: Schema, array: Any, name: str, keep: bool, null_values: tuple[str, ...]) -> Mask:

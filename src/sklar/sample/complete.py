@@ -35,7 +35,7 @@ ROWS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class KnownCells:
     """What is known of some rows.
 
     Attributes:
@@ -50,11 +50,11 @@ class Known:
     codes: Codes
     cells: Mapping[str, Ints]
 
-    def take(self, rows: Ints) -> Known:
+    def take(self, rows: Ints) -> KnownCells:
         """Some of the rows."""
         known = {name: mask[rows] for name, mask in self.known.items()}
         cells = {name: codes[rows] for name, codes in self.cells.items()}
-        return Known(values=take(self.values, rows), known=known, codes=self.codes[rows], cells=cells)
+        return KnownCells(values=take(self.values, rows), known=known, codes=self.codes[rows], cells=cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +72,7 @@ class CompletedRows:
     unmet: Mask
 
 
-def complete_rows(sampler: TableModel, by: Coordinates, known: Known, rng: np.random.Generator) -> CompletedRows:
+def complete_rows(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
     """Draw what is not known of each row."""
     known = replace(known, codes=_with_mass(by.schema, sampler.margins, known.codes))
     batches = even_batches(len(known.codes), ROWS_AT_ONCE)
@@ -84,7 +84,7 @@ def complete_rows(sampler: TableModel, by: Coordinates, known: Known, rng: np.ra
     )
 
 
-def _complete(sampler: TableModel, by: Coordinates, known: Known, rng: np.random.Generator) -> CompletedRows:
+def _complete(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
     untold = _untold(by, known)
     done = complete_codes(sampler, known.codes, rng)
     effective = done.effective / done.particles
@@ -113,7 +113,7 @@ def _taken(untold: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
 
 
 def _place(
-    by: Coordinates, known: Known, untold: Mapping[str, Mask], codes: Codes, rng: np.random.Generator
+    by: Coordinates, known: KnownCells, untold: Mapping[str, Mask], codes: Codes, rng: np.random.Generator
 ) -> tuple[SampledTable, Mask]:
     """Rows from their codes with the known values in place, and which of them are as they should be."""
     drawn, bent = assemble(by, decode(by.schema, codes, rng), rng)
@@ -126,7 +126,7 @@ def _place(
     return table, fits & rules_hold(by.declared, table)
 
 
-def _put(values: Values, known: Known, name: str) -> Values:
+def _put(values: Values, known: KnownCells, name: str) -> Values:
     """The known values of a column in the place of the drawn ones."""
     if name not in known.known:
         return values
@@ -135,7 +135,7 @@ def _put(values: Values, known: Known, name: str) -> Values:
     return replace(values, data=data, null=np.where(mask, own.null, values.null))
 
 
-def _untold(by: Coordinates, known: Known) -> dict[str, Mask]:
+def _untold(by: Coordinates, known: KnownCells) -> dict[str, Mask]:
     """Where a known value is not told by known coordinates."""
     told: dict[str, Mask] = {}
     for place, part in enumerate(by.parts):
