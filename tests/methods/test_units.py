@@ -119,6 +119,8 @@ def test_steps_and_heaps_are_found_and_kept_to(method: str, tmp_path: Path, monk
         for name, column in rows.items():
             assert min(drawn[name]) >= 0 and max(drawn[name]) <= AMOUNTS[name].upper
             assert abs(np.mean(drawn[name]) - np.mean(column)) < 0.1 * np.std(column)
+    told = {margin["column"]: margin.get("rounded to", {}) for margin in model.inspect()["margins"]}
+    assert set(told["loan"]) >= {"10", "100"} and told["fee"] == {"0.25": 1.0} and set(told["rent"]) >= {"50"}
     asked = model.sample(300, given={"loan": (1_005, 1_095), "rent": (601, 649)}, seed=2).to_pydict()
     assert set(asked["loan"]) <= set(range(1_010, 1_100, 10))
     assert min(asked["rent"]) >= 601 and max(asked["rent"]) <= 649

@@ -59,12 +59,20 @@ def sought(column: Integer | Real) -> list[float] | None:
 
 
 def test_units_are_sought_where_cells_are_fine_enough_to_show_them():
-    assert sought(Real(0, 1)) == [0.001, 0.002, 0.0025, 0.005, 0.01, 0.1]
-    assert sought(Real(0, 60)) == [0.1, 0.2, 0.25, 0.5, 1.0]
-    assert sought(Real(0, 60, decimals=1)) == [0.2, 0.5]
-    assert sought(Real(0, 500_000)) == [500, 1000, 2000, 2500, 5000] == sought(Integer(0, 500_000))
+    assert sought(Real(0, 1)) == [0.001, 0.002, 0.0025, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1]
+    assert sought(Real(0, 60)) == [0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0]
+    assert sought(Real(0, 60, decimals=1)) == [0.2, 0.5, 1.0, 2.0, 2.5, 5.0]
+    assert sought(Real(0, 500_000)) == [500, 1000, 2000, 2500, 5000, 10_000, 20_000, 25_000, 50_000]
+    assert sought(Integer(0, 500_000)) == sought(Real(0, 500_000))
     assert sought(Integer(0, 120)) == [2, 5, 10]
     assert sought(Integer(0, 3_000, step=20)) == [100, 200]
+
+
+def test_that_few_cells_hold_all_numbers_is_no_unit():
+    """Numbers about 20,000, between bounds that are much too wide, all lie in one cell: which holds a multiple."""
+    rng, column = np.random.default_rng(0), Real(0, 2_000_000)
+    assert sought(column)[-1] == 200_000  # type: ignore[index]
+    assert found(column, rng.uniform(199_000, 201_000, 5_000)) is None
     assert sought(Integer(0, 63)) is None and sought(Real(0, 1e17)) is None  # cell by cell; no units left
 
 

@@ -23,8 +23,8 @@ LEADING = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5))
 MOST_HELD = 0.5
 """A unit is sought only if at most this part of the cells holds a multiple of it: else all columns look alike."""
 LEAST_MULTIPLES, LEAST_IN_CELLS = 10, 100
-"""Of a unit this many multiples must lie between the bounds where each cell is one number, and this many where cells
-hold several: else the numbers may lie in few cells by chance. (Whole numbers and digits are sought in any case.)"""
+"""Of a unit this many multiples must lie between the bounds, and this many if it is to be that of all numbers where
+cells hold several: else they may lie in few cells by chance. (Whole numbers and digits are sought in any case.)"""
 EXACT = 2.0**53
 """Numbers beyond this are not searched: float64 has no units left."""
 SURE = 3.0
@@ -47,11 +47,13 @@ class UnitSearch:
 
     Attributes:
         units: Those that can be told from finer ones, ascending.
+        common: Whether each may be the unit of all numbers, and not only one that many are rounded to.
         lookup: Class of every base code, then one class for what says nothing (zero, bounds, declared values, null).
         holds: Whether the cells of a class (row) hold a multiple of a unit (column).
     """
 
     units: tuple[Fraction, ...]
+    common: tuple[bool, ...]
     lookup: Ints
     holds: Mask
 
@@ -67,10 +69,10 @@ class UnitSearch:
         multiples so many, whatever the noise did to them, that all it could hide is a small part of them.
         """
         telling = counts[: self.classes]
-        for unit, inside in reversed(list(zip(self.units, self.holds.T, strict=True))):
+        for unit, common, inside in reversed(list(zip(self.units, self.common, self.holds.T, strict=True))):
             multiples, others = float(telling[inside].sum()), float(telling[~inside].sum())
             doubt, hidden = (SURE * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
-            if multiples - doubt > CLEAR * hidden and others < hidden + RARE * multiples:
+            if common and multiples - doubt > CLEAR * hidden and others < hidden + RARE * multiples:
                 return unit
         return None
 
@@ -93,7 +95,8 @@ def units_to_seek(column: Column) -> UnitSearch | None:
     patterns, classes = np.unique(np.stack(list(fits.values()), axis=1)[free], axis=0, return_inverse=True)
     lookup = np.full(column.size, len(patterns), dtype=np.int64)
     lookup[np.flatnonzero(free)] = classes.ravel()
-    return UnitSearch(units=tuple(fits), lookup=lookup, holds=patterns)
+    common = tuple(_may_be_common(column, grid, unit) for unit in fits)
+    return UnitSearch(units=tuple(fits), common=common, lookup=lookup, holds=patterns)
 
 
 def base_unit(column: Integer | Real) -> Fraction | None:
@@ -113,19 +116,25 @@ def is_few(cells: Mask, free: Mask) -> bool:
 
 def _candidates(column: Integer | Real, base: Fraction | None) -> list[Fraction]:
     """Round units above the base unit, and of its multiples, that have multiples enough between the bounds."""
-    grid, span = column.grid, Fraction(column.upper) - Fraction(column.lower)
-    single = bool(grid.step and np.allclose(grid.widths, grid.step, rtol=1e-9))
-    most = span / (LEAST_MULTIPLES if single else LEAST_IN_CELLS)
-    finest = max(-MOST_DIGITS, floor(log10(span / grid.cells)) - 1)
+    span = Fraction(column.upper) - Fraction(column.lower)
+    finest = max(-MOST_DIGITS, floor(log10(span / column.grid.cells)) - 1)
     powers = [Fraction(10) ** k for k in range(finest, floor(log10(span)) + 1)]
-    units = [first * power for power in powers for first in LEADING]
-    fine = base or Fraction(0)
-    whole = {power for power in powers if power <= 1} if isinstance(column, Real) and base is None else set[Fraction]()
     return [
         unit
-        for unit in sorted(units)
-        if unit > fine and (unit <= most or unit in whole) and (base is None or (unit / base).denominator == 1)
+        for unit in sorted(first * power for power in powers for first in LEADING)
+        if (unit <= span / LEAST_MULTIPLES or (base is None and _is_digit(unit)))
+        and (base is None or (unit > base and (unit / base).denominator == 1))
     ]
+
+
+def _is_digit(unit: Fraction) -> bool:
+    """Whether it is 1, 0.1, 0.01, ..."""
+    return unit <= 1 and unit == Fraction(1, 10 ** (digits_of(unit) or 0))
+
+
+def _may_be_common(column: Integer | Real, grid: Grid, unit: Fraction) -> bool:
+    single = bool(grid.step and np.allclose(grid.widths, grid.step, rtol=1e-9))
+    return single or _is_digit(unit) or unit <= (Fraction(column.upper) - Fraction(column.lower)) / LEAST_IN_CELLS
 
 
 def _says_nothing(column: Integer | Real, grid: Grid) -> Mask:
