@@ -63,6 +63,7 @@ def test_digits_are_found_and_kept_to(method: str, tmp_path: Path, monkeypatch: 
     rows = table()
     model = scripted_fit(pa.table(rows), SCHEMA, {"method": method, "epsilon": 20.0}, monkeypatch)
     model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar")["facts"].ok
     for made in (model, sklar.load(tmp_path / "m.sklar")):
         assert [getattr(made.schema[name], "decimals", None) for name in SCHEMA] == [0, 1, None, 2]
         assert made.claim.measured == ("days.decimals", "score.decimals")
@@ -110,6 +111,7 @@ def test_steps_and_heaps_are_found_and_kept_to(method: str, tmp_path: Path, monk
     rows = amounts()
     model = scripted_fit(pa.table(rows), AMOUNTS, {"method": method, "epsilon": 10.0}, monkeypatch)
     model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar").ok
     assert model.schema["loan"] == AMOUNTS["loan"] and getattr(model.schema["fee"], "decimals", None) == 2
     for made in (model, sklar.load(tmp_path / "m.sklar")):
         drawn = made.sample(ROWS, seed=1).to_pydict()

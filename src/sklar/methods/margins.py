@@ -41,7 +41,7 @@ from sklar.model.margins.heaps import heaped
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
-from sklar.release.door import Door, RecodedTable
+from sklar.release.door import Door, RecodedTable, settled
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
@@ -158,7 +158,7 @@ def _find_unit(door: Door, column: _Column) -> _Column:
     if search is None or UNITS not in column.noise:
         return column
     *seen, by_unit = column.seen
-    found = search.find_unit(by_unit.counts, by_unit.sigma)
+    found = settled(door, "unit", search.find_unit(by_unit.counts, by_unit.sigma))
     if found is None:
         return replace(column, seen=tuple(seen), by_unit=by_unit)
     layout = with_unit(column.layout, door.schema[column.name], found)
@@ -168,7 +168,7 @@ def _find_unit(door: Door, column: _Column) -> _Column:
 
 def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal) -> list[_Column]:
     """Second histograms of the columns on coarse cells, cut where the first ones found mass, in one pass."""
-    columns = [_cut_finer(column, total) if FINER in column.noise else column for column in columns]
+    columns = [_cut_finer(door, column, total) if FINER in column.noise else column for column in columns]
     asked = [(i, c.finer, c.noise[FINER]) for i, c in enumerate(columns) if c.finer is not None]
     return _measure(door, columns, asked, "finer margins") if asked else columns
 
@@ -186,13 +186,13 @@ def _measure(door: Door, columns: Sequence[_Column], asked: Sequence[_Request], 
     return grown
 
 
-def _cut_finer(column: _Column, total: KnownTotal) -> _Column:
+def _cut_finer(door: Door, column: _Column, total: KnownTotal) -> _Column:
     atoms, first = _atoms(column), column.seen[0]
     layout = unless_crowded(column.layout, first.lookup, first.counts)
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, column.seen, total)
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
-    finer = finer_lookup(layout, atoms, mass, part_mass)
+    layout, atoms, finer = settled(door, "bins", (layout, atoms, finer_lookup(layout, atoms, mass, part_mass)))
     return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse)
 
 

@@ -33,7 +33,7 @@ from sklar.model.margins.heaps import heaped
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.units import UnitSearch, units_to_seek
-from sklar.release.door import Door, RecodedTable
+from sklar.release.door import Door, RecodedTable, settled
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
 
@@ -99,7 +99,7 @@ def _second(
     door: Door, each: Allowance, splits: Mapping[str, SplitMargin], total: KnownTotal
 ) -> tuple[dict[str, Bins], list[FewRowsHistogram]]:
     fitted = smooth_margins(splits, {}, total)
-    cuts = {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()}
+    cuts = settled(door, "bins", {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()})
     noise = each.noise(door.unit)
     seen = _count(door, {name: cut[1] for name, cut in cuts.items()}, dict.fromkeys(cuts, noise), "margins again")
     bins = {name: second_bins(splits[name], cuts[name][0], seen[name]) for name in cuts}
@@ -173,6 +173,7 @@ def fit_few_rows(
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
     shares = opening_shares(noise, target is not None) if given is None else given
     measured = measure_few_rows_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
+    measured = settled(door, "margins", measured)
     setting = _settle(door, measured.margins, measured.total.rows, target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:
