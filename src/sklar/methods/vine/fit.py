@@ -15,6 +15,7 @@ from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
 from sklar.methods.vine.look import look_at_triples, measure_standing
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of, settle_options
+from sklar.methods.vine.prior import Leaning
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
     PairGroups,
@@ -49,6 +50,7 @@ ORDERED_GAIN = 2.0
 would mostly be noise."""
 TWO_VALUED_GAIN = 10.0
 """The same for two-valued columns, whose correlations given others mislead easily: a cautious round number."""
+DEBUG = False
 RARE = 0.005
 """A value with less mass than this does not make a column more than two-valued."""
 
@@ -91,15 +93,24 @@ def fit_vine(
     pairs = _measure_pairs(door, stages, axes, rows, options)
     standing, stages = _look(door, stages, axes, rows, pairs, _target(door, options))
     known = doubt(known, pairs, rows)
+    leaning = None if door.prior is None else Leaning(prior=door.prior, axes=axes, rows=rows)
+    public: list[MeasuredTable] = []
+    if leaning is not None:
+        pairs, phis = leaning.lean(pairs)
+        public = leaning.finer(pairs, phis)
+        if DEBUG: print('pair phi rows', np.round(np.sort([1/x for x in phis.values()])).astype(int)[::8])
     pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
-    fine = link_again(measure_tree(door, stages.tree, axes, forest, rows), pairs, rows)
+    fine = measure_tree(door, stages.tree, axes, forest, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
+    if leaning is not None:
+        fine, extra = leaning.lean(fine)[0], leaning.lean(extra)[0]
+    fine = link_again(fine, pairs, rows)
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
-        others = [*fine, *extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
+        others = [*fine, *extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
         calibrated = calibrate_vine(vine, axes, (*standing, *pairs), others, rows, rng)
     return VineModel(
         margins=margins.margins,
@@ -243,6 +254,7 @@ VINE = Method(
     outline=outline_vine,
     expect=expect_vine,
     takes_target=True,
+    takes_prior=True,
     check=check_options,
     settle=settle_options,
 )

@@ -12,6 +12,7 @@ from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
+from sklar.pipeline.fit.prior import as_prior
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
@@ -46,6 +47,7 @@ class FitRequest:
     neighbours: Neighbours | None = None
     rows_per_person: int = 1
     target: str | None = None
+    prior: Any = None
     no_guarantee: bool = False
     resume: bool = True
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -59,6 +61,7 @@ class FitRequest:
         if not isinstance(self.schema, Schema):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "read", read_options(self.read))
+        object.__setattr__(self, "prior", as_prior(self.prior))
         object.__setattr__(self, "options", dict(self.options or {}))
         if self.ledger is not None and not isinstance(self.ledger, str | PathLike):
             raise UsageError(f"ledger is the path of a ledger file, not a {type(self.ledger).__name__}")
@@ -90,6 +93,8 @@ class FitRequest:
             )
         if self.target is not None and not method.takes_target:
             raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
+        if self.prior is not None and not method.takes_prior:
+            raise UsageError(f"method '{method.name}' makes no use of a prior; leave it out, or use 'vine'")
         by = coordinates(self.schema)
         target = {} if self.target is None else {"target": by.telling(self.target)}
         settings = method.read_options({**self.options, **target})
