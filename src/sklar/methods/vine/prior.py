@@ -12,11 +12,15 @@ from sklar.arrays import Floats
 from sklar.methods.prior import compare_table, expected_table, lean_all
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.leaning import share_spread
+from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.schema.prior import PublicPrior
 
 PRIOR_GROUPS = 24
 """Groups a side of tables of pairs that a public table tells."""
+
+LEAST_SHARE, MOST_RATIO = 1e-6, 10.0
+"""Cells that a public table hardly has are not multiplied by what noise makes of them."""
 
 Pair = tuple[int, int]
 
@@ -87,21 +91,17 @@ class Leaning:
         return made
 
     def _moved(self, expected: Floats, own: tuple[Groups, Groups], table: MeasuredTable) -> Floats:
-        """The fine table with the sums of a coarse one, on cells that both cut."""
-        places = [_nested(fine, coarse) for fine, coarse in zip(own, table.groups, strict=True)]
-        share = [
-            np.zeros((coarse.count, fine.count)) for fine, coarse in zip(own, table.groups, strict=True)
-        ]
-        for matrix, place in zip(share, places, strict=True):
-            matrix[place, np.arange(len(place))] = 1.0
-        sums = share[0] @ expected @ share[1].T
-        wanted = np.maximum(table.counts / self.rows, 0.0)
-        ratio = np.where(sums > 1e-9, wanted / np.maximum(sums, 1e-9), 1.0)
-        moved = expected * ratio[np.ix_(places[0], places[1])]
-        return moved / moved.sum()
+        """The fine table moved as far as what is known of a coarse one differs from what was expected of it."""
+        columns, groups = (table.columns[0], table.columns[1]), (table.groups[0], table.groups[1])
+        before = self.expected(columns, groups)
+        assert before is not None
+        ratio = np.maximum(table.counts / self.rows, 0.0) / np.maximum(before, LEAST_SHARE)
+        first, second = (_overlap(fine, coarse) for fine, coarse in zip(own, groups, strict=True))
+        return fit_margins(expected * (first @ np.minimum(ratio, MOST_RATIO) @ second.T), own[0].mass, own[1].mass)
 
 
-def _nested(fine: Groups, coarse: Groups) -> np.ndarray:
-    """The coarse group that most of each fine group lies in, by their places on the axis."""
-    middle = (fine.edges[1:] + fine.edges[:-1]) / 2
-    return np.clip(np.searchsorted(coarse.edges, middle, side="right") - 1, 0, coarse.count - 1)
+def _overlap(fine: Groups, coarse: Groups) -> Floats:
+    """The part of each fine group (row) that lies in each coarse one."""
+    low = np.maximum(fine.edges[:-1, None], coarse.edges[None, :-1])
+    high = np.minimum(fine.edges[1:, None], coarse.edges[None, 1:])
+    return np.maximum(high - low, 0.0) / fine.mass[:, None]
