@@ -12,6 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
+from sklar.methods.prior import expected_bins, lean_histograms
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
@@ -20,9 +21,11 @@ from sklar.model.margins.averaged import Bins
 from sklar.model.margins.bins import DigitSearch, digits_to_seek
 from sklar.model.margins.few_rows import (
     FewRowsHistogram,
+    FirstCells,
     SplitMargin,
     coarse_margin,
     first_cells,
+    first_lookup,
     level_margin,
     pool_total,
     second_bins,
@@ -33,6 +36,7 @@ from sklar.model.margins.few_rows import (
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door, RecodedTable
+from sklar.schema.prior import PublicPrior
 
 FIRST_SHARE = 0.5
 DIGITS_SHARE = 0.05
@@ -42,10 +46,11 @@ are many, since the few must stand out of the noise."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewRowsMargins:
-    """Margins of all modelled columns, and the number of rows that their histograms agree on."""
+    """Margins of all modelled columns, the number of rows that their histograms agree on, and the first of these."""
 
     margins: tuple[Margin, ...]
     total: KnownTotal
+    first: tuple[FewRowsHistogram, ...]
 
 
 def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
@@ -66,15 +71,47 @@ def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal
     if splits:
         second, seen = _second(door, each.part(1 - FIRST_SHARE), splits, total)
         total = pool_total(seen, total)
-    fitted = smooth_margins(splits, second, total)
+    public = _Public(prior=door.prior, rows=total.rows, phis=_phis(door.prior, cells, first, total.rows))
+    fitted = smooth_margins(splits, second, total, {name: public.bins(name, split) for name, split in splits.items()})
     margins = [
         coarse_margin(name, splits[name], fitted[name])
         if name in splits
-        else level_margin(name, cells[name], first[name], total)
+        else level_margin(name, cells[name], first[name], total, public.histogram(name, cells[name]))
         for name in names
     ]
     margins = [replace(margin, decimals=digits.get(margin.column)) for margin in margins]
-    return FewRowsMargins(margins=tuple(margins), total=total)
+    return FewRowsMargins(margins=tuple(margins), total=total, first=tuple(first[name] for name in names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Public:
+    """What a public table, if there is one, adds to the histograms of columns; see `sklar.model.leaning` for phi."""
+
+    prior: PublicPrior | None
+    rows: float
+    phis: Mapping[str, float]
+
+    def histogram(self, name: str, cells: FirstCells) -> tuple[np.ndarray, np.ndarray] | None:
+        """(counts, deviations) of the base codes of a column."""
+        if self.prior is None or name not in self.phis:
+            return None
+        return expected_bins(self.prior, name, np.arange(cells.size), cells.size, self.rows, self.phis[name])
+
+    def bins(self, name: str, split: SplitMargin) -> tuple[Bins, ...]:
+        """One more histogram on the bins of the first."""
+        if self.prior is None or name not in self.phis:
+            return ()
+        lookup = first_lookup(split)
+        counts, sigma = expected_bins(
+            self.prior, name, lookup, len(split.first.counts), self.rows, self.phis[name]
+        )
+        return (Bins(edges=split.first.edges, counts=counts, sigma=sigma),)
+
+
+def _phis(
+    prior: PublicPrior | None, cells: Mapping[str, FirstCells], first: Mapping[str, FewRowsHistogram], rows: float
+) -> dict[str, float]:
+    return lean_histograms(prior, {n: (cells[n].parent, seen.counts, seen.sigma) for n, seen in first.items()}, rows)
 
 
 def _find_digits(door: Door, allowance: Allowance, searches: Mapping[str, DigitSearch]) -> dict[str, int | None]:
@@ -135,7 +172,7 @@ class FewRowsOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Setting:
+class Setting:
     """What the margins settled: who is scored, who is nominal, and the classes of the target."""
 
     margins: tuple[Margin, ...]
@@ -144,6 +181,24 @@ class _Setting:
     nominal: tuple[int, ...]
     classes: Classes | None
     basis: Basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredFewRows:
+    """All that is measured where rows are few.
+
+    Attributes:
+        latents: Scored columns, and nominal ones whose levels the star orders.
+        moments: What is known of dependence, as the fit of latent normals takes it.
+        star: The released star; None without one.
+        first: The first histogram of each column.
+    """
+
+    setting: Setting
+    latents: tuple[Latent, ...]
+    moments: Moments
+    star: Star | None
+    first: tuple[FewRowsHistogram, ...]
 
 
 def fit_few_rows(
@@ -158,6 +213,17 @@ def fit_few_rows(
         options: May name a target; `FewRowsOptions` may set the shares.
         rng: For the simulations of the fit; what is asked at the Door never depends on it.
     """
+    measured = measure_few_rows(door, allowance, total, options)
+    setting = measured.setting
+    share = np.ones(1) if setting.classes is None else setting.classes.share
+    normals = fit_normals(measured.latents, share, setting.basis, measured.moments, rng)
+    return LatentNormalModel(
+        margins=setting.margins, latents=measured.latents, normals=normals, classes=setting.classes, rows=setting.rows
+    )
+
+
+def measure_few_rows(door: Door, allowance: Allowance, total: float | None, options: HasTarget) -> MeasuredFewRows:
+    """Measure margins and a few sums on a sphere; arguments as for `fit_few_rows`."""
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
@@ -170,11 +236,7 @@ def fit_few_rows(
         seen = _again(door, allowance, closing.star - shares.star, setting, seen)
         shares = closing
     latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
-    share = np.ones(1) if setting.classes is None else setting.classes.share
-    normals = fit_normals(latents, share, setting.basis, moments, rng)
-    return LatentNormalModel(
-        margins=setting.margins, latents=latents, normals=normals, classes=setting.classes, rows=setting.rows
-    )
+    return MeasuredFewRows(setting=setting, latents=latents, moments=moments, star=seen, first=measured.first)
 
 
 def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal | None:
@@ -188,7 +250,7 @@ def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal 
     return KnownTotal(rows=total, sigma=noise.std)
 
 
-def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> _Setting:
+def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> Setting:
     columns = [door.schema[name] for name in door.schema.modelled]
     classes = None
     if target is not None:
@@ -205,24 +267,24 @@ def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | 
         marker = null_latent(j, margin, column.null_code) if column.null_code is not None else None
         scored += [marker] if marker is not None else []
     basis = NO_BASIS if classes is None else class_basis(classes)
-    return _Setting(
+    return Setting(
         margins=margins, rows=rows, scored=tuple(scored), nominal=tuple(nominal), classes=classes, basis=basis
     )
 
 
-def _measure_star(door: Door, allowance: Allowance, share: float, at: _Setting, label: str = "star") -> Star | None:
+def _measure_star(door: Door, allowance: Allowance, share: float, at: Setting, label: str = "star") -> Star | None:
     if at.classes is None or share < LEAST_SHARE or not (at.scored or at.nominal):
         return None
     return measure_star(door, allowance.part(share), at.scored, at.nominal, at.classes, at.rows, label)
 
 
-def _again(door: Door, allowance: Allowance, share: float, at: _Setting, seen: Star | None) -> Star | None:
+def _again(door: Door, allowance: Allowance, share: float, at: Setting, seen: Star | None) -> Star | None:
     """A second star from what was left, joined to the first by inverse variance."""
     again = _measure_star(door, allowance, share, at, "star again") if seen is not None else None
     return seen if seen is None or again is None else pool_stars(seen, again)
 
 
-def _strength(at: _Setting, seen: Star | None) -> float:
+def _strength(at: Setting, seen: Star | None) -> float:
     """Sum over columns of the squared correlation with the classes, without what noise adds."""
     if seen is None:
         return 0.0
@@ -231,14 +293,14 @@ def _strength(at: _Setting, seen: Star | None) -> float:
     return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
 
 
-def _orders(at: _Setting, seen: Star) -> list[LevelOrder]:
+def _orders(at: Setting, seen: Star) -> list[LevelOrder]:
     assert at.classes is not None
     margins = [at.margins[j] for j in at.nominal]
     return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, shares: FewRowsShares, at: _Setting, seen: Star | None
+    door: Door, allowance: Allowance, shares: FewRowsShares, at: Setting, seen: Star | None
 ) -> tuple[tuple[Latent, ...], Moments]:
     """The star orders the levels of nominal columns, which then join the pairs."""
     latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None

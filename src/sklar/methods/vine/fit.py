@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from sklar.methods.vine.tree import (
     measure_triples,
     measure_with_target,
 )
+from sklar.methods.vine.products import released_products
 from sklar.model.pairs.grouping import Groups
 from sklar.model.protocol import TableModel
 from sklar.model.vine.calibration import NO_TILT
@@ -44,6 +46,10 @@ from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
 from sklar.release.door import Door, RecodedTable
+from sklar.schema.prior import PublicPrior
+
+if TYPE_CHECKING:
+    from sklar.methods.few_rows.fit import MeasuredFewRows
 
 ORDERED_GAIN = 2.0
 """Chi-square that a deeper edge between ordered columns must gain, as AIC asks for one parameter: below it edges
@@ -62,9 +68,12 @@ def fit(door: Door, options: VineOptions, rng: np.random.Generator) -> TableMode
     total, total_sigma = measure_total(door, stage)
     stages = cut_stages(door.schema, options, allowance, door.unit, total)
     if has_few_rows(door.schema, stages):
-        from sklar.methods.few_rows.fit import fit_few_rows
+        from sklar.methods.few_rows.fit import fit_few_rows, measure_few_rows
 
-        return fit_few_rows(door, allowance, total, options, rng)
+        if door.prior is None:
+            return fit_few_rows(door, allowance, total, options, rng)
+        measured = measure_few_rows(door, allowance, total, options)
+        return lean_few_rows(door, door.prior, measured, options, rng)
     return fit_vine(door, stages, (total, total_sigma), options, rng)
 
 
@@ -124,6 +133,31 @@ def fit_vine(
             pairs=len(pairs),
             noise="gaussian" if stages.pairs.measure == "rho" else "laplace",
         ),
+    )
+
+
+def lean_few_rows(
+    door: Door, prior: PublicPrior, measured: MeasuredFewRows, options: VineOptions, rng: np.random.Generator
+) -> VineModel:
+    """A vine of the public table's dependence, moved as far as the few sums that were measured contradict it."""
+    margins, rows = measured.setting.margins, max(measured.setting.rows, 1.0)
+    axes = lay_out_axes(door.schema, margins, {})
+    leaning = Leaning(prior=prior, axes=axes, rows=rows)
+    pairs = link_nulls(leaning.from_products(released_products(measured)), rows)
+    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
+    fine = [table for table in pairs if table.columns in forest]
+    vine = _grow(axes, pairs, fine, rows, depth_of(door.schema, options), rng)
+    calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
+    if options.calibration and len(axes) > 1:
+        calibrated = calibrate_vine(vine, axes, pairs, null_tables(axes, pairs, (), rows), rows, rng)
+    noise = "gaussian" if door.allowance.measure == "rho" else "laplace"
+    error = tuple(min(float(len(x.counts) * x.sigma / (np.sqrt(2 * np.pi) * rows)), 1.0) for x in measured.first)
+    return VineModel(
+        margins=margins,
+        scales=tuple(axis.scale for axis in axes),
+        vine=vine,
+        calibration=calibrated.calibration,
+        facts=VineFacts(rows=rows, margin_error=error, strength=calibrated.strength, pairs=0, noise=noise),
     )
 
 
