@@ -9,7 +9,7 @@ options and the allowance alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.methods.method import Outline
-from sklar.methods.prior import expected_cells, lean_histograms
+from sklar.methods.prior import PublicMargin, lean_margins
 from sklar.model.margins.bins import (
     MOST_FINE_BINS,
     BinLayout,
@@ -41,7 +41,6 @@ from sklar.model.margins.likelihood import KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
 from sklar.release.door import Door, RecodedTable
-from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 _Request = tuple[int, Ints, Noise]
@@ -116,9 +115,10 @@ def measure_margins(
         else KnownTotal(rows=max(door.rows, 1), sigma=0.0)
     )
     columns = _measure_first(door, _columns(door, allowance, options))
-    leaning = _lean(door.prior, columns, _pool(columns, before))
-    columns = _measure_finer(door, columns, _pool(columns, before), leaning)
     pooled = _pool(columns, before)
+    columns = _measure_finer(door, columns, pooled, _lean(door, columns, pooled))
+    pooled = _pool(columns, before)
+    leaning = _lean(door, columns, pooled)
     return MeasuredMargins(
         margins=tuple(_margin(column, pooled, options, leaning) for column in columns),
         histograms=tuple(column.seen for column in columns),
@@ -164,19 +164,18 @@ def _find_digits(door: Door, column: _Column) -> _Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Leaning:
-    """A public table, if there is one, and its phi of each column."""
+    """What a public table, if there is one, expects of the columns."""
 
-    prior: PublicPrior | None
-    phis: dict[str, float]
+    margins: Mapping[str, PublicMargin]
 
     def on(self, column: _Column, starts: Ints, total: KnownTotal) -> tuple[Observation, ...]:
         """What it adds to the histograms of a column."""
-        return expected_cells(self.prior, column.name, starts, column.layout.size, total.rows, self.phis)
+        return (self.margins[column.name].cells(starts, total.rows),) if column.name in self.margins else ()
 
 
-def _lean(prior: PublicPrior | None, columns: Sequence[_Column], total: KnownTotal) -> _Leaning:
-    seen = {c.name: (c.seen[0].lookup, c.seen[0].counts, c.seen[0].sigma) for c in columns}
-    return _Leaning(prior=prior, phis=lean_histograms(prior, seen, total.rows))
+def _lean(door: Door, columns: Sequence[_Column], total: KnownTotal) -> _Leaning:
+    seen = {column.name: column.seen for column in columns}
+    return _Leaning(margins=lean_margins(door.prior, door.schema, seen, total.rows))
 
 
 def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal, leaning: _Leaning) -> list[_Column]:

@@ -5,6 +5,10 @@ would have variance phi v with phi = 1 / rows + 1 / public rows, and v = q (1 - 
 larger. A release y = p + noise tells how large: y - q has variance s^2 + phi v. Each table (or number) has a phi of its
 own, on a grid that ends where the public table says nothing; how often each phi occurs among the tables is learned from
 all of them. Given phi, the truth has mean q + phi v / (phi v + s^2) (y - q) and variance 1 / (1 / s^2 + 1 / (phi v)).
+
+Another population often differs smoothly: its people are older, or earn less. So a histogram may also move along a few
+smooth directions X, by coefficients of variance psi, which is on a grid that begins with zero: then y - q has
+covariance diag(s^2 + phi v) + psi X X'.
 """
 
 from __future__ import annotations
@@ -17,27 +21,29 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.model.margins.averaged import pooled_weights
 
-STEP = 2.0
-"""Ratio of neighbouring values of phi."""
+STEP = 4.0
+"""Ratio of neighbouring values of phi, and of psi."""
 WORTHLESS = 1.0
 """The largest phi: the public table is then worth one row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Compared:
+class Confronted:
     """Released numbers beside what a public table expects of them.
 
     Attributes:
         observed: The released numbers, as shares.
         expected: What the public table says.
-        variance: Noise variance of the released numbers.
+        variance: Noise variance of the released numbers, one or one each.
         spread: The variance v that phi multiplies.
+        smooth: Directions X of smooth differences, one a column; None where there are none.
     """
 
     observed: Floats
     expected: Floats
-    variance: float
+    variance: float | Floats
     spread: Floats
+    smooth: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,11 +54,13 @@ class Leaned:
         mean: Posterior means.
         variance: Posterior variance, on average over the numbers.
         phi: What the public table turned out to be worth here is 1 / phi rows.
+        moved: Posterior means of the coefficients of the smooth directions.
     """
 
     mean: Floats
     variance: float
     phi: float
+    moved: Floats
 
 
 def share_spread(shares: Floats, rows: float) -> Floats:
@@ -61,22 +69,51 @@ def share_spread(shares: Floats, rows: float) -> Floats:
     return np.maximum(shares, least) * (1 - np.minimum(shares, 0.5))
 
 
-def lean(compared: Sequence[Compared], least: float) -> list[Leaned]:
+def lean(compared: Sequence[Confronted], least: float) -> list[Leaned]:
     """Lean on the public table, each entry as far as it is borne out; `least` is the smallest phi."""
     if not compared:
         return []
     grid = least * STEP ** np.arange(max(int(np.ceil(np.log(WORTHLESS / least) / np.log(STEP))), 1) + 1)
-    evidence = np.array([[_log_evidence(one, phi) for phi in grid] for one in compared])
-    return [_average(one, grid, w) for one, w in zip(compared, pooled_weights(evidence), strict=True)]
+    smooth = any(one.smooth is not None for one in compared)
+    models = [(phi, psi) for phi in grid for psi in (np.append(0.0, grid) if smooth else np.zeros(1))]
+    fits = [[_fit(one, *model) for model in models] for one in compared]
+    weights = pooled_weights(np.array([[fit.log_evidence for fit in several] for several in fits]))
+    phis = np.array([phi for phi, _ in models])
+    return [_average(one, several, phis, w) for one, several, w in zip(compared, fits, weights, strict=True)]
 
 
-def _log_evidence(one: Compared, phi: float) -> float:
-    variance = one.variance + phi * one.spread
-    return float(-0.5 * np.sum(np.log(variance) + (one.observed - one.expected) ** 2 / variance))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fit:
+    """One model's answer: how much of the rest is believed, the smooth coefficients, and the log evidence."""
+
+    pull: Floats
+    moved: Floats
+    log_evidence: float
 
 
-def _average(one: Compared, grid: Floats, weights: Floats) -> Leaned:
-    beyond = grid[:, None] * one.spread.ravel()
-    pull = weights @ (beyond / (beyond + one.variance))
-    mean = one.expected + pull.reshape(one.expected.shape) * (one.observed - one.expected)
-    return Leaned(mean=mean, variance=float(np.mean(pull)) * one.variance, phi=float(1 / (weights @ (1 / grid))))
+def _fit(one: Confronted, phi: float, psi: float) -> _Fit:
+    """By Woodbury's identity with the few smooth directions."""
+    beyond = phi * one.spread.ravel()
+    variance = beyond + one.variance
+    gap = (one.observed - one.expected).ravel()
+    smooth = np.zeros((len(gap), 0)) if one.smooth is None else one.smooth
+    inner = np.eye(smooth.shape[1]) + psi * smooth.T @ (smooth / variance[:, None])
+    moved = np.asarray(psi * np.linalg.solve(inner, smooth.T @ (gap / variance)), dtype=np.float64)
+    misfit = float(gap @ ((gap - smooth @ moved) / variance))
+    log_evidence = -0.5 * (float(np.log(variance).sum()) + float(np.linalg.slogdet(inner)[1]) + misfit)
+    return _Fit(pull=beyond / variance, moved=moved, log_evidence=log_evidence)
+
+
+def _average(one: Confronted, fits: Sequence[_Fit], phis: Floats, weights: Floats) -> Leaned:
+    gap = (one.observed - one.expected).ravel()
+    mean, pulled = np.zeros(len(gap)), np.zeros(len(gap))
+    for fit, weight in zip(fits, weights, strict=True):
+        shift = 0.0 if one.smooth is None else one.smooth @ fit.moved
+        mean += weight * (shift + fit.pull * (gap - shift))
+        pulled += weight * fit.pull
+    return Leaned(
+        mean=one.expected + mean.reshape(one.expected.shape),
+        variance=float(np.mean(pulled * one.variance)),
+        phi=float(1 / (weights @ (1 / phis))),
+        moved=weights @ np.array([fit.moved for fit in fits]),
+    )

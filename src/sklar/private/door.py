@@ -51,7 +51,7 @@ class PrivateDoor:
 
     def __init__(
         self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder, noise: NoiseSource,
-        doing: Callable[[str], None] | None = None, prior: PublicPrior | None = None,
+        doing: Callable[[str], None] | None = None,
     ):  # fmt: skip
         self._rows = rows
         self._recorder = recorder
@@ -60,7 +60,7 @@ class PrivateDoor:
         self.schema = schema
         self.allowance = allowance
         self.unit = unit
-        self.prior = prior
+        self.prior: PublicPrior | None = None
 
     @property
     def rows(self) -> int | None:

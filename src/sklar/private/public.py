@@ -1,4 +1,4 @@
-"""Exact counts of a table that the custodian declares public: the only ones that leave this room, never of a fit's rows.
+"""Exact counts of a table that is declared public: the only ones that leave this room, and never of a fit's rows.
 
 It is a table like any other and is read by the same code, so that its codes mean what those of the private rows mean.
 Nothing of it is protected. Here it has a room of its own class: a Door is never made over it, a `PublicRows` never over

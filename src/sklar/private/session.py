@@ -18,7 +18,6 @@ from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
 from sklar.release.values import Recorded
 from sklar.rows import open_rows
-from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -67,7 +66,6 @@ def open_session(
     read: ReadOptions,
     noise: NoiseSource,
     again: bool = False,
-    prior: PublicPrior | None = None,
 ) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
 
@@ -84,8 +82,7 @@ def open_session(
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
             doing = getattr(read.progress, "doing", None)
-            allowance, unit = account.record.allowance, account.record.unit
-            door = PrivateDoor(rows, rows.schema, allowance, unit, recorder, noise, doing, prior)
+            door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise, doing)
             yield Session(door, account, recorder, resumed=old)
             account.close()
             if path is not None:

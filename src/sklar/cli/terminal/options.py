@@ -35,6 +35,10 @@ NeighboursName = Annotated[
 ]
 RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="The most rows one person may have.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column that others will be used to predict.")]
+PriorFile = Annotated[
+    str | None, typer.Option("--prior", metavar="FILE", help="A PUBLIC table or model to lean on; nothing protects it.")
+]
+PriorBy = Annotated[str, typer.Option("--prior-by", metavar="NAME", help="Who vouches that the prior is public.")]
 NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Needed by methods that promise nothing.")]
 MethodOptions = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
@@ -85,7 +89,7 @@ STANDARD_OUTPUT = "-"
 NOT_OF_METHODS = frozenset(
     {
         "data", "schema", "method", "epsilon", "delta", "rho", "ledger", "new_ledger", "neighbours", "rows_per_person",
-        "target", "no_guarantee", "resume", "read", "seed",
+        "target", "prior", "no_guarantee", "resume", "read", "seed",
     }
 )  # fmt: skip
 """What a fit takes besides the options of its method."""
@@ -167,14 +171,25 @@ def _reading(*, delimiter: str | None, null_value: list[str] | None, **said: Any
 def fit_settings(
     epsilon: Epsilon = None, delta: Delta = 1e-9, rho: Rho = None, method: MethodName = None, ledger: LedgerFile = None,
     new_ledger: NewLedger = False, neighbours: NeighboursName = None, rows_per_person: RowsPerPerson = 1,
-    target: Target = None, no_guarantee: NoGuarantee = False, option: MethodOptions = None,
+    target: Target = None, prior: PriorFile = None, prior_by: PriorBy = "", no_guarantee: NoGuarantee = False,
+    option: MethodOptions = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What a fit is asked for, besides rows and schema: fields of a FitRequest."""
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
-        "options": read_options(option),
+        "prior": _prior(prior, prior_by), "options": read_options(option),
     }  # fmt: skip
+
+
+def _prior(file: str | None, by: str) -> Any:
+    if file is None:
+        if by:
+            raise typer.BadParameter("it says who vouches for a prior: name one with --prior", param_hint="--prior-by")
+        return None
+    from sklar.pipeline.fit.prior import Prior  # not at import time: it loads numpy
+
+    return Prior(data=file, by=by)
 
 
 def shared_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -12,7 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
-from sklar.methods.prior import expected_bins, lean_histograms
+from sklar.methods.prior import PublicMargin, lean_margins
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
@@ -23,9 +23,9 @@ from sklar.model.margins.few_rows import (
     FewRowsHistogram,
     FirstCells,
     SplitMargin,
+    bin_lookup,
     coarse_margin,
     first_cells,
-    first_lookup,
     level_margin,
     pool_total,
     second_bins,
@@ -33,10 +33,10 @@ from sklar.model.margins.few_rows import (
     smooth_margins,
     split_first,
 )
+from sklar.model.margins.fit import Histogram
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door, RecodedTable
-from sklar.schema.prior import PublicPrior
 
 FIRST_SHARE = 0.5
 DIGITS_SHARE = 0.05
@@ -71,47 +71,45 @@ def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal
     if splits:
         second, seen = _second(door, each.part(1 - FIRST_SHARE), splits, total)
         total = pool_total(seen, total)
-    public = _Public(prior=door.prior, rows=total.rows, phis=_phis(door.prior, cells, first, total.rows))
-    fitted = smooth_margins(splits, second, total, {name: public.bins(name, split) for name, split in splits.items()})
+    public = _lean(door, cells, first, splits, second, total.rows)
+    more = {n: _public_bins(split, public[n], total.rows) for n, split in splits.items() if n in public}
+    fitted = smooth_margins(splits, second, total, more)
     margins = [
         coarse_margin(name, splits[name], fitted[name])
         if name in splits
-        else level_margin(name, cells[name], first[name], total, public.histogram(name, cells[name]))
+        else level_margin(name, cells[name], first[name], total, _public_codes(public.get(name), total.rows))
         for name in names
     ]
     margins = [replace(margin, decimals=digits.get(margin.column)) for margin in margins]
     return FewRowsMargins(margins=tuple(margins), total=total, first=tuple(first[name] for name in names))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Public:
-    """What a public table, if there is one, adds to the histograms of columns; see `sklar.model.leaning` for phi."""
-
-    prior: PublicPrior | None
-    rows: float
-    phis: Mapping[str, float]
-
-    def histogram(self, name: str, cells: FirstCells) -> tuple[np.ndarray, np.ndarray] | None:
-        """(counts, deviations) of the base codes of a column."""
-        if self.prior is None or name not in self.phis:
-            return None
-        return expected_bins(self.prior, name, np.arange(cells.size), cells.size, self.rows, self.phis[name])
-
-    def bins(self, name: str, split: SplitMargin) -> tuple[Bins, ...]:
-        """One more histogram on the bins of the first."""
-        if self.prior is None or name not in self.phis:
-            return ()
-        lookup = first_lookup(split)
-        counts, sigma = expected_bins(
-            self.prior, name, lookup, len(split.first.counts), self.rows, self.phis[name]
+def _lean(
+    door: Door,
+    cells: Mapping[str, FirstCells],
+    first: Mapping[str, FewRowsHistogram],
+    splits: Mapping[str, SplitMargin],
+    second: Mapping[str, Bins],
+    rows: float,
+) -> dict[str, PublicMargin]:
+    """What a public table, if there is one, expects of the columns, by both histograms of each."""
+    seen = {n: [Histogram(lookup=cells[n].parent, counts=h.counts, sigma=h.sigma)] for n, h in first.items()}
+    for name, bins in second.items():
+        seen[name].append(
+            Histogram(lookup=bin_lookup(splits[name], bins.edges), counts=bins.counts, sigma=float(bins.sigma[0]))
         )
-        return (Bins(edges=split.first.edges, counts=counts, sigma=sigma),)
+    return lean_margins(door.prior, door.schema, seen, rows)
 
 
-def _phis(
-    prior: PublicPrior | None, cells: Mapping[str, FirstCells], first: Mapping[str, FewRowsHistogram], rows: float
-) -> dict[str, float]:
-    return lean_histograms(prior, {n: (cells[n].parent, seen.counts, seen.sigma) for n, seen in first.items()}, rows)
+def _public_bins(split: SplitMargin, public: PublicMargin, rows: float) -> tuple[Bins, ...]:
+    """One more histogram on the bins of the first."""
+    counts, sigma = public.bins(bin_lookup(split, split.first.edges), len(split.first.counts), rows)
+    return (Bins(edges=split.first.edges, counts=counts, sigma=sigma),)
+
+
+def _public_codes(public: PublicMargin | None, rows: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """(counts, deviations) of each base code."""
+    return None if public is None else public.bins(np.arange(len(public.shares)), len(public.shares), rows)
 
 
 def _find_digits(door: Door, allowance: Allowance, searches: Mapping[str, DigitSearch]) -> dict[str, int | None]:

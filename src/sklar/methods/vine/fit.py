@@ -16,7 +16,6 @@ from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
 from sklar.methods.vine.look import look_at_triples, measure_standing
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of, settle_options
-from sklar.methods.vine.prior import Leaning
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
     PairGroups,
@@ -28,6 +27,8 @@ from sklar.methods.vine.pairs import (
     measure_pairs,
     pairs_to_measure,
 )
+from sklar.methods.vine.prior import Leaning
+from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import (
@@ -38,7 +39,6 @@ from sklar.methods.vine.tree import (
     measure_triples,
     measure_with_target,
 )
-from sklar.methods.vine.products import released_products
 from sklar.model.pairs.grouping import Groups
 from sklar.model.protocol import TableModel
 from sklar.model.vine.calibration import NO_TILT
@@ -56,7 +56,6 @@ ORDERED_GAIN = 2.0
 would mostly be noise."""
 TWO_VALUED_GAIN = 10.0
 """The same for two-valued columns, whose correlations given others mislead easily: a cautious round number."""
-DEBUG = False
 RARE = 0.005
 """A value with less mass than this does not make a column more than two-valued."""
 
@@ -107,7 +106,6 @@ def fit_vine(
     if leaning is not None:
         pairs, phis = leaning.lean(pairs)
         public = leaning.finer(pairs, phis)
-        if DEBUG: print('pair phi rows', np.round(np.sort([1/x for x in phis.values()])).astype(int)[::8])
     pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})

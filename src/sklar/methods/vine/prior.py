@@ -12,7 +12,7 @@ from sklar.arrays import Floats
 from sklar.methods.prior import compare_table, expected_table, lean_all, least_phi
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.products import Product, by_pair
-from sklar.model.leaning import Compared, lean, share_spread
+from sklar.model.leaning import Confronted, lean, share_spread
 from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.schema.prior import PublicPrior
@@ -52,8 +52,7 @@ class Leaning:
         found = {
             k: expected
             for k, table in enumerate(tables)
-            if len(table.columns) == 2
-            and (expected := self.expected(table.columns, table.groups)) is not None  # type: ignore[arg-type]
+            if len(table.columns) == 2 and (expected := self.expected(table.columns, table.groups)) is not None  # type: ignore[arg-type]
         }
         compared = [
             compare_table(self.prior, expected, tables[k].counts, tables[k].sigma, self.rows)
@@ -94,7 +93,7 @@ class Leaning:
         """
         groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
         pairs = [p for p in combinations(range(len(self.axes)), 2) if min(groups[p[0]].count, groups[p[1]].count) > 1]
-        told, mine = by_pair(products), self.prior.by_name
+        told = by_pair(products)
         tables = {p: self.expected(p, (groups[p[0]], groups[p[1]])) for p in pairs}
         filled = {
             p: np.outer(groups[p[0]].mass, groups[p[1]].mass) if table is None else table for p, table in tables.items()
@@ -156,9 +155,9 @@ class _Line:
             spread=energy[0] * energy[1],
         )
 
-    def beside(self, shares: Floats) -> Compared:
+    def beside(self, shares: Floats) -> Confronted:
         """The released product beside that of a table."""
-        return Compared(
+        return Confronted(
             observed=np.array([self.product.mean]),
             expected=np.array([float(np.vdot(self.weights, shares))]),
             variance=self.product.variance,

@@ -211,12 +211,12 @@ def coarse_margin(name: str, split: SplitMargin, fitted: tuple[Ints, Floats, Flo
     return Margin(column=name, starts=starts, mass=np.maximum(out, 0.0), size=cells.size)
 
 
-def first_lookup(split: SplitMargin) -> Ints:
-    """The bin of each base code in the first histogram of a split column, its cells apart last; -1 for none."""
-    cells, chained = split.cells, len(split.first.edges) - 1
-    lookup = np.full(cells.size, -1)
-    lookup[: cells.values] = np.searchsorted(split.first.edges[1:-1], np.arange(cells.values), side="right")
-    lookup[split.apart] = chained + np.arange(len(split.apart))
+def bin_lookup(split: SplitMargin, edges: Ints) -> Ints:
+    """The bin of each base code in a histogram with these edges and the cells apart last; -1 for none."""
+    lookup = np.full(split.cells.size, -1)
+    values = np.arange(split.cells.values)
+    lookup[: split.cells.values] = np.searchsorted(edges[1:-1], values, side="right")
+    lookup[split.apart] = len(edges) - 1 + np.arange(len(split.apart))
     return lookup
 
 

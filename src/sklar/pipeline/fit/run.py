@@ -97,8 +97,8 @@ def fit(
     """
     request = fit_request(
         data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
-        rows_per_person=rows_per_person, target=target, prior=prior, rho=rho, no_guarantee=no_guarantee, new_ledger=new_ledger,
-        resume=resume, read=read, seed=seed, pay_share=pay_share, **options,
+        rows_per_person=rows_per_person, target=target, prior=prior, rho=rho, no_guarantee=no_guarantee,
+        new_ledger=new_ledger, resume=resume, read=read, seed=seed, pay_share=pay_share, **options,
     )  # fmt: skip
     bar = None if request.read.progress else notebook_bar("fitting")
     if bar is not None:
@@ -221,8 +221,9 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read, known)
     with open_session(
         request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
-        noise=opened.noise, prior=prior,
+        noise=opened.noise,
     ) as session:  # fmt: skip
+        session.door.prior = prior
         yield session, settings
 
 
@@ -233,13 +234,15 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
     records = (*paid.records, session.record)
     found = with_found_digits(paid.schema, model.margins)
     found = with_own_price(found, paid.schema, records, opened.budget, opened.book).without_notes()
+    prior = session.door.prior
     return Model(
         Stored(
             schema=found,
-            claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read),
+            claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read, prior),
             fit=_fit_facts(opened, settings, session, paid),
             recorded=session.recorded,
             model=model,
+            prior=prior,
         )
     )
 
@@ -316,6 +319,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         ],
         "versions": versions(),
         **({"paid": _bought(paid)} if paid.records else {}),
+        **({} if session.door.prior is None else {"prior": session.door.prior.digest}),
     }
 
 

@@ -59,8 +59,9 @@ def refit(stored: Stored) -> Refit:
     unit, schema = Unit(**facts["unit"]), stored.coordinates.schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
     door = ReplayDoor(
-        schema=schema, allowance=allowance, unit=unit, recorded=stored.recorded, rows=facts["rows"], strict=True
-    )
+        schema=schema, allowance=allowance, unit=unit, recorded=stored.recorded, rows=facts["rows"], prior=stored.prior,
+        strict=True,
+    )  # fmt: skip
     model = method.fit(door, options, generator(facts["seed"]))
     if len(door.steps) < len(stored.recorded):
         raise DoorError(f"the record has a step '{stored.recorded[len(door.steps)].label}' that the method never asked")
