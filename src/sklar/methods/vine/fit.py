@@ -45,7 +45,7 @@ from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
-from sklar.release.door import Door, RecodedTable
+from sklar.release.door import Door, RecodedTable, settled
 from sklar.schema.prior import PublicPrior
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def fit_vine(
     door: Door, stages: Stages, total: tuple[float, float], options: VineOptions, rng: np.random.Generator
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    margins = measure_margins(door, stages.margins, *total)
+    margins = settled(door, "margins", measure_margins(door, stages.margins, *total))
     coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
@@ -108,7 +108,8 @@ def fit_vine(
         public = leaning.finer(pairs, phis)
     pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
-    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
+    strengths = {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp}
+    forest = settled(door, "tree", choose_tree(len(axes), strengths))
     fine = measure_tree(door, stages.tree, axes, forest, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     if leaning is not None:

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import json
 import secrets
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -25,7 +25,7 @@ from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
-from sklar.pipeline.fit.prices import require_addable, with_own_price
+from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
@@ -34,11 +34,12 @@ from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
+from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
-from sklar.schema.table import Schema
+from sklar.schema.table import Schema, schema_to_toml
 
 BASELINE_FIT = "sklar.lab.baselines.fit"
 """Where methods without a guarantee are fitted: imported by name, so that a private fit never reaches it."""
@@ -127,10 +128,10 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a fit released, and what it had asked for."""
+    """What a fit released, and what each release answers (nothing is told of labels)."""
 
     recorded: tuple[Recorded, ...]
-    asked: tuple[Any, ...]
+    asked: tuple[tuple[Asked, ...] | None, ...]
 
 
 def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> Measured:
@@ -156,7 +157,7 @@ class _WatchedDoor:
     def __init__(self, session: Session, last: str | None):
         self._session = session
         self._last = last
-        self.asked: list[Any] = []
+        self.asked: list[tuple[Asked, ...] | None] = []
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._session.door, name)
@@ -165,12 +166,21 @@ class _WatchedDoor:
 
         def verb(*arguments: Any, **named: Any) -> Any:
             released = found(*arguments, **named)
-            self.asked.append(arguments[0])
+            self.asked.append(_asked(name, *arguments, **named))
             if self._session.recorded[-1].label == self._last:
                 raise _LastStepError
             return released
 
         return verb
+
+
+def _asked(verb: str, first: Any, *others: Any, picks: int = 1, **_: Any) -> tuple[Asked, ...] | None:
+    """What the releases of one call at the Door answer."""
+    if verb == "discover":
+        return None
+    if verb == "choose":
+        return (AskedChoice(score=first, epsilon=others[0], picks=picks),)
+    return tuple(first) if isinstance(first, Sequence) else (first,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,10 +308,6 @@ def _fingerprint(
     return hashlib.sha256(repr([*parts, *([prior] if prior else [])]).encode()).hexdigest()
 
 
-def _finite(amount: float) -> float | None:
-    return None if amount == float("inf") else amount
-
-
 def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
     return {
@@ -312,11 +318,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "unit": dataclasses.asdict(record.unit),
         "rows": session.door.rows,
         "seed": record.seed,
-        "steps": [
-            {"label": step.label, "cost": fit.cost(step), "rho": step.rho, "epsilon": _finite(step.epsilon)}
-            for fit in (*paid.records, record)
-            for step in fit.steps
-        ],
+        "steps": step_costs((*paid.records, record)),
         "versions": versions(),
         **({"paid": _bought(paid)} if paid.records else {}),
         **({} if session.door.prior is None else {"prior": session.door.prior.digest}),
@@ -324,8 +326,10 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
 
 
 def _bought(paid: Paid) -> dict[str, Any]:
+    assert paid.asked is not None
     lines = [record_line(step) for step in paid.recorded]
-    return {"notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
+    asked = schema_to_toml(paid.asked)
+    return {"asked": asked, "notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
 
 
 def _reserved_amounts(record: FitRecord) -> dict[str, Any]:
