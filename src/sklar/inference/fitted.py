@@ -10,6 +10,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 
@@ -27,6 +28,7 @@ class Fitted:
         seed: That of the post-processing.
         recorded: Every release, step by step.
         model: What was made of them.
+        prior: Counts of a public table that it leaned on, or None.
     """
 
     schema: Schema
@@ -38,6 +40,7 @@ class Fitted:
     seed: int
     recorded: tuple[Recorded, ...]
     model: TableModel
+    prior: PublicPrior | None = None
 
     @property
     def rows(self) -> float:

@@ -75,7 +75,7 @@ class Stored:
         return Fitted(
             schema=seen, method=facts["method"], options=facts["options"],
             allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]), public_rows=facts["rows"],
-            seed=facts["seed"], recorded=self.recorded, model=self.model,
+            seed=facts["seed"], recorded=self.recorded, model=self.model, prior=self.prior,
         )  # fmt: skip
 
 
