@@ -174,6 +174,8 @@ def test_methods_that_cannot_lean_refuse_a_prior(method: str) -> None:
     frame = pd.DataFrame(table(FEW))
     with pytest.raises(UsageError, match="makes no use of a prior"):
         sklar.fit(frame, schema(), method=method, epsilon=1.0, prior=frame.copy())
+    with pytest.raises(UsageError, match="makes no use of a prior"):
+        sklar.fit(frame, schema(), method="plain-gaussian", no_guarantee=True, prior=frame.copy())
 
 
 def test_a_prior_may_have_some_of_the_columns_and_odd_values() -> None:

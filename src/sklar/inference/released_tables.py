@@ -25,7 +25,6 @@ from sklar.release.door import Interaction, PairTables, RecodedTable, Table
 from sklar.release.replay import AskedTable, ReplayDoor
 from sklar.release.scores import Lookup
 from sklar.release.values import NoisyCounts, NoisyPairs, NoisySums, Recorded, Release, pair_cells
-from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
 T = TypeVar("T")
@@ -111,7 +110,7 @@ def design_of(fitted: Fitted) -> Design:
         rows=fitted.public_rows, prior=fitted.prior, strict=True,
     )  # fmt: skip
     with suppress(LastReleaseError):
-        method.fit(door, method.stored_options(fitted.options), generator(fitted.seed))
+        method.fit(door, method.stored_options(fitted.options), fitted.streams()[0])
     asked = (tuple(one for one in step.asked or () if isinstance(one, AskedTable)) for step in door.steps)
     return Design(asked=tuple(asked), settled=door.settled_values)
 
@@ -121,7 +120,7 @@ def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]
     found = (
         table
         for step, asked in zip(recorded, design.asked, strict=True)
-        for table in _tables(schema, step.label, asked, step.releases)
+        for table in tables_of_step(schema, step.label, asked, step.releases)
     )
     return tuple(table for table in found if _of_cells(table, schema))
 
@@ -133,9 +132,10 @@ def _of_cells(table: ReleasedTable, schema: Schema) -> bool:
     return table.observed.size > 1 and not digits
 
 
-def _tables(
+def tables_of_step(
     schema: Schema, label: str, asked: Sequence[AskedTable], releases: Sequence[Release]
 ) -> Iterator[ReleasedTable]:
+    """The tables that one step released, by what was asked for."""
     for request, release in zip(asked, releases, strict=True) if asked else ():
         for columns, lookups, observed in _parts(schema, request, release):
             assert isinstance(release, NoisyCounts | NoisyPairs | NoisySums)

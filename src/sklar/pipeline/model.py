@@ -311,6 +311,18 @@ class Model:
             found.html(path)
         return found
 
+    def unmet(self, criteria: Any) -> tuple[str, ...]:
+        """Which criteria the model does not meet on the tables that were held back (`check_share`), in sentences.
+
+        Args:
+            criteria: As `accept` of `sklar.fit` takes them.
+        """
+        from sklar.pipeline.fit.accept import found_out, read_criteria, unmet
+
+        if not self.fit_facts.get("check_share"):
+            raise UsageError("nothing was held back to check this model by: fit with check_share, as 0.05")
+        return unmet(found_out(self._stored.fitted), read_criteria(criteria))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""
         write_model(self._stored, path)

@@ -69,13 +69,15 @@ class Stored:
     @property
     def fitted(self) -> Fitted:
         """The fit as post-processing knows it; of private methods only."""
-        facts = self.fit
+        facts, share = self.fit, self.fit.get("check_share", 0.0)
+        allowance = Allowance(**facts["allowance"])
         seen = without_found_digits(self.schema, facts.get("fit", ""))
         seen = fitted_coordinates(seen, (margin.column for margin in self.model.margins)).schema
         return Fitted(
-            schema=seen, method=facts["method"], options=facts["options"],
-            allowance=Allowance(**facts["allowance"]), unit=Unit(**facts["unit"]), public_rows=facts["rows"],
-            seed=facts["seed"], recorded=self.recorded, model=self.model, prior=self.prior,
+            schema=seen, method=facts["method"], options=facts["options"], allowance=allowance.part(1.0 - share),
+            unit=Unit(**facts["unit"]), public_rows=facts["rows"], seed=facts["seed"],
+            recorded=self.recorded[:-1] if share else self.recorded, model=self.model, prior=self.prior,
+            held=self.recorded[-1] if share else None, check_share=share, whole=allowance,
         )  # fmt: skip
 
 

@@ -40,6 +40,12 @@ PriorFile = Annotated[
 ]
 PriorBy = Annotated[str, typer.Option("--prior-by", metavar="NAME", help="Who vouches that the prior is public.")]
 NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Needed by methods that promise nothing.")]
+CheckShare = Annotated[
+    float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, as 0.05.")
+]
+Accept = Annotated[
+    str | None, typer.Option("--accept", metavar="FILE", help="Release only if these criteria (TOML) are met.")
+]
 MethodOptions = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
 ]
@@ -172,13 +178,15 @@ def fit_settings(
     epsilon: Epsilon = None, delta: Delta = 1e-9, rho: Rho = None, method: MethodName = None, ledger: LedgerFile = None,
     new_ledger: NewLedger = False, neighbours: NeighboursName = None, rows_per_person: RowsPerPerson = 1,
     target: Target = None, prior: PriorFile = None, prior_by: PriorBy = "", no_guarantee: NoGuarantee = False,
+    check_share: CheckShare = 0.0, accept: Accept = None,
     option: MethodOptions = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What a fit is asked for, besides rows and schema: fields of a FitRequest."""
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
-        "prior": _prior(prior, prior_by), "options": read_options(option),
+        "prior": _prior(prior, prior_by), "check_share": check_share, "accept": accept,
+        "options": read_options(option),
     }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from sklar.methods.vine.pairs import (
 from sklar.methods.vine.prior import Leaning
 from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.structure import find_structure, keep_to_rules
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import (
     choose_tree,
@@ -91,10 +92,11 @@ def fit_vine(
     door: Door, stages: Stages, total: tuple[float, float], options: VineOptions, rng: np.random.Generator
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    margins = settled(door, "margins", measure_margins(door, stages.margins, *total))
+    measured = keep_to_rules(door.schema, measure_margins(door, stages.margins, *total))
+    margins = settled(door, "margins", measured)
     coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
-    rows = max(margins.rows, 1.0)
+    rows, structure = max(margins.rows, 1.0), find_structure(door.schema, axes)
     # A stream of its own: what is drawn later does not depend on whether sums were asked for.
     (stream,) = rng.spawn(1)
     known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
@@ -106,7 +108,7 @@ def fit_vine(
     if leaning is not None:
         pairs, phis = leaning.lean(pairs)
         public = leaning.finer(pairs, phis)
-    pairs = link_nulls(pairs, rows)
+    pairs = structure.excluded(link_nulls(pairs, rows))
     sharp = sharpen(known, pairs, rows)
     strengths = {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp}
     forest = settled(door, "tree", choose_tree(len(axes), strengths))
@@ -114,12 +116,13 @@ def fit_vine(
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     if leaning is not None:
         fine, extra = leaning.lean(fine)[0], leaning.lean(extra)[0]
-    fine = link_again(fine, pairs, rows)
+    fine = structure.excluded(link_again(fine, pairs, rows))
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
-        others = [*fine, *extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
-        calibrated = calibrate_vine(vine, axes, (*standing, *pairs), others, rows, rng)
+        others = [*extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
+        others = [*fine, *structure.tables(rows), *structure.excluded(others)]
+        calibrated = calibrate_vine(vine, axes, (*structure.excluded(standing), *pairs), others, rows, rng)
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),
@@ -141,14 +144,15 @@ def lean_few_rows(
     """A vine of the public table's dependence, moved as far as the few sums that were measured contradict it."""
     margins, rows = measured.setting.margins, max(measured.setting.rows, 1.0)
     axes = lay_out_axes(door.schema, margins, {})
-    leaning = Leaning(prior=prior, axes=axes, rows=rows)
-    pairs = link_nulls(leaning.from_products(released_products(measured)), rows)
+    structure, leaning = find_structure(door.schema, axes), Leaning(prior=prior, axes=axes, rows=rows)
+    pairs = structure.excluded(link_nulls(leaning.from_products(released_products(measured)), rows))
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
     fine = [table for table in pairs if table.columns in forest]
     vine = _grow(axes, pairs, fine, rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
-        calibrated = calibrate_vine(vine, axes, pairs, null_tables(axes, pairs, (), rows), rows, rng)
+        nulls = structure.excluded(null_tables(axes, pairs, (), rows))
+        calibrated = calibrate_vine(vine, axes, pairs, [*structure.tables(rows), *nulls], rows, rng)
     noise = "gaussian" if door.allowance.measure == "rho" else "laplace"
     error = tuple(min(float(len(x.counts) * x.sigma / (np.sqrt(2 * np.pi) * rows)), 1.0) for x in measured.first)
     return VineModel(
@@ -242,7 +246,8 @@ def _grow(
 
 def _pair_table(table: MeasuredTable) -> PairTable:
     first, second = table.groups
-    return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
+    counts = table.counts if table.empty is None else np.where(table.empty, 0.0, table.counts)
+    return PairTable(observed=counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
 
 
 def _eligible(axes: Sequence[VineAxis]) -> dict[int, float]:

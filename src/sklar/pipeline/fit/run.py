@@ -22,6 +22,7 @@ from sklar.accounting.unit import Neighbours, Unit
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
+from sklar.pipeline.fit.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
@@ -64,6 +65,8 @@ def fit(
     read: ReadOptions | Mapping[str, Any] | None = None,
     seed: int | None = None,
     pay_share: float = DEFAULT_PAY_SHARE,
+    check_share: float = 0.0,
+    accept: Criteria | Mapping[str, Any] | str | PathLike[str] | None = None,
     **options: Any,
 ) -> Model:
     """Learn a model of a table: a private one, or, said so with `no_guarantee`, one of a method that promises nothing.
@@ -91,6 +94,10 @@ def fit(
         read: How to read the source.
         seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
         pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
+        check_share: Share of the budget for tables that the model is not fitted to, and that check it in its report;
+            none by default.
+        accept: Criteria (typical_error, auc_gap, contradictions, confidence), or a TOML file of them, that the model
+            must meet on those tables; or it is not released (`NotAcceptedError`), and the budget is spent all the same.
         options: Options of the method.
 
     Returns:
@@ -99,7 +106,8 @@ def fit(
     request = fit_request(
         data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
         rows_per_person=rows_per_person, target=target, prior=prior, rho=rho, no_guarantee=no_guarantee,
-        new_ledger=new_ledger, resume=resume, read=read, seed=seed, pay_share=pay_share, **options,
+        new_ledger=new_ledger, resume=resume, read=read, seed=seed, pay_share=pay_share, check_share=check_share,
+        accept=accept, **options,
     )  # fmt: skip
     bar = None if request.read.progress else notebook_bar("fitting")
     if bar is not None:
@@ -123,7 +131,12 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
     with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
         warn_of_ledgers(request.data, opened.book, (*paid.records, session.record))
         model = opened.method.fit(session.door, settings, generator(session.record.seed))
-        yield _claimed(opened, paid, session, settings, model)
+        claimed = _claimed(opened, paid, session, settings, model)
+        reasons = claimed.unmet(request.accept) if request.accept is not None else ()
+        if not reasons:
+            yield claimed
+    if reasons:  # closed in the ledger first: it cannot be taken up again
+        raise refusal(reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +317,8 @@ def _fingerprint(
 ) -> str:
     """Recognizes a fit of the same settings and the same public prior; it says nothing about private rows."""
     reading = (read.sql, read.rows_are_rows, read.null_values)
-    parts = [schema.fingerprint, method.name, options, budget, unit, reading, sklar.__version__]
+    # Its caveats tell what share of the budget a method holds back, if any.
+    parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
     return hashlib.sha256(repr([*parts, *([prior] if prior else [])]).encode()).hexdigest()
 
 
@@ -320,6 +334,8 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),
         "versions": versions(),
+        **({"check_share": opened.request.check_share} if opened.request.check_share else {}),
+        **({"accepted": opened.request.accept.to_dict()} if opened.request.accept is not None else {}),
         **({"paid": _bought(paid)} if paid.records else {}),
         **({} if session.door.prior is None else {"prior": session.door.prior.digest}),
     }

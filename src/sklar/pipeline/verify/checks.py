@@ -39,7 +39,7 @@ TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "p
         "unpriced", "confirmed", "repeated", "prior")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid", "prior"}  # fmt: skip
+             "paid", "check_share", "accepted", "prior"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
 PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
 FIT_NAME = re.compile("([0-9a-f]{16})?")

@@ -61,7 +61,7 @@ def refit(stored: Stored) -> Refit:
         SklarError: The releases are not what the method asks for with this budget, or they cost more than it.
     """
     facts = stored.fit
-    method = find_method(facts["method"])
+    method = find_method(facts["method"], facts.get("check_share", 0.0))
     options = method.stored_options(facts["options"])
     unit, paid = Unit(**facts["unit"]), facts.get("paid")
     ledger = memory_ledger(neighbours=unit.neighbours)
