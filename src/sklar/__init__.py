@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sklar.errors import (
         BudgetError,
         LedgerError,
+        NotAcceptedError,
         OverspendError,
         SchemaError,
         SklarError,
@@ -84,7 +85,10 @@ _HOMES = {
     "sklar.accounting.claim": "Claim",
     "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
     "sklar.accounting.risk": "risk",
-    "sklar.errors": "BudgetError LedgerError OverspendError SchemaError SklarError SklarWarning SourceError UsageError",
+    "sklar.errors": (
+        "BudgetError LedgerError NotAcceptedError OverspendError SchemaError SklarError SklarWarning SourceError "
+        "UsageError"
+    ),
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
@@ -123,9 +127,9 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
     "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
-    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "Plan",
-    "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
-    "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
+    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
+    "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
+    "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
     "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
     "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
     "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
