@@ -1,8 +1,9 @@
 """The model file: a zip of JSON and npy members, versioned and checksummed; of public values only, if it is private.
 
 Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
-options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `model.json` and
-`arrays/*.npy` (the model). The archive comment carries the SHA-256 of the manifest. No pickle is written or read.
+options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `prior.json` (counts of
+a public table, if the fit leaned on one), `model.json` and `arrays/*.npy` (the model). The archive comment carries the
+SHA-256 of the manifest. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import stat
 import zipfile
@@ -30,12 +32,17 @@ from sklar.model.codec import decode, encode
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded, read_line, record_line
 from sklar.schema.coordinates import Coordinates, fitted_coordinates
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 FORMAT = "sklar-model"
 VERSION = 2
 MAX_BYTES = 8 * 2**30
 """A model file that unpacks to more than this is refused."""
+MOST_UNPACKED = 200
+"""So many times its own size a model file may unpack to, once that is more than UNSUSPECTED bytes: models are numbers
+that noise is on, which zip to a half or a tenth."""
+UNSUSPECTED = 64 * 2**20
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -49,6 +56,7 @@ class Stored:
         fit: How it was fitted: method, options, allowance, unit, seed.
         recorded: Every release, step by step.
         model: The fitted model.
+        prior: Counts of a public table that the fit leaned on, or None.
     """
 
     schema: Schema
@@ -56,6 +64,7 @@ class Stored:
     fit: dict[str, Any]
     recorded: tuple[Recorded, ...]
     model: TableModel
+    prior: PublicPrior | None = None
 
     @property
     def coordinates(self) -> Coordinates:
@@ -72,7 +81,7 @@ class Stored:
         return Fitted(
             schema=seen, method=facts["method"], options=facts["options"], allowance=allowance.part(1.0 - share),
             unit=Unit(**facts["unit"]), public_rows=facts["rows"], seed=facts["seed"],
-            recorded=self.recorded[:-1] if share else self.recorded, model=self.model,
+            recorded=self.recorded[:-1] if share else self.recorded, model=self.model, prior=self.prior,
             held=self.recorded[-1] if share else None, check_share=share, whole=allowance,
         )  # fmt: skip
 
@@ -120,16 +129,17 @@ def read_model(path: str | PathLike[str]) -> Stored:
 def _parsed(members: dict[str, bytes]) -> Stored:
     arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
     schema = schema_from_toml(members["schema.toml"].decode())
-    model: TableModel = decode(json.loads(members["model.json"]), arrays)
+    model: TableModel = decode(_read_json(members["model.json"]), arrays)
     by = fitted_coordinates(schema, (margin.column for margin in model.margins)).schema
     if [(m.column, m.size) for m in model.margins] != [(name, by.size(name)) for name in by.modelled]:
         raise ModelFileError("the model does not have the columns of its schema")
     return Stored(
         schema=schema,
-        claim=claim_from_dict(json.loads(members["claim.json"])),
-        fit=dict(json.loads(members["fit.json"])),
+        claim=claim_from_dict(_read_json(members["claim.json"])),
+        fit=dict(_read_json(members["fit.json"])),
         recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
         model=model,
+        prior=decode(json.loads(members["prior.json"]), arrays) if "prior.json" in members else None,
     )
 
 
@@ -143,6 +153,8 @@ def _members(stored: Stored) -> dict[str, bytes]:
         "releases.jsonl": "\n".join(record_line(step) for step in stored.recorded).encode(),
         "model.json": _json(tree),
     }
+    if stored.prior is not None:
+        members["prior.json"] = _json(encode(stored.prior, arrays))
     for i, array in enumerate(arrays):
         buffer = io.BytesIO()
         np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
@@ -158,8 +170,9 @@ def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
     name = _name(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
-                raise ModelFileError(f"{name} unpacks to more than {MAX_BYTES >> 30} GiB and is refused")
+            unpacked = sum(info.file_size for info in archive.infolist())
+            if unpacked > min(MAX_BYTES, max(UNSUSPECTED, MOST_UNPACKED * os.stat(path).st_size)):
+                raise ModelFileError(f"{name} unpacks to far more than any model and is refused")
             if "manifest.json" not in archive.namelist():
                 raise ModelFileError(f"{name} is not a model file of Sklar")
             members = {info.filename: archive.read(info) for info in archive.infolist()}
@@ -207,6 +220,18 @@ def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> Non
     found = {member: hashlib.sha256(content).hexdigest() for member, content in members.items()}
     if found != digests or hashlib.sha256(listing).hexdigest().encode() != comment:
         raise ModelFileError(f"{name} was changed after it was written: its checksums do not match")
+
+
+def _read_json(content: bytes) -> Any:
+    """Numbers of a model file are finite: what is compared with a NaN is neither more nor less."""
+    return json.loads(content, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number that is not finite")
+    return number
 
 
 def _json(value: Any) -> bytes:

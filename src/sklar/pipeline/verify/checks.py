@@ -36,10 +36,10 @@ from sklar.schema.reading import ReadOptions
 CLOSE = 1e-6
 """Relative difference between models that other versions of libraries explain."""
 TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
-        "unpriced", "confirmed", "repeated")  # fmt: skip
+        "unpriced", "confirmed", "repeated", "prior")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid", "check_share", "accepted"}  # fmt: skip
+             "paid", "check_share", "accepted", "prior"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
 PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
 FIT_NAME = re.compile("([0-9a-f]{16})?")
@@ -55,6 +55,7 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [Check(part="price", ok=None, says=says)], None
     try:
         again = refit(stored)
+        return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
         other = _other_versions(stored)
@@ -62,7 +63,6 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [
             Check(part="price", ok=False, says=f"The releases are not those of the stated budget: {why}.{hint}")
         ], None
-    return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
 
 
 def _price(stored: Stored, again: Refit) -> Check:
@@ -108,7 +108,7 @@ def _facts(stored: Stored, again: Refit) -> Check:
 def _claim(stored: Stored, again: Refit) -> Check:
     """Whether the claim is the one that follows from schema, releases and budget."""
     claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
-    follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions())
+    follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions(), stored.prior)
     names = (*TOLD, *(WORDING if claim.version == follows.version else ()))
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
         return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")
