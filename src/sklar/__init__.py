@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         SourceError,
         UsageError,
     )
+    from sklar.inference.combine import Combined, combine
+    from sklar.inference.estimates import Estimate
     from sklar.lab.attacks.method import attack_method
     from sklar.lab.attacks.release import Attack, attack
     from sklar.lab.audit.audit import Audit, audit
@@ -84,6 +86,8 @@ _HOMES = {
     "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
     "sklar.accounting.risk": "risk",
     "sklar.errors": "BudgetError LedgerError OverspendError SchemaError SklarError SklarWarning SourceError UsageError",
+    "sklar.inference.combine": "Combined combine",
+    "sklar.inference.estimates": "Estimate",
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
@@ -120,12 +124,12 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
-    "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
-    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "Plan",
-    "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
+    "Combined", "Compared", "Datetime", "Estimate", "Evaluation", "Expectation", "Function", "Id", "Ignore",
+    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "Ordinal", "OverspendError",
+    "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
     "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
     "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
-    "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
+    "combine", "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
     "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
     "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv", "tradeoff",
     "tradeoff_point", "truncation_levels", "verify", "verify_ledger",

@@ -1,0 +1,133 @@
+"""Replicas of a fitted model: the first here, the others in several processes if the first took long."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
+from sklar.arrays import usable_cores
+from sklar.errors import SklarWarning, UsageError
+from sklar.inference.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
+from sklar.inference.sums import CodeTable
+from sklar.methods.registry import METHODS, find_method
+from sklar.pipeline.model_file import Stored
+from sklar.pipeline.verify.refit import stored_options
+from sklar.pipeline.workers import model_workers, worker_model
+from sklar.sample.decode import SampledTable
+from sklar.sample.draw import draw_block
+from sklar.sample.rng import named_streams
+
+WORTH_PROCESSES = 5.0
+"""Seconds of work left from which on processes are started: each takes a few to begin."""
+Made = TypeVar("Made", Replica, SampledTable)
+Done = Callable[[int], None]
+"""Told the number of replicas after each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replicas:
+    """All replicas of a model that were made from one seed, and rows of the model itself."""
+
+    model: CodeTable
+    replicas: tuple[Replica, ...]
+
+
+def mechanism_of(stored: Stored) -> Mechanism:
+    """All that is public about how a model was made.
+
+    Raises:
+        UsageError: It was made without noise, or not by a method of Sklar.
+    """
+    facts = stored.fit
+    if facts.get("method") not in METHODS or not stored.recorded:
+        raise UsageError(
+            f"a model of method '{stored.claim.method}' has no releases whose noise is known, so its error bars cannot "
+            "be told. Fit a method with a guarantee, such as vine."
+        )
+    method = find_method(facts["method"])
+    return Mechanism(
+        schema=stored.schema,
+        by=stored.coordinates,
+        method=method,
+        options=stored_options(method, facts["options"]),
+        allowance=Allowance(**facts["allowance"]),
+        unit=Unit(**facts["unit"]),
+        model=stored.model,
+    )
+
+
+def make_replicas(stored: Stored, count: int, entropy: int, done: Done | None = None) -> Replicas:
+    """Replicas, and what the model itself says."""
+    mechanism = mechanism_of(stored)
+    made = tuple(_each(stored, range(count), Replicate(entropy=entropy), done))
+    return Replicas(model=model_rows(mechanism, entropy), replicas=made)
+
+
+def make_implicates(
+    stored: Stored, count: int, rows: int, entropy: int, done: Done | None = None
+) -> Iterator[SampledTable]:
+    """Tables of independent rows, each from a replica of its own."""
+    mechanism_of(stored)
+    return _each(stored, range(count), Implicate(entropy=entropy, rows=rows), done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicate:
+    """Makes a replica by its number."""
+
+    entropy: int
+
+    def __call__(self, stored: Stored, index: int) -> Replica:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SklarWarning)  # a sample of the model itself has said it
+            return make_replica(mechanism_of(stored), self.entropy, index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Implicate:
+    """Makes an implicate by its number: the same replica as `Replicate` makes, and rows of it."""
+
+    entropy: int
+    rows: int
+
+    def __call__(self, stored: Stored, index: int) -> SampledTable:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SklarWarning)
+            model, _ = fit_replica(mechanism_of(stored), self.entropy, index)
+            rng = named_streams(self.entropy, index)("implicate")
+            return draw_block(model, stored.schema, self.rows, rng, {})[0]
+
+
+def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], done: Done | None) -> Iterator[Made]:
+    tell = done or (lambda number: None)
+    start = time.perf_counter()
+    yield make(stored, indices[0])
+    tell(1)
+    took, processes = time.perf_counter() - start, min(usable_cores(), len(indices) - 1)
+    if processes < 2 or took * (len(indices) - 1) < WORTH_PROCESSES:
+        for index in indices[1:]:
+            yield make(stored, index)
+            tell(index + 1)
+        return
+    try:
+        with model_workers(stored, processes) as pool:
+            futures: list[Future[Made]] = [pool.submit(_make_loaded, make, index) for index in indices[1:]]
+            for number, future in enumerate(futures, 2):
+                yield future.result()
+                tell(number)
+    except BrokenProcessPool:
+        raise UsageError(
+            "a process that made replicas was ended from outside, perhaps for lack of memory; ask for fewer replicas, "
+            "or on a machine with more."
+        ) from None
+
+
+def _make_loaded(make: Callable[[Stored, int], Made], index: int) -> Made:
+    return make(worker_model(), index)
