@@ -2,9 +2,9 @@
 
     python -m benchmarks.coverage --rows 1000 5000 --epsilon 1 --tables 200
 
-Each table has a Gaussian, a skewed, a discrete and zero-inflated, and a two-valued column. x and y depend on each other,
-x and g a little, z on nothing. The reference for widths is the shortest interval around the same estimate of somebody
-who knows the law of its error: 1.96 times its root mean square over the tables, either side.
+Each table has a Gaussian, a skewed, a discrete and zero-inflated, and a two-valued column. x and y depend on each
+other, x and g a little, z on nothing. The reference for widths is the shortest interval around the same estimate of
+somebody who knows the law of its error: 1.96 times its root mean square over the tables, either side.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class Tally:
         root = math.sqrt(float(np.mean(np.square(self.errors))))
         told = {"coverage": float(np.mean(self.held)), "width": float(np.mean(self.widths)) / (1.96 * root)}
         bias = {"bias": float(np.mean(self.errors)), "rmse": root}
-        return {"question": name, **told, **bias, **({"rejects": float(np.mean(self.rejected))} if name in INDEPENDENT else {})}
+        more = {"rejects": float(np.mean(self.rejected))} if name in INDEPENDENT else {}
+        return {"question": name, **told, **bias, **more}
 
 
 def run(rows: int, epsilon: float, tables: int, replicas: int, seed: int) -> list[dict[str, Any]]:
@@ -125,7 +126,10 @@ def _show(rows: int, epsilon: float, tables: int, lines: list[dict[str, Any]]) -
     print(f"\n{rows:,} rows, epsilon {epsilon:g}, {tables} tables")
     for line in lines:
         rejects = f"  rejects {line['rejects']:.3f}" if "rejects" in line else ""
-        print(f"  {line['question']:36s} covers {line['coverage']:.3f}  width {line['width']:.2f}  bias {line['bias']:+.4f}  rmse {line['rmse']:.4f}{rejects}", flush=True)
+        told = f"covers {line['coverage']:.3f}  width {line['width']:.2f}"
+        print(
+            f"  {line['question']:36s} {told}  bias {line['bias']:+.4f}  rmse {line['rmse']:.4f}{rejects}", flush=True
+        )
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
 """What `sklar.plan` expects against what fits then give: `python -m benchmarks.plans --tables tail6,hmeq --fits 3`.
 
 For every table and epsilon the expected errors, those measured in whole fits (mean of the fits), and the ratio of the
-two. The first six tables are those that the expectations were chosen on; hmeq, adult3k, loans (HMEQ with its gaps) and
-mixed (made here) were not looked at. Real tables are fetched once, see `benchmarks.data`. Needs the extra dev.
+two; a loss of AUC is expected to lie below a bound. The first six tables are those that the expectations were chosen
+on; hmeq, adult3k, loans (HMEQ with its gaps) and mixed (made here) were not looked at. Real tables are fetched once,
+see `benchmarks.data`. Needs the extra dev.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ UNSEEN = ("hmeq", "adult3k", "loans", "mixed")
 EPSILONS = (0.5, 1.0, 3.0)
 FACTOR = 1.5
 """An expectation is right if it is within this factor."""
+BOUND = "auc_loss"
+"""What is expected to lie below, not near."""
 
 
 def mixed(rows: int = 8_000, seed: int = 11) -> Split:
@@ -115,6 +118,11 @@ def compared(name: str, epsilon: float, fits: int, *, target: bool) -> pd.DataFr
     return told
 
 
+def right(what: str, ratios: pd.Series) -> pd.Series:
+    """Which expectations came true; nothing lost, or less than nothing, is below any bound."""
+    return (ratios >= 1) | (ratios <= 0) if what == BOUND else ratios.between(1 / FACTOR, FACTOR)
+
+
 def main(given: Sequence[str] | None = None) -> None:
     """Compare, and count how often the expectation is within the factor."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -128,7 +136,7 @@ def main(given: Sequence[str] | None = None) -> None:
         for epsilon in map(float, options.epsilons.split(",")):
             told = compared(name, epsilon, options.fits, target=options.target)
             for what, line in told.iterrows():
-                marked = "" if 1 / FACTOR <= line["ratio"] <= FACTOR else " *"
+                marked = "" if right(str(what), pd.Series([line["ratio"]])).all() else " *"
                 print(
                     f"{name:9s} {epsilon:4g} {what!s:13s} expected {line['expected']:.4f} "
                     f"measured {line['measured']:.4f} ratio {line['ratio']:.2f}{marked}",
@@ -138,8 +146,8 @@ def main(given: Sequence[str] | None = None) -> None:
     every = pd.concat(ratios)
     for what in dict.fromkeys(every.index):
         part = every[every.index == what]
-        within = part.between(1 / FACTOR, FACTOR).sum()
-        print(f"{what}: {within} of {len(part)} within a factor of {FACTOR}; from {part.min():.2f} to {part.max():.2f}")
+        told = "below the bound" if what == BOUND else f"within a factor of {FACTOR}"
+        print(f"{what}: {right(what, part).sum()} of {len(part)} {told}; from {part.min():.2f} to {part.max():.2f}")
 
 
 if __name__ == "__main__":

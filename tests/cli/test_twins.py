@@ -14,7 +14,8 @@ from sklar.cli.main import app
 
 TWINS = {
     "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.sample_to",
-    "inspect": "Model.inspect", "evaluate": "evaluate", "attack": "attack", "attack-method": "attack_method",
+    "inspect": "Model.inspect", "report": "Model.report", "evaluate": "evaluate", "attack": "attack",
+    "attack-method": "attack_method",
     "levels": "levels", "split": "split", "bundle": "bundle", "verify": "verify", "key": "make_key",
     "compare": "compare", "audit": "audit", "methods": "methods", "schema draft": "draft_schema",
     "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",
@@ -96,3 +97,22 @@ def test_a_demo_leaves_its_files(tmp_path: Path) -> None:
     assert all(path.exists() for path in made.files)
     assert sklar.read_ledger(tmp_path / "d/people.ledger").fits[0].method == "independent"
     assert sklar.verify_ledger(tmp_path / "d/people.ledger").head
+
+
+def test_a_schema_is_checked_for_a_method(table: Path) -> None:
+    bare = {"x": sklar.Category(["a", "b"]), "y": sklar.Category(["c", "d"])}
+    sklar.Schema(bare).write(table.with_name("labels.toml"))
+    asked = ["schema", "check", str(table.with_name("labels.toml")), "--method"]
+    assert "vine: can be fitted" in CliRunner().invoke(app, [*asked, "vine"]).output
+    assert CliRunner().invoke(app, [*asked, "vine", "--target", "y"]).exit_code == 0
+    assert sklar.check_schema(sklar.Schema(bare), method="vine", target="y").method == "vine"
+    faults = {"no method": ["nothing"], "z": ["vine", "--target", "z"], "option": ["vine", "-O", "a=1"]}
+    for words, more in faults.items():
+        refused = CliRunner().invoke(app, [*asked, *more])
+        assert refused.exit_code == 1 and words in refused.output
+    with pytest.raises(sklar.UsageError, match="makes no use of a target"):
+        sklar.check_schema(sklar.Schema(bare), method="independent", target="y")
+    assert (
+        CliRunner().invoke(app, [*asked, "dpcopula-kendall"]).exit_code
+        == CliRunner().invoke(app, ["plan", asked[2], "-e", "1", "--method", "dpcopula-kendall"]).exit_code
+    )

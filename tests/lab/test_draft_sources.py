@@ -159,12 +159,25 @@ def test_row_names_without_a_name_are_a_key_and_a_fit_needs_none(tmp_path: Path)
     assert model.sample(5, seed=1).column_names == ["row", "x", "colour"]
 
 
-@pytest.mark.parametrize("name", ["", "  ", "Unnamed: 0", "...1"])
+@pytest.mark.parametrize("name", ["", "  ", "Unnamed: 0", "...1", "rownames"])
 def test_an_index_in_front_is_a_key_in_every_source(name: str) -> None:
     table = pa.table([pa.array([7, 7, 9] * 10), pa.array(["a", "b", "c"] * 10)], names=[name, "row"])
     for data in (table, table.to_pandas(), pl.DataFrame({name: [7, 7, 9] * 10, "row": ["a", "b", "c"] * 10})):
         draft = sklar.draft_schema(data)
         assert kinds(draft) == {name if name.strip() else "row_2": "id", "row": "category"}
+
+
+@pytest.mark.parametrize("name", ["X", "V1", "_c0", "column_0", "column0", "column00", "index", "level_0"])
+def test_names_that_programs_give_an_index_mean_one_where_nothing_speaks_against_it(name: str) -> None:
+    rows, colours = list(range(5, 35)), ["a", "b", "c"] * 10
+    assert kinds(sklar.draft_schema(frame(**{name: rows, "colour": colours})))[name] == "id"
+    assert kinds(sklar.draft_schema(pl.DataFrame({name: rows, "colour": colours})))[name] == "id"
+    repeated = sklar.draft_schema(frame(**{name: [7, 7, 9] * 10, "colour": colours}))
+    assert kinds(repeated)[name] != "id"
+    numbered = sklar.draft_schema(frame(**{name: [3 * x * x for x in rows], name.rstrip("01") + "2": colours}))
+    assert (kinds(numbered)[name] != "id") == (name != "index")  # whatever stands beside it, an index is one
+    measured = sklar.draft_schema(frame(**{name: [x / 7 for x in rows], "colour": colours}))
+    assert kinds(measured)[name] == "real"
 
 
 def test_only_the_first_column_may_lack_a_name(tmp_path: Path) -> None:

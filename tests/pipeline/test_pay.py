@@ -249,3 +249,15 @@ def test_a_target_is_named_by_the_bounds_that_were_paid_for() -> None:
         schema = sklar.Schema({"when": when, "x": sklar.Boolean()})
         model = sklar.fit(frame, schema, method="vine", epsilon=20.0, target="when")
         assert model.sample(5, seed=1).num_rows == 5
+
+
+def test_values_that_are_to_be_paid_for_need_no_list(tmp_path: Path) -> None:
+    schema = sklar.Schema({"city": sklar.Category(source="pay"), "x": sklar.Boolean()})
+    schema.write(tmp_path / "s.toml")
+    assert sklar.Schema.read(tmp_path / "s.toml") == schema
+    assert schema["city"].provenance("values") == "pay" and schema["city"].provenance("kind") == "assumed"
+    frame = pd.DataFrame({"city": ["oslo", "rome"] * 2000, "x": [True, True, False, False] * 1000})
+    model = sklar.fit(frame, schema, method="independent", epsilon=20.0)
+    assert set(model.sample(200, seed=1)["city"].to_pylist()) == {"oslo", "rome"}
+    with pytest.raises(SchemaError, match=r'at least one label; .*source = \{ values = "pay" \}'):
+        sklar.Schema({"city": sklar.Category()})

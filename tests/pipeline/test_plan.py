@@ -27,7 +27,7 @@ def expected(
 ) -> dict[str, Any]:
     """At one epsilon, without the curve around it."""
     unit = Unit(neighbours="add-remove", rows_per_person=1)
-    one = Request(schema, method, more, unit, rows).expected(epsilon, delta)
+    one = Request(schema, method, {}, more.get("target"), unit, rows).expected(epsilon, delta)
     assert one is not None
     return one.to_dict()
 

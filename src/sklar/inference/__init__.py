@@ -1,7 +1,11 @@
-"""Post-processing of a model: error bars, implicates, and checks of a model against its own releases.
+"""Post-processing of a fitted model: what its releases, whose noise is known, tell about its errors.
 
-All here follows from a published model and the known law of its noise, so it costs no privacy; neither rows nor the
-wall can be reached. Start with `estimates`, intervals from what replicas say; `replicas` draws rows from a model and
-fits them again through `simulated`, a Door over made-up rows, whose answers `sums` computes. `questions` are what may
-be asked, `statistics` their answers on a table, `combine` the rule for analyses of implicates made elsewhere.
+No row is read here, nothing is charged, and neither rows nor the wall can be imported: releases, the model and public
+facts are all there is. Start with `fitted`, what is known of a fit. Checks of a model against its releases:
+`released_tables` finds out what each counts, by running the method once more on its releases; `residuals` compares them
+with the model; `fission` splits their noise in two, fits on one half and scores on the other; `widths` of intervals
+need the noise alone. Numbers with error bars: `questions` may be asked, `statistics` answer them on a table,
+`influence` says how much each row matters; `estimates` makes intervals of what `replicas` say, fitted through
+`simulated`, a Door over made-up rows whose answers `sums` computes, and of what releases set right (`one_step` from
+what was `heard`); `combine` has the rule for implicates.
 """

@@ -49,8 +49,8 @@ FROM_REPLICAS = (
     "from {count} replicas of the whole mechanism; what the model has smoothed away, or never measured, they do not see"
 )
 FROM_STEP = (
-    "from released tables and their known noise, with single columns from {count} replicas; the releases tell {told:.0%} "
-    "of what these columns say together, and the model the rest"
+    "from released tables and their known noise, with single columns from {count} replicas; the releases tell "
+    "{told:.0%} of what these columns say together, and the model the rest"
 )
 NO_ROWS = "the model has no such rows, or too few to tell"
 

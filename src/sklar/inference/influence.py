@@ -21,7 +21,7 @@ from sklar.schema.table import Schema
 EDGE = 1 - 1e-9
 """Correlations beyond this are as good as 1."""
 NEAR = 0.02
-"""Half the span of levels around a quantile over which its density is taken: wide enough to be smooth on 40,000 rows."""
+"""Half the span of levels around a quantile over which its density is taken: smooth enough on 40,000 rows."""
 
 
 def influences(question: Question, schema: Schema, table: SampledTable, rows: float) -> tuple[Floats, Floats]:

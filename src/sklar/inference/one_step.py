@@ -8,8 +8,8 @@ combination, with weights a, of the functions that were released, the truth P ob
     theta(P) = theta(M) + mean_P(psi_0) + mean_P(f) + mean_P(psi_1 - f).
 
 The first mean is about margins, for which models are fitted smoothly and closely: replicas tell its bias and variance.
-The second is told by releases: sum_c a_c (s_c - m_c), with s_c the released and m_c the model's value, both for one row,
-without bias and with the variance sum_c a_c^2 sigma_c^2. In the third the model must be believed: it is at most
+The second is told by releases: sum_c a_c (s_c - m_c), with s_c the released and m_c the model's value for one row, but
+for bias-free noise of variance sum_c a_c^2 sigma_c^2. In the third the model must be believed: it is at most
 sqrt(D var_M(psi_1 - f)) in size (Cauchy-Schwarz), D the chi-square divergence of P from M. The weights make
 
     sum_c a_c^2 sigma_c^2  +  D var_M(psi_1 - f)
@@ -107,8 +107,7 @@ def _usable(heard: Sequence[Linear], columns: set[str]) -> list[Linear]:
 
 
 def _turn(usable: Sequence[Linear]) -> Any:
-    blocks = [one.centring if one.centring is not None else np.eye(one.values.size) for one in usable]
-    return sparse.csr_array(np.asarray(block_diag(*blocks)))
+    return sparse.csr_array(np.asarray(block_diag(*(one.turn for one in usable))))
 
 
 def _split(psi: Floats, codes: CodeTable, sizes: Mapping[str, int]) -> tuple[dict[str, Floats], Floats]:

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from sklar.accounting.allowance import Allowance
-from sklar.accounting.unit import Unit
+from sklar.inference.fitted import Fitted
 from sklar.inference.simulated import SimulatedDoor
 from sklar.inference.sums import CodeTable
-from sklar.methods.method import Method
+from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, decode, decode_column
@@ -39,20 +37,16 @@ MODEL_ROWS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mechanism:
-    """A fitted model, and all that is public about how it was made."""
+    """A fit, and how its coordinates become the columns of the declared schema."""
 
     schema: Schema
     by: Coordinates
-    method: Method[Any]
-    options: Any
-    allowance: Allowance
-    unit: Unit
-    model: TableModel
+    fitted: Fitted
 
     @property
     def rows(self) -> int:
         """Rows of a replica's table: as many as the model knows of."""
-        return self.model.rows_estimate
+        return self.fitted.model.rows_estimate
 
     @property
     def told_rows(self) -> int:
@@ -78,15 +72,12 @@ class Replica:
 def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableModel, CodeTable]:
     """One replica, and the rows it was fitted to; the same for the same seed and index, whatever else is made."""
     stream = named_streams(entropy, _offset(index))
-    drawn = rows_of(mechanism, mechanism.model, mechanism.rows, stream("rows"))
+    fitted, method = mechanism.fitted, find_method(mechanism.fitted.method)
+    drawn = rows_of(mechanism, fitted.model, mechanism.rows, stream("rows"))
     door = SimulatedDoor(
-        schema=mechanism.by.schema,
-        allowance=mechanism.allowance,
-        unit=mechanism.unit,
-        codes=drawn,
-        rng=stream("noise"),
+        schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, codes=drawn, rng=stream("noise")
     )
-    return mechanism.method.fit(door, mechanism.options, stream("fit")), drawn
+    return method.fit(door, method.stored_options(fitted.options), stream("fit")), drawn
 
 
 def make_replica(mechanism: Mechanism, entropy: int, index: int) -> Replica:
@@ -98,7 +89,7 @@ def make_replica(mechanism: Mechanism, entropy: int, index: int) -> Replica:
 
 def model_rows(mechanism: Mechanism, entropy: int) -> CodeTable:
     """What the model itself says, by more rows than a replica has."""
-    return rows_of(mechanism, mechanism.model, MODEL_ROWS * mechanism.told_rows, substream(entropy, 0))
+    return rows_of(mechanism, mechanism.fitted.model, MODEL_ROWS * mechanism.told_rows, substream(entropy, 0))
 
 
 def rows_of(mechanism: Mechanism, model: TableModel, rows: int, rng: np.random.Generator) -> CodeTable:

@@ -1,12 +1,14 @@
-"""What methods there are: those with a guarantee, and those without."""
+"""What methods there are, those with a guarantee and those without, and whether one fits a schema."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from sklar.lab.baselines.registry import BASELINES
-from sklar.methods.registry import DEFAULT_METHOD, METHODS
+from sklar.methods.registry import DEFAULT_METHOD, METHODS, find_method
+from sklar.schema.table import Schema
 
 
 def methods() -> list[dict[str, Any]]:
@@ -25,6 +27,13 @@ def private_methods() -> list[dict[str, Any]]:
 def baseline_methods() -> list[dict[str, Any]]:
     """The methods without a guarantee as plain data."""
     return [_facts(one, guarantee=None) for one in BASELINES.values()]
+
+
+def check_method(schema: Schema, name: str, options: Mapping[str, Any], target: str | None = None) -> str:
+    """The name of a method, after refusing a schema, options or a target that it cannot be fitted with."""
+    method = BASELINES[name] if name in BASELINES else find_method(name)
+    method.fitting(schema, options, target)
+    return name
 
 
 def _facts(method: Any, **promised: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from sklar.errors import UsageError
 from sklar.methods.expectation import Expectation
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door
+from sklar.schema.coordinates import Coordinates, coordinates
 from sklar.schema.table import Schema
 
 LEAST_NOISE = 13.0
@@ -119,6 +120,20 @@ class Method(Generic[Options]):
         """The options record; unknown names and wrong values are refused by name."""
         return read_options(self.name, self.options, given)
 
+    def stored_options(self, stored: Mapping[str, Any]) -> Options:
+        """The options record from plain data, as a model file has it: lists were tuples."""
+        return self.options(**{name: _tuples(value) for name, value in stored.items()})
+
+    def fitting(
+        self, schema: Schema, given: Mapping[str, Any], target: str | None = None
+    ) -> tuple[Coordinates, Options]:
+        """The coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
+        by = coordinates(schema)
+        told = None if target is None else by.telling(target)
+        options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
+        self.check(by.schema, options)
+        return by, options
+
 
 def read_options(method: str, options: type[Options], given: Mapping[str, Any]) -> Options:
     """A method's record of options from what the user gave; unknown names are refused by name."""
@@ -128,6 +143,17 @@ def read_options(method: str, options: type[Options], given: Mapping[str, Any]) 
         listed = ", ".join(known) or "none"
         raise UsageError(f"method '{method}' has no option '{unknown[0]}'; its options are: {listed}")
     return options(**given)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def target_option(method: str, takes_target: bool, target: str | None) -> dict[str, str]:
+    """The option that names the target, if there is one; refused by a method that makes no use of it."""
+    if target is not None and not takes_target:
+        raise UsageError(f"method '{method}' makes no use of a target; leave it out")
+    return {} if target is None else {"target": target}
 
 
 def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -15,7 +15,6 @@ from sklar.errors import BudgetError, UsageError
 from sklar.methods.expectation import Expectation, sampling_error
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
-from sklar.schema.coordinates import coordinates
 from sklar.schema.table import Schema
 
 SMALLEST, LARGEST = 0.01, 20.0
@@ -163,9 +162,10 @@ ROWS = {
     "correlations": "a correlation is off by",
     "means": "a mean is off by (sd)",
     "nulls": "nulls unseen below",
-    "auc_loss": "AUC lost, roughly",
+    "auc_loss": "AUC lost, at most",
 }
 """What is told of each number."""
+WHY_A_RANGE = "hardly any where one or two columns tell the target, most where it takes many"
 
 
 def plan(
@@ -200,7 +200,7 @@ def plan(
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UsageError("rows must be a whole number of at least 1")
     unit = Unit(neighbours=neighbours or find_method(method).neighbours, rows_per_person=rows_per_person)
-    asked = Request(schema, method, {**(options or {}), **({} if target is None else {"target": target})}, unit, rows)
+    asked = Request(schema, method, options or {}, target, unit, rows)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
         raise BudgetError("epsilon has no default: say which to plan for, as epsilon=[0.5, 1, 3]")
@@ -219,14 +219,12 @@ def plan(
 class Request:
     """What `plan` is asked, checked, for any budget."""
 
-    def __init__(self, schema: Schema, method: str | None, options: Mapping[str, Any], unit: Unit, rows: int):
-        told = coordinates(schema)
+    def __init__(
+        self, schema: Schema, method: str | None, options: Mapping[str, Any], target: str | None, unit: Unit, rows: int
+    ):
         self.method: Method[Any] = find_method(method)
-        self.schema, self.unit, self.rows = told.schema, unit, rows
-        if options.get("target") is not None:
-            options = {**options, "target": told.telling(options["target"])}
-        self.settings = self.method.read_options(dict(options))
-        self.method.check(self.schema, self.settings)
+        by, self.settings = self.method.fitting(schema, options, target)
+        self.schema, self.unit, self.rows = by.schema, unit, rows
         self.method.require_relation(unit.neighbours)
 
     def fit(self, budget: Budget) -> PlannedFit:
@@ -328,7 +326,7 @@ def _sentence(fit: PlannedFit, rows: int) -> str:
     parts += [] if one.correlations is None else [f"a correlation within +-{one.correlations:.2g}"]
     parts += [] if one.means is None else [f"a mean within +-{one.means:.2g} of its standard deviation"]
     parts += [] if one.nulls is None else [f"nulls under {100 * one.nulls:.2g}% unseen"]
-    parts += [] if one.auc_loss is None else [f"roughly {one.auc_loss:.2g} of AUC lost (it depends on the signal)"]
+    parts += [] if one.auc_loss is None else [f"up to {one.auc_loss:.2g} of AUC lost ({WHY_A_RANGE})"]
     budget = "this rho" if fit.epsilon is None else f"epsilon {fit.epsilon:g}"
     few = " The method for few rows takes over." if one.few_rows else ""
     return f"With about {rows:,} rows at {budget} expect, typically: {', '.join(parts)}.{few}"

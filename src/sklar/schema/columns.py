@@ -121,13 +121,15 @@ class Column:
 class Labels(Column):
     """Shared by the two kinds with listed labels: all text or all integers; text like 007 stays text."""
 
-    values: Sequence[str] | Sequence[int]
+    values: Sequence[str] | Sequence[int] = ()
     _: KW_ONLY
     other: str | int | None = None
     nullable: bool = False
     source: SourceMark = ()
 
     facts: ClassVar[tuple[str, ...]] = ("kind", "integer_labels", "values", "other", "nullable")
+    unlisted: ClassVar[str] = ""
+    """What else may be done where nobody can list them."""
 
     def __post_init__(self) -> None:
         # A text is a sequence too: Category("FM") is a slip, which faults() reports, and not the labels F and M.
@@ -156,7 +158,7 @@ class Labels(Column):
         if isinstance(self.values, str):
             return [*faults, 'values must be a list of labels, as ["F", "M"]']
         if not self.values:
-            return [*faults, "values must list at least one label"]
+            return [*faults, f"values must list at least one label{self.unlisted}"]
         if not (self.integer_labels or all(type(v) is str for v in self.values)):
             return [*faults, "values must be all text or all integers; put numbers that are labels in quotes"]
         if len(self.values) > MAX_CELLS:
@@ -177,6 +179,8 @@ class Category(Labels):
     Codes may have coarser levels, on which dependence is modelled where single codes have too few rows for the noise.
     They say how public labels are put together and nothing about rows, so they carry no provenance.
 
+    Values that are to be measured, and paid for, need not be listed: `Category(source="pay")`.
+
     Attributes:
         levels: Lengths of the prefixes that name the coarser levels, as [1, 3] for I21.4 in I21 in I.
         parents: Or the parent of every label, as {"I21": "heart"}; parents may have parents.
@@ -186,8 +190,11 @@ class Category(Labels):
     parents: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
 
     kind: ClassVar[str] = "category"
+    unlisted: ClassVar[str] = '; where nobody knows them, have them measured: source = { values = "pay" }'
 
     def __post_init__(self) -> None:
+        if not len(self.values) and dict(normalize_sources(self.source, self.facts)).get("values") == "pay":
+            object.__setattr__(self, "values", (ANY_LABEL,))
         pairs = self.parents.items() if isinstance(self.parents, Mapping) else self.parents
         object.__setattr__(self, "parents", tuple((str(child), parent) for child, parent in pairs))
         object.__setattr__(self, "levels", tuple(plain(length) for length in self.levels))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sklar.errors import SchemaError, UsageError
-from sklar.schema.columns import ANY_LABEL, Boolean, Category, Column, Id, Ignore, Labels, Ordinal
+from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -98,7 +98,7 @@ def schema_to_pay(kinds: Mapping[str, StatedKind]) -> Schema:
 def _to_pay(stated: StatedKind) -> Column:
     bounds = {"lower": "pay", "upper": "pay", "nullable": "pay"}
     if stated.kind == "category":
-        return Category([ANY_LABEL], source={"values": "pay", "nullable": "pay"})
+        return Category(source="pay")
     if stated.kind == "datetime":
         return Datetime("1970-01-01", "1970-01-02", format=stated.format, source=bounds)
     return Integer(0, 1, source=bounds) if stated.kind == "integer" else Real(0, 1, source=bounds)

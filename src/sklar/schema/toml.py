@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from sklar.errors import OutputError, SchemaError, UsageError
-from sklar.schema.columns import ANY_LABEL, Boolean, Category, Column, Id, Ignore, Ordinal
+from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
 from sklar.schema.confirming import Confirmation
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
@@ -132,11 +132,10 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
     allowed = {f.name for f in fields(KINDS[kind])}
     unknown = [key for key in entry if key != "kind" and key not in allowed]
     faults += [f"column '{name}': a {kind} column has no '{key}'" for key in unknown]
-    entry = _with_placeholder(entry) if kind == "category" else entry
     arguments = {key: entry[key] for key in entry if key in allowed}
     wrong = [key for key, value in arguments.items() if not _plausible(key, value)]
     faults += [f"column '{name}': '{key}' has the wrong type" for key in wrong]
-    needed = [f for f in ("values", "lower", "upper") if f in allowed and f not in entry]
+    needed = [f for f in ("values", "lower", "upper") if f in allowed and f not in entry and not _unlisted(f, entry)]
     faults += [f"column '{name}': '{key}' is missing" for key in needed]
     if unknown or wrong or needed:
         return None
@@ -145,11 +144,11 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
     return KINDS[kind](**arguments)
 
 
-def _with_placeholder(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A category whose values are to be paid for need not list any; what it would list is not used."""
+def _unlisted(fact: str, entry: Mapping[str, Any]) -> bool:
+    """Whether these are the values of a category that are to be paid for: it need not list any."""
     source = entry.get("source")
-    paid = isinstance(source, Mapping) and cast("Mapping[str, Any]", source).get("values") == "pay"
-    return {**entry, "values": [ANY_LABEL]} if paid and "values" not in entry else entry
+    paid = isinstance(source, Mapping) and cast("Mapping[str, Any]", source).get(fact) == "pay"
+    return fact == "values" and entry["kind"] == "category" and paid
 
 
 _TYPES: dict[str, type | tuple[type, ...]] = {

@@ -11,7 +11,7 @@ from sklar.cli.schema import draft as schema_draft
 from sklar.cli.schema import pay as schema_pay
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, reading, shared_options
+from sklar.cli.terminal.options import Json, MethodName, MethodOptions, Target, read_options, reading, shared_options
 
 if TYPE_CHECKING:
     from sklar.lab.tables.checks import SchemaCheck
@@ -40,11 +40,14 @@ def check(
     audit: Annotated[
         bool, typer.Option("--audit", help="Also show EXACT counts of private rows: how often each value rule fires.")
     ] = False,
+    method: MethodName = None,
+    target: Target = None,
+    option: MethodOptions = None,
     *,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Check a schema, and that a file has its columns.
+    """Check a schema, that a file has its columns, and that a method can be fitted with it.
 
     Nothing is spent. No value of the file is looked at, unless --audit asks for exact counts of private rows that are
     clipped, become `other`, cannot be read or are missing: these are for your eyes only.
@@ -52,14 +55,18 @@ def check(
     \b
     Example:
       sklar schema check people.toml people.csv
+      sklar schema check people.toml --method dpc-gauss
     """
     from sklar.lab.tables.checks import audit_schema, check_schema
+    from sklar.methods.registry import DEFAULT_METHOD
     from sklar.schema.table import Schema
 
     if audit and file is None and read.sql is None:
         raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
     facts = Schema.read(schema)
-    found = check_schema(facts, file, read)
+    if method is None and (target is not None or option):
+        method = DEFAULT_METHOD
+    found = check_schema(facts, file, read, method=method, target=target, **read_options(option))
     counts = audit_schema(file, facts, read) if audit else None
     if json:
         show.as_json(found.to_dict() | ({"audit": counts.to_dict()} if counts else {}))
@@ -74,6 +81,8 @@ def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
     show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.rules} rules; no faults.")
     if found.file_columns is not None:
         show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
+    if found.method is not None:
+        show.line(f"{found.method}: can be fitted with this schema.")
     if found.unconfirmed:
         facts = ", ".join(found.unconfirmed)
         show.line(

@@ -33,9 +33,8 @@ def fit_baseline(request: FitRequest) -> Model:
             "what you want, say so with no_guarantee=True (--no-guarantee)"
         )
     _refuse_budget(method, request)
-    own = {"epsilon": request.epsilon, "target": request.target}
-    settings = method.read_options({**request.options, **{k: v for k, v in own.items() if v is not None}})
-    method.check(schema, settings)
+    own = {} if request.epsilon is None else {"epsilon": request.epsilon}
+    settings = method.fitting(schema, {**request.options, **own}, request.target)
     table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
     table = method.regrid(table, settings)
     model = method.fit(table, settings, generator(request.seed))
@@ -55,8 +54,6 @@ def _refuse_budget(method: BaselineMethod, request: FitRequest) -> None:
             )
     if request.epsilon is not None and not method.takes_epsilon:
         raise UsageError(f"method '{method.name}' has no DP guarantee and takes no epsilon; leave it out")
-    if request.target is not None and not method.takes_target:
-        raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
 
 
 def _claim(schema: Schema, method: BaselineMethod, settings: Any) -> Claim:

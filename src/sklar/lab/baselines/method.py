@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.lab.tables.table import ExactTable
-from sklar.methods.method import read_options
+from sklar.methods.method import read_options, target_option
 from sklar.model.protocol import TableModel
 from sklar.schema.table import Schema
 
@@ -62,3 +62,9 @@ class BaselineMethod:
     def read_options(self, given: Mapping[str, Any]) -> Any:
         """The options record; unknown names and wrong values are refused by name."""
         return read_options(self.name, self.options, given)
+
+    def fitting(self, schema: Schema, given: Mapping[str, Any], target: str | None = None) -> Any:
+        """Its options, after refusing what does not fit the schema."""
+        options = self.read_options({**given, **target_option(self.name, self.takes_target, target)})
+        self.check(schema, options)
+        return options

@@ -5,7 +5,6 @@ All guesses are listed in the order they are tried; the kind of a column may als
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.codes import boolean, guess_amount, guess_boolean, guess_code
 from sklar.lab.drafting.guess import Guess, leave_out
-from sklar.lab.drafting.keys import guess_empty, guess_key, key, row_names_key, sharing_notes
+from sklar.lab.drafting.keys import guess_empty, guess_key, key, names_rows, row_names_key, sharing_notes
 from sklar.lab.drafting.labels import category, guess_category
 from sklar.lab.drafting.moments import guess_clock, guess_moment, moment
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
@@ -33,8 +32,6 @@ from sklar.schema.table import Schema
 
 DRAFT_ROWS = 100_000
 """Rows looked at: more show rarer values and wider extremes, and take longer."""
-ROW_NAMES = re.compile(r"(unnamed: 0(\.\d+)?|\.\.\.1)?", re.IGNORECASE)
-"""What a first column of row names is called: nothing (R, pandas), or what pandas and readr make of that."""
 FEWEST_ROWS = 2
 """A single row does not tell that a column is constant."""
 INTRODUCTION = (
@@ -77,14 +74,14 @@ def draft_schema(
     """
 
     kinds = _stated_kinds(sdv, table)
-    looked_at, more, row_names = first_rows(data, rows, read_options(read))
+    looked_at, more, first = first_rows(data, rows, read_options(read))
     profiles = [profile_of(name, looked_at.column(i)) for i, name in enumerate(looked_at.column_names)]
     guesses = {
         one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
     }
-    if row_names is not None and row_names not in kinds:
-        guesses[row_names] = row_names_key(profiles[0]).mark_from_rows()
+    if profiles[0].name not in kinds and names_rows(profiles[0], first, looked_at.column_names[1:]):
+        guesses[profiles[0].name] = row_names_key(profiles[0]).mark_from_rows()
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
     found = relation_notes(_drafted(looked_at, guesses), named_streams(0)("relations"))
@@ -210,8 +207,8 @@ def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
     return None if numbers is None else quantity(profile, numbers, real=stated.kind == "real")
 
 
-def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str | None]:
-    """(the first rows with all columns, whether there are more rows, the name of the column of row names, if any)."""
+def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str]:
+    """(the first rows with all columns, whether there are more rows, what the first column was called)."""
     import pyarrow as pa
 
     if rows < 1:
@@ -229,7 +226,7 @@ def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str 
         raise SourceError("the table has no rows to draft a schema from; write the schema by hand")
     table = pa.Table.from_batches([b for b in batches if b.num_rows]) if _same(batches) else _as_text(batches)
     found = _replace_nulls(table.slice(0, rows), tuple(read.null_values))
-    return found, seen > rows, named[0] if ROW_NAMES.fullmatch(names[0].strip()) and len(named) > 1 else None
+    return found, seen > rows, names[0]
 
 
 def _named(names: Sequence[str]) -> list[str]:

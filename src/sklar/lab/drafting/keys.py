@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out
 from sklar.lab.drafting.profile import Profile, numbers_of
@@ -12,6 +13,11 @@ FEWEST_ROWS = 20
 """Fewer rows than this say little about whether a value can occur twice."""
 LONG_TEXT = 40
 """Letters: texts that are longer on average are prose rather than names or codes."""
+ROW_NAMES = re.compile(r"|unnamed: 0(\.\d+)?|\.\.\.1|rownames|__index_level_0__", re.IGNORECASE)
+"""What a first column of row names is called: nothing (R, pandas), what pandas and readr make of that, or just so."""
+PERHAPS_ROW_NAMES = re.compile(r"(?P<stem>x|v|_c|column_?|level_|index)(0+|1)?", re.IGNORECASE)
+"""What R, data.table, Spark, polars and DuckDB make of it. They call columns with values so, too: then others beside it
+have the same name with another number, or values occur twice."""
 UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -37,9 +43,21 @@ def guess_empty(profile: Profile) -> Guess | None:
     return None
 
 
+def names_rows(profile: Profile, written: str, others: Sequence[str]) -> bool:
+    """Whether the first column, as its name was written, holds row names or an index."""
+    if not others:
+        return False
+    if ROW_NAMES.fullmatch(written.strip()):
+        return True
+    found = PERHAPS_ROW_NAMES.fullmatch(written.strip())
+    if found is None or not profile.unique or profile.form not in ("text", "integer"):
+        return False
+    return not any(re.fullmatch(rf"{found['stem']}\d+", other.strip(), re.IGNORECASE) for other in others)
+
+
 def row_names_key(profile: Profile) -> Guess:
-    """A first column without a name: row names or an index, as R and pandas write them."""
-    return key(profile).with_notes("It had no name: row names or an index, as R and pandas write them. Is it no more?")
+    """A first column without a name, or with one that a program gave it."""
+    return key(profile).with_notes("It looks like row names or an index, as R and pandas write them. Is it no more?")
 
 
 def key(profile: Profile) -> Guess:

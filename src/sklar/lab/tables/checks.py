@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from sklar.arrays import Ints
+from sklar.lab.methods import check_method
 from sklar.rows.encode import encoder_of
 from sklar.rows.sources import open_source
 from sklar.schema.columns import INT64_MIN, Boolean, Category, Column, Labels
@@ -36,6 +37,7 @@ class SchemaCheck:
         unconfirmed: Facts marked from-rows, as "column.fact"; a private fit refuses them.
         file_columns: Number of columns of the file, if one was checked.
         file_ignored: How many of them a fit would not read; not named, since without a header names would be cells.
+        method: The method that the schema was checked for.
     """
 
     columns: Mapping[str, int]
@@ -44,6 +46,7 @@ class SchemaCheck:
     unconfirmed: tuple[str, ...]
     file_columns: int | None = None
     file_ignored: int | None = None
+    method: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -51,9 +54,19 @@ class SchemaCheck:
 
 
 def check_schema(
-    schema: Schema, data: str | PathLike[str] | None = None, read: ReadOptions | None = None
+    schema: Schema,
+    data: str | PathLike[str] | None = None,
+    read: ReadOptions | None = None,
+    *,
+    method: str | None = None,
+    target: str | None = None,
+    **options: Any,
 ) -> SchemaCheck:
-    """What the schema says; a file that cannot be read, or lacks one of its columns, is refused."""
+    """What the schema says; a file that cannot be read, or lacks one of its columns, is refused.
+
+    So is a schema with which the method, its target or its options cannot be fitted.
+    """
+    fits = None if method is None else check_method(schema, method, options, target)
     names = None if data is None else open_source(data, schema=schema, read=read).column_names
     return SchemaCheck(
         columns=dict(Counter(column.kind for column in schema.values())),
@@ -63,6 +76,7 @@ def check_schema(
         + tuple(question.column for question in schema.questions() if question.column not in schema),
         file_columns=None if names is None else len(names),
         file_ignored=None if names is None else len(names) - len(schema.modelled),
+        method=fits,
     )
 
 

@@ -32,7 +32,7 @@ from sklar.model.margins.few_rows import (
 )
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
-from sklar.release.door import Door, RecodedTable
+from sklar.release.door import Door, RecodedTable, settled
 
 FIRST_SHARE = 0.5
 DIGITS_SHARE = 0.05
@@ -82,14 +82,15 @@ def _find_digits(door: Door, allowance: Allowance, searches: Mapping[str, DigitS
     noise = allowance.noise(door.unit, tables=len(searches))
     lookups = {name: search.lookup for name, search in searches.items()}
     seen = _count(door, lookups, dict.fromkeys(searches, noise), "digits")
-    return {name: search.find_digits(seen[name].counts, seen[name].sigma) for name, search in searches.items()}
+    digits = {name: search.find_digits(seen[name].counts, seen[name].sigma) for name, search in searches.items()}
+    return settled(door, "digits", digits)
 
 
 def _second(
     door: Door, each: Allowance, splits: Mapping[str, SplitMargin], total: KnownTotal
 ) -> tuple[dict[str, Bins], list[FewRowsHistogram]]:
     fitted = smooth_margins(splits, {}, total)
-    cuts = {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()}
+    cuts = settled(door, "bins", {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()})
     noise = each.noise(door.unit)
     seen = _count(door, {name: cut[1] for name, cut in cuts.items()}, dict.fromkeys(cuts, noise), "margins again")
     bins = {name: second_bins(splits[name], cuts[name][0], seen[name]) for name in cuts}
@@ -163,6 +164,7 @@ def fit_few_rows(
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
     shares = opening_shares(noise, target is not None) if given is None else given
     measured = measure_few_rows_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
+    measured = settled(door, "margins", measured)
     setting = _settle(door, measured.margins, measured.total.rows, target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:

@@ -43,7 +43,7 @@ MOST_REPLICAS = 1000
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """Replicas that were made, and where they are kept: a file beside the model's, if it has one; and what was heard."""
+    """Replicas that were made, what releases tell, and where replicas are kept: beside the model's file, if any."""
 
     path: str | None = None
     heard: tuple[Linear, ...] | None = None
@@ -127,7 +127,7 @@ def _said_with_step(question: Question, found: Replicas, own: tuple[Floats, Floa
 def _heard(stored: Stored, memory: Memory) -> tuple[Linear, ...]:
     """What the releases tell about several columns, in memory once it was asked for."""
     if memory.heard is None:
-        memory.heard = listen(mechanism_of(stored), stored.recorded, stored.fit["seed"])
+        memory.heard = listen(stored.fitted)
     return memory.heard
 
 

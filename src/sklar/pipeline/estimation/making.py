@@ -10,15 +10,12 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sklar.accounting.allowance import Allowance
-from sklar.accounting.unit import Unit
 from sklar.arrays import usable_cores
 from sklar.errors import SklarWarning, UsageError
 from sklar.inference.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
 from sklar.inference.sums import CodeTable
-from sklar.methods.registry import METHODS, find_method
+from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
-from sklar.pipeline.verify.refit import stored_options
 from sklar.pipeline.workers import model_workers, worker_model
 from sklar.sample.decode import SampledTable
 from sklar.sample.draw import draw_block
@@ -45,22 +42,12 @@ def mechanism_of(stored: Stored) -> Mechanism:
     Raises:
         UsageError: It was made without noise, or not by a method of Sklar.
     """
-    facts = stored.fit
-    if facts.get("method") not in METHODS or not stored.recorded:
+    if stored.fit.get("method") not in METHODS or not stored.recorded:
         raise UsageError(
             f"a model of method '{stored.claim.method}' has no releases whose noise is known, so its error bars cannot "
             "be told. Fit a method with a guarantee, such as vine."
         )
-    method = find_method(facts["method"])
-    return Mechanism(
-        schema=stored.schema,
-        by=stored.coordinates,
-        method=method,
-        options=stored_options(method, facts["options"]),
-        allowance=Allowance(**facts["allowance"]),
-        unit=Unit(**facts["unit"]),
-        model=stored.model,
-    )
+    return Mechanism(schema=stored.schema, by=stored.coordinates, fitted=stored.fitted)
 
 
 def make_replicas(stored: Stored, count: int, entropy: int, done: Done | None = None) -> Replicas:

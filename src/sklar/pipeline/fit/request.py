@@ -12,7 +12,6 @@ from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
-from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -88,12 +87,7 @@ class FitRequest:
             raise UsageError(
                 "no_guarantee=True is for methods without a guarantee; this method has one, so leave it out"
             )
-        if self.target is not None and not method.takes_target:
-            raise UsageError(f"method '{method.name}' makes no use of a target; leave it out")
-        by = coordinates(self.schema)
-        target = {} if self.target is None else {"target": by.telling(self.target)}
-        settings = method.read_options({**self.options, **target})
-        method.check(by.schema, settings)
+        _, settings = method.fitting(self.schema, self.options, self.target)
         method.settle(settings, self.budget(method))
         self.schema.require_confirmed()
         return method, settings

@@ -25,7 +25,7 @@ from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.prices import require_addable
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, model_members
-from sklar.pipeline.sampling.write import SampleForm, sample_to_file
+from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_file
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, refit
 from sklar.pipeline.versions import versions
@@ -273,7 +273,8 @@ def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapp
             for safe in (False, True) if _is_text(path) else (False,):
                 with tempfile.TemporaryDirectory() as folder:
                     drawn = Path(folder) / f"drawn{_suffix(path)}"
-                    sample_to_file(Model(stored), drawn, rows, seed=seed, given=given, form=form, safe=safe)
+                    asked = SampleRequest(rows=rows, seed=seed, given=given, form=form, safe=safe)
+                    sample_to_file(Model(stored), drawn, asked)
                     if same(drawn):
                         return Check(part="rows", ok=True, says=f"All {rows:,} rows are those that seed {seed} draws.")
     except SklarError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
@@ -28,8 +28,6 @@ from sklar.release.charges import count_events
 from sklar.release.replay import ReplayDoor
 from sklar.release.values import NoisyCounts, NoisyLabels, Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
-
-Options = TypeVar("Options")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ def refit(stored: Stored) -> Refit:
     """
     facts = stored.fit
     method = find_method(facts["method"])
-    options = stored_options(method, facts["options"])
+    options = method.stored_options(facts["options"])
     unit, schema = Unit(**facts["unit"]), stored.coordinates.schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
     door = ReplayDoor(
@@ -87,15 +85,6 @@ def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
         strange = [fact for fact in price.facts if fact.rpartition(".")[2] not in found]
         if price.fit in own and strange:
             raise DoorError(f"'{strange[0]}' stands under the price of the fit itself, which did not measure it")
-
-
-def stored_options(method: Method[Options], options: Mapping[str, Any]) -> Options:
-    """Options as a model file has them: lists were tuples."""
-    return method.options(**{name: _tuples(value) for name, value in options.items()})
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> FitRecord:
