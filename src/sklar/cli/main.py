@@ -15,6 +15,7 @@ from sklar import __version__
 from sklar.cli import (
     compare,
     demo,
+    estimate,
     evaluate,
     fit,
     inspect,
@@ -53,6 +54,7 @@ for module in (
     synth,
     fit,
     sample,
+    estimate,
     split,
     inspect,
     report,

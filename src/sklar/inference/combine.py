@@ -14,7 +14,9 @@ It has the form of the rule for fully synthetic data of Raghunathan, Reiter and 
 has the noise of the mechanism in it, and the chance of having drawn the fitted rows, since replicas draw rows too. That
 chance alone is about v for implicates of as many rows as the table had, so V is not taken to be less than v times the
 rows of an implicate over those of the table, and no variance is negative. By Satterthwaite's rule, b having m - 1
-degrees of freedom, T has (m - 1) (T / ((1 + 1/m) b))^2; interval ends are quantiles of Student's t with as many.
+degrees of freedom, T has (m - 1) (T / ((1 + 1/m) b))^2; interval ends are quantiles of Student's t with as many, and
+with (m - 1) / 2 at least: the bound on V leaves less to chance than the rule takes into account. (Simulated as above,
+intervals of 95% then hold theta in 95 to 98% of 20,000 cases for m = 20, and in 95 to 100% for m = 5.)
 
 A mechanism's bias is in t once and in the q_i twice. Where the same statistic of (many rows of) the model itself is
 handed in as `model`, the estimate is 2 t - mean(q), free of what the replicas show.
@@ -81,9 +83,10 @@ def combine(
     between, within, centre = float(np.var(q, ddof=1)), float(v.mean()), float(q.mean())
     strayed = max(between - within, within * rows_ratio)
     whole = strayed + max(between, strayed + within) / count
-    freedom = (count - 1) * (whole / ((1 + 1 / count) * max(between, strayed + within))) ** 2 if whole > 0 else math.inf
+    part = whole / ((1 + 1 / count) * max(between, strayed + within)) if whole > 0 else 1.0
+    freedom = (count - 1) * max(part**2, 0.5)
     value = centre if model is None else 2 * model - centre
-    width = float(stdtrit(max(freedom, 1.0), (1 + confidence) / 2)) * math.sqrt(whole) if whole > 0 else 0.0
+    width = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(whole) if whole > 0 else 0.0
     worth = min(within * rows_ratio / whole, 1.0) if whole > 0 else 1.0
     return Combined(
         value=value, low=value - width, high=value + width, error=math.sqrt(whole), freedom=freedom,

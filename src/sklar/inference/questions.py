@@ -157,7 +157,8 @@ def parse_question(text: str, schema: Schema) -> Question:
 def _parsed_inside(statistic: str, inside: str, schema: Schema) -> dict[str, Any]:
     if statistic in REGRESSIONS:
         outcome, _, terms = inside.partition("~")
-        return {"statistic": statistic, "columns": (_unquoted(outcome), *map(_unquoted, terms.split("+")))}
+        named = [_unquoted(term) for term in terms.split("+")] if terms.strip() else []
+        return {"statistic": statistic, "columns": (_unquoted(outcome), *named)}
     if statistic == "share" or (statistic == "difference" and "=" in inside):
         whole = _unquoted(inside)
         if whole in schema.modelled and isinstance(schema[whole], Boolean):

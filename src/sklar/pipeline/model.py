@@ -233,7 +233,7 @@ class Model:
             of: Whose value is meant: that of the "population" the rows came from, or of the fitted "table" itself.
             replicas: How many.
             seed: Of the replicas; the same seed gives the same intervals.
-            done: Told the number of replicas after each.
+            done: Told how many more replicas there are: one, after each.
 
         Returns:
             An `Estimate`; a tuple of them with `by`, one for each group, and for regressions, one for each term.
@@ -267,7 +267,7 @@ class Model:
             m: How many tables.
             n: Rows of each; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same tables.
-            done: Told the number of tables after each.
+            done: Told how many more tables there are: one, after each.
         """
         from sklar.export.arrow import to_arrow
         from sklar.pipeline.estimation.making import make_implicates

@@ -1,4 +1,4 @@
-"""Replicas of a fitted model: the first here, the others in several processes if the first took long."""
+"""Replicas of a fitted model: the first ones here, the others in several processes if these took long."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from sklar.sample.decode import SampledTable
 from sklar.sample.draw import draw_block
 from sklar.sample.rng import named_streams
 
-WORTH_PROCESSES = 5.0
-"""Seconds of work left from which on processes are started: each takes a few to begin."""
+TRIED = 2
+"""Replicas made here before it is decided who makes the others."""
+WORTH_PROCESSES = 15.0
+"""Seconds of work left from which on processes are started: each takes some to begin."""
 Made = TypeVar("Made", Replica, SampledTable)
 Done = Callable[[int], None]
-"""Told the number of replicas after each."""
+"""Told how many more replicas there are: one, after each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,22 +95,25 @@ class Implicate:
 
 
 def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], done: Done | None) -> Iterator[Made]:
-    tell = done or (lambda number: None)
-    start = time.perf_counter()
-    yield make(stored, indices[0])
-    tell(1)
-    took, processes = time.perf_counter() - start, min(usable_cores(), len(indices) - 1)
-    if processes < 2 or took * (len(indices) - 1) < WORTH_PROCESSES:
-        for index in indices[1:]:
+    tell, took = done or (lambda more: None), 0.0
+    for index in indices[:TRIED]:
+        start = time.process_time()
+        yield make(stored, index)
+        took = time.process_time() - start  # of the last: the first may have had to compile
+        tell(1)
+    rest = indices[TRIED:]
+    processes = min(usable_cores(), len(rest))
+    if processes < 2 or took * len(rest) < WORTH_PROCESSES:
+        for index in rest:
             yield make(stored, index)
-            tell(index + 1)
+            tell(1)
         return
     try:
         with model_workers(stored, processes) as pool:
-            futures: list[Future[Made]] = [pool.submit(_make_loaded, make, index) for index in indices[1:]]
-            for number, future in enumerate(futures, 2):
+            futures: list[Future[Made]] = [pool.submit(_make_loaded, make, index) for index in rest]
+            for future in futures:
                 yield future.result()
-                tell(number)
+                tell(1)
     except BrokenProcessPool:
         raise UsageError(
             "a process that made replicas was ended from outside, perhaps for lack of memory; ask for fewer replicas, "
