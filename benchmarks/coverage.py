@@ -58,8 +58,8 @@ def law(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def truths(seed: int) -> dict[str, float]:
     """What the questions are answered by very many rows of the law."""
-    from sklar.inference.questions import parse_question
-    from sklar.inference.statistics import answers, asked_numbers
+    from sklar.inference.answers.questions import parse_question
+    from sklar.inference.answers.statistics import answers, asked_numbers
     from sklar.sample.decode import Values
 
     frame = law(TRUTH_ROWS, np.random.default_rng([seed, 0]))

@@ -43,9 +43,11 @@ if TYPE_CHECKING:
     from sklar.lab.binary import BinaryEvaluation, evaluate_binary
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
+    from sklar.lab.complete import complete
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
-    from sklar.lab.evaluate import Evaluation, evaluate
+    from sklar.lab.evaluate import evaluate
+    from sklar.lab.evaluation import Evaluation
     from sklar.lab.levels import LevelChoice, levels
     from sklar.lab.methods import methods
     from sklar.lab.metrics.ranges import RangeWorkload
@@ -95,9 +97,11 @@ _HOMES = {
     "sklar.lab.binary": "BinaryEvaluation evaluate_binary",
     "sklar.lab.compare.compare": "compare",
     "sklar.lab.compare.result": "Compared",
+    "sklar.lab.complete": "complete",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
-    "sklar.lab.evaluate": "Evaluation evaluate",
+    "sklar.lab.evaluate": "evaluate",
+    "sklar.lab.evaluation": "Evaluation",
     "sklar.lab.levels": "LevelChoice levels",
     "sklar.lab.methods": "methods",
     "sklar.lab.metrics.ranges": "RangeWorkload",
@@ -129,7 +133,8 @@ __all__ = [
     "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
     "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
     "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
-    "combine", "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
+    "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit",
+    "levels", "load",
     "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
     "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv", "tradeoff",
     "tradeoff_point", "truncation_levels", "verify", "verify_ledger",

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ncx2
 
 import sklar
 from sklar.accounting.noise import Noise
 from sklar.inference.fission import (
     ADDED,
-    ErrorScore,
-    _error,  # pyright: ignore[reportPrivateUsage]
-    _score,  # pyright: ignore[reportPrivateUsage]
     _split,  # pyright: ignore[reportPrivateUsage]
-    _together,  # pyright: ignore[reportPrivateUsage]
     fission,
-    noncentrality,
 )
-from sklar.inference.fitted import Fitted
-from sklar.inference.released_tables import ReleasedTable, design_of, released_tables
+from sklar.inference.released_tables import design_of, released_tables
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
 from sklar.sample.rng import generator
@@ -65,55 +58,6 @@ def test_halves_weighted_by_their_precision_are_the_release_again() -> None:
 )
 def test_what_cannot_be_split_stays_whole(release: NoisyChoice | NoisyCounts) -> None:
     assert _split(release, generator(0)) is None
-
-
-def test_noncentrality_inverts_the_law() -> None:
-    for statistic, freedom, level in ((30.0, 5, 0.025), (30.0, 5, 0.975), (900.0, 800, 0.5)):
-        found = noncentrality(statistic, freedom, level)
-        assert ncx2.cdf(statistic, freedom, found) == pytest.approx(level, abs=1e-6)
-    assert noncentrality(1.0, 5, 0.975) == 0.0
-
-
-def scored(shape: tuple[int, ...], rng: np.random.Generator, off: float) -> tuple[Fitted, ReleasedTable, np.ndarray]:
-    """A table of 1,000 rows whose model is off by so much in each cell, and its half to score on."""
-    model = _fitted_of_a_thousand()
-    share = np.full(shape, 1.0 / np.prod(shape))
-    truth = 1_000 * share + off * rng.choice([-1.0, 1.0], shape)
-    observed = truth + rng.normal(0.0, 10.0, shape)
-    noise = Noise(kind="gaussian", scale=10.0)
-    lookups = tuple(np.arange(k, dtype=np.int32) for k in shape)
-    columns = tuple(range(len(shape)))
-    return model, ReleasedTable(
-        label="pairs", columns=columns, lookups=lookups, observed=observed, noise=noise, sigma=10.0
-    ), share  # fmt: skip
-
-
-def _fitted_of_a_thousand() -> Fitted:
-    model = sklar.fit(
-        {"x": [0, 1] * 500}, sklar.Schema({"x": sklar.Integer(0, 1)}), method="independent", epsilon=1.0,
-        neighbours="replace",
-    )  # fmt: skip
-    fitted = stored_of(model).fitted
-    assert fitted.rows == 1_000
-    return fitted
-
-
-def test_errors_are_unbiased_and_their_intervals_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores of a model that knows nothing of the noise, as the refit does: exact, so that 95% is 95%."""
-    rng = generator(5)
-    fitted = _fitted_of_a_thousand()
-    monkeypatch.setitem(globals(), "_fitted_of_a_thousand", lambda: fitted)
-    for off in (0.0, 3.0, 30.0):
-        errors = [_error(*scored((4, 5), rng, off)) for _ in range(200)]
-        assert np.mean([error.excess for error in errors]) == pytest.approx(20 * off**2, abs=150 + 20 * off)
-        found = [_score(("a", "b"), error) for error in errors]
-        true = off / 1_000
-        held = np.mean([score.low <= true <= score.high for score in found])
-        tight = np.mean([score.low * np.sqrt(1 + ADDED) <= true <= score.high for score in found])
-        assert held >= 0.91 and (off == 0.0 or tight == pytest.approx(0.95, abs=0.05))
-        together = [_together(errors[at : at + 10]) for at in range(0, 200, 10)]
-        inside = [part.low <= true <= part.high for part in together if isinstance(part, ErrorScore)]
-        assert len(inside) == 20 and np.mean(inside) >= 0.8
 
 
 @pytest.mark.parametrize(

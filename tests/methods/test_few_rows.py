@@ -124,7 +124,7 @@ def test_the_budget_is_spent_in_a_few_requests():
 def test_dependence_is_learned_when_the_budget_allows():
     codes = correlated(2000, np.random.default_rng(1))
     model, door = fit(codes, 1e4, shares=FewRowsShares(margins=0.6, star=0.1, pairs=0.15, class_pairs=0.15))
-    assert door.labels == ["digits", "margins", "margins again", "star", "pairs", "class pairs"]
+    assert door.labels == ["round numbers", "margins", "margins again", "star", "pairs", "class pairs"]
     synthetic = model.simulate(50_000, np.random.default_rng(0))
     for a, b in ((2, 4), (1, 4), (2, 6), (4, 6)):
         keep, kept = [x[(x[:, 1] != SIZES[1] - 1)] if 1 in (a, b) else x for x in (codes, synthetic)]

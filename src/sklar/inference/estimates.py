@@ -30,9 +30,9 @@ from scipy.special import stdtrit
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
+from sklar.inference.answers.questions import Question
+from sklar.inference.answers.statistics import Asked
 from sklar.inference.one_step import Step
-from sklar.inference.questions import Question
-from sklar.inference.statistics import Asked
 from sklar.model.protocol import TableModel
 from sklar.model.vine.intervals import released_interval
 from sklar.model.vine.model import VineModel

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded
+from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
 
@@ -25,7 +28,10 @@ class Fitted:
         unit: Whom it protects.
         public_rows: The number of rows where it is public, else None.
         seed: That of the post-processing.
-        recorded: Every release, step by step.
+        recorded: Every release that the model was made from, step by step.
+        held: What was held back to check it, if anything.
+        check_share: The share of the whole allowance that was spent on that; `allowance` is the rest.
+        whole: The whole allowance.
         model: What was made of them.
     """
 
@@ -38,8 +44,16 @@ class Fitted:
     seed: int
     recorded: tuple[Recorded, ...]
     model: TableModel
+    held: Recorded | None = None
+    check_share: float = 0.0
+    whole: Allowance
 
     @property
     def rows(self) -> float:
         """The noisy (or public) number of rows."""
         return float(self.model.rows_estimate)
+
+    def streams(self) -> tuple[np.random.Generator, np.random.Generator]:
+        """The generator that the method was handed, and the one that chose what is held back."""
+        rng = generator(self.seed)
+        return rng, rng.spawn(1)[0] if self.check_share else rng

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from sklar.arrays import Floats
 from sklar.inference.fitted import Fitted
+from sklar.inference.mechanism.sums import CodeTable, contrast_weights, sphere_points
 from sklar.inference.released_tables import ReleasedTable, design_of, released_tables
-from sklar.inference.sums import CodeTable, contrast_weights, sphere_points
 from sklar.model.pairs.interactions import centred
 from sklar.release.features import Feature, PairSums, StarSums
 from sklar.release.values import NoisySums

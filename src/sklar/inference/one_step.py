@@ -30,7 +30,7 @@ from scipy.linalg import block_diag, solve
 
 from sklar.arrays import Floats, Ints
 from sklar.inference.heard import Linear
-from sklar.inference.sums import CodeTable
+from sklar.inference.mechanism.sums import CodeTable
 
 DIVERGENCE = 0.1
 """D above. Larger follows the releases where the model would do, and pays for it in noise; smaller believes what the

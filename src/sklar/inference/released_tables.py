@@ -18,15 +18,14 @@ from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
 from sklar.inference.fitted import Fitted
 from sklar.methods.registry import find_method
-from sklar.model.margins.bins import digits_to_seek
+from sklar.model.margins.units import units_to_seek
 from sklar.model.pairs.interactions import centred
 from sklar.model.protocol import Codes
 from sklar.release.door import Interaction, PairTables, RecodedTable, Table
 from sklar.release.features import Feature
-from sklar.release.replay import Asked, ReplayDoor
+from sklar.release.replay import AskedTable, ReplayDoor
 from sklar.release.scores import Lookup
 from sklar.release.values import NoisyCounts, NoisyPairs, NoisySums, Recorded, Release, pair_cells
-from sklar.sample.rng import generator
 from sklar.schema.table import Schema
 
 T = TypeVar("T")
@@ -70,17 +69,11 @@ class DesignDoor(ReplayDoor):
     """Replays a fit up to its last release, and takes down what it settled on the way."""
 
     settled_values: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], init=False)
-    features: dict[int, Feature] = field(default_factory=dict[int, Feature], init=False)
 
     def settled(self, what: str, value: T) -> T:
         """Take down a decision of the method."""
         self.settled_values.setdefault(what, []).append(value)
         return value
-
-    def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
-        """The recorded sums; of which feature is taken down."""
-        self.features[len(self.steps)] = feature
-        return ReplayDoor.sum(self, feature, noise, label)
 
     def _take(self, *arguments: Any, **named: Any) -> Any:
         releases = ReplayDoor._take(self, *arguments, **named)
@@ -103,7 +96,7 @@ class Design:
         features: What was summed in steps that ask for sums, by their place.
     """
 
-    asked: tuple[tuple[Asked, ...], ...]
+    asked: tuple[tuple[AskedTable, ...], ...]
     settled: dict[str, list[Any]]
     features: Mapping[int, Feature] = field(default_factory=dict[int, Feature])
 
@@ -120,9 +113,11 @@ def design_of(fitted: Fitted) -> Design:
         rows=fitted.public_rows, strict=True,
     )  # fmt: skip
     with suppress(LastReleaseError):
-        method.fit(door, method.stored_options(fitted.options), generator(fitted.seed))
-    asked = tuple(step.asked or () for step in door.steps)
-    return Design(asked=asked, settled=door.settled_values, features=door.features)
+        method.fit(door, method.stored_options(fitted.options), fitted.streams()[0])
+    asked = (tuple(one for one in step.asked or () if isinstance(one, AskedTable)) for step in door.steps)
+    steps = enumerate(door.steps)
+    features = {place: one for place, step in steps for one in step.asked or () if isinstance(one, Feature)}
+    return Design(asked=tuple(asked), settled=door.settled_values, features=features)
 
 
 def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]) -> tuple[ReleasedTable, ...]:
@@ -130,19 +125,22 @@ def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]
     found = (
         table
         for step, asked in zip(recorded, design.asked, strict=True)
-        for table in _tables(schema, step.label, asked, step.releases)
+        for table in tables_of_step(schema, step.label, asked, step.releases)
     )
     return tuple(table for table in found if _of_cells(table, schema))
 
 
 def _of_cells(table: ReleasedTable, schema: Schema) -> bool:
-    """Whether a table counts cells that rows of a model have: not the total alone, nor numbers by their digits."""
-    search = digits_to_seek(schema[schema.modelled[table.columns[0]]]) if len(table.columns) == 1 else None
-    digits = search is not None and np.array_equal(search.lookup, table.lookups[0])
-    return table.observed.size > 1 and not digits
+    """Whether a table counts cells that rows of a model have: not the total alone, nor numbers by their units."""
+    search = units_to_seek(schema[schema.modelled[table.columns[0]]]) if len(table.columns) == 1 else None
+    units = search is not None and np.array_equal(search.lookup, table.lookups[0])
+    return table.observed.size > 1 and not units
 
 
-def _tables(schema: Schema, label: str, asked: Sequence[Asked], releases: Sequence[Release]) -> Iterator[ReleasedTable]:
+def tables_of_step(
+    schema: Schema, label: str, asked: Sequence[AskedTable], releases: Sequence[Release]
+) -> Iterator[ReleasedTable]:
+    """The tables that one step released, by what was asked for."""
     for request, release in zip(asked, releases, strict=True) if asked else ():
         for columns, lookups, observed in _parts(schema, request, release):
             assert isinstance(release, NoisyCounts | NoisyPairs | NoisySums)
@@ -158,7 +156,7 @@ def _tables(schema: Schema, label: str, asked: Sequence[Asked], releases: Sequen
 
 
 def _parts(
-    schema: Schema, request: Asked, release: Release
+    schema: Schema, request: AskedTable, release: Release
 ) -> Iterator[tuple[tuple[int, ...], tuple[Lookup, ...], np.ndarray]]:
     """Columns, lookups and values of each table that one request was answered with."""
     at = {name: place for place, name in enumerate(schema.modelled)}

@@ -176,6 +176,22 @@ class Model:
         arrow = (_labelled(to_arrow(self.schema, table), self.claim, {}) for table in tables)
         return (batch for table in arrow for batch in table.combine_chunks().to_batches())
 
+    def complete(
+        self,
+        data: Any,
+        *,
+        seed: int | None = None,
+        nulls: Literal["draw", "keep"] = "draw",
+        to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
+    ) -> Any:
+        """A table of which each row's known values are its condition; the rest is drawn. See `sklar.complete`.
+
+        Given cells stay as they are, and nothing is promised about them: reading tables is the laboratory's business.
+        """
+        import sklar
+
+        return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
+
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
         """How many rows of the fitted table are as asked for, with error bars from the known noise.
 
@@ -238,7 +254,7 @@ class Model:
         Returns:
             An `Estimate`; a tuple of them with `by`, one for each group, and for regressions, one for each term.
         """
-        from sklar.inference.questions import Question, parse_question
+        from sklar.inference.answers.questions import Question, parse_question
         from sklar.pipeline.estimation.asking import Wanted, ask
         from sklar.schema.columns import Boolean
 
@@ -392,6 +408,18 @@ class Model:
         if path is not None:
             found.html(path)
         return found
+
+    def unmet(self, criteria: Any) -> tuple[str, ...]:
+        """Which criteria the model does not meet on the tables that were held back (`check_share`), in sentences.
+
+        Args:
+            criteria: As `accept` of `sklar.fit` takes them.
+        """
+        from sklar.pipeline.fit.accept import found_out, read_criteria, unmet
+
+        if not self.fit_facts.get("check_share"):
+            raise UsageError("nothing was held back to check this model by: fit with check_share, as 0.05")
+        return unmet(found_out(self._stored.fitted), read_criteria(criteria))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""

@@ -141,7 +141,8 @@ def test_another_seed_gives_another_interval_of_the_same_model(model: sklar.Mode
 @pytest.mark.parametrize(
     ("method", "more"),
     [
-        ("independent", {}), ("dpcopula-kendall", {}), ("dpcopula-mle", {"epsilon": 80.0}), ("dpcopula-hybrid", {}), ("dpc-gauss", {}),
+        ("independent", {}), ("dpcopula-kendall", {}), ("dpcopula-mle", {"epsilon": 80.0}),
+        ("dpcopula-hybrid", {}), ("dpc-gauss", {}),
         ("dpc-laplace", {"delta": 0.0}), ("vine", {"epsilon": 0.3}),
     ],
 )  # fmt: skip

@@ -17,7 +17,6 @@ from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
 from sklar.model.margins.averaged import Bins
-from sklar.model.margins.bins import DigitSearch, digits_to_seek
 from sklar.model.margins.few_rows import (
     FewRowsHistogram,
     SplitMargin,
@@ -30,14 +29,17 @@ from sklar.model.margins.few_rows import (
     smooth_margins,
     split_first,
 )
+from sklar.model.margins.heaps import heaped
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
+from sklar.model.margins.units import UnitSearch, units_to_seek
 from sklar.release.door import Door, RecodedTable, settled
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Integer, Real
 
 FIRST_SHARE = 0.5
-DIGITS_SHARE = 0.05
-"""Part of the margins' share that goes to the digits of reals that declare none, if there are any: more than where rows
-are many, since the few must stand out of the noise."""
+UNITS_SHARE = 0.05
+"""Part of the margins' share that goes to the units and heaps of numbers, if there are any with many cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +53,13 @@ class FewRowsMargins:
 def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
     """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed.
 
-    Before them the digits of reals that declare none are counted.
+    Before them numbers are counted by what they are multiples of.
     """
     names = door.schema.modelled
     cells = {name: first_cells(door.schema[name]) for name in names}
-    searches = {name: search for name in names if (search := digits_to_seek(door.schema[name])) is not None}
-    digits = _find_digits(door, allowance.part(DIGITS_SHARE), searches) if searches else {}
-    each = allowance.part((1 - DIGITS_SHARE if searches else 1) / len(names))
+    searches = {name: search for name in names if (search := units_to_seek(door.schema[name])) is not None}
+    by_unit = _count_units(door, allowance.part(UNITS_SHARE), searches) if searches else {}
+    each = allowance.part((1 - UNITS_SHARE if searches else 1) / len(names))
     noises = {name: each.part(FIRST_SHARE if cells[name].coarse else 1.0).noise(door.unit) for name in names}
     first = _count(door, {name: cells[name].parent for name in names}, noises, "margins")
     total = pool_total(list(first.values()), total)
@@ -73,17 +75,24 @@ def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal
         else level_margin(name, cells[name], first[name], total)
         for name in names
     ]
-    margins = [replace(margin, decimals=digits.get(margin.column)) for margin in margins]
+    for place, name in enumerate(names):
+        if name in searches:
+            margins[place] = _heaped(margins[place], door.schema[name], searches[name], by_unit[name], total)
     return FewRowsMargins(margins=tuple(margins), total=total)
 
 
-def _find_digits(door: Door, allowance: Allowance, searches: Mapping[str, DigitSearch]) -> dict[str, int | None]:
-    """The digits of each column that is searched, as far as its noisy counts tell them."""
+def _count_units(door: Door, allowance: Allowance, searches: Mapping[str, UnitSearch]) -> dict[str, FewRowsHistogram]:
+    """Each column that is searched, by what its numbers are multiples of."""
     noise = allowance.noise(door.unit, tables=len(searches))
     lookups = {name: search.lookup for name, search in searches.items()}
-    seen = _count(door, lookups, dict.fromkeys(searches, noise), "digits")
-    digits = {name: search.find_digits(seen[name].counts, seen[name].sigma) for name, search in searches.items()}
-    return settled(door, "digits", digits)
+    return _count(door, lookups, dict.fromkeys(searches, noise), "round numbers")
+
+
+def _heaped(margin: Margin, column: Column, search: UnitSearch, seen: FewRowsHistogram, total: KnownTotal) -> Margin:
+    """The margin with the unit and the heaps of its numbers, as far as their noisy counts tell them."""
+    assert isinstance(column, Integer | Real)
+    found = search.find_unit(seen.counts, seen.sigma)
+    return heaped(margin, column, found, (search, seen.counts, seen.sigma), total.rows)
 
 
 def _second(

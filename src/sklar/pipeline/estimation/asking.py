@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.errors import UsageError
+from sklar.errors import SklarError, UsageError
+from sklar.inference.answers.influence import fisher, influences
+from sklar.inference.answers.questions import Question, checked
+from sklar.inference.answers.statistics import answers, asked_numbers, used_columns
 from sklar.inference.estimates import (
     LEAST_REPLICAS,
     Estimate,
@@ -19,12 +23,9 @@ from sklar.inference.estimates import (
     released_share,
 )
 from sklar.inference.heard import Linear, listen
-from sklar.inference.influence import fisher, influences
+from sklar.inference.mechanism.replicas import values_of
+from sklar.inference.mechanism.sums import CodeTable
 from sklar.inference.one_step import Step, one_step
-from sklar.inference.questions import Question, checked
-from sklar.inference.replicas import values_of
-from sklar.inference.statistics import answers, asked_numbers, used_columns
-from sklar.inference.sums import CodeTable
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.model_file import Stored, model_digest
@@ -125,9 +126,14 @@ def _said_with_step(question: Question, found: Replicas, own: tuple[Floats, Floa
 
 
 def _heard(stored: Stored, memory: Memory) -> tuple[Linear, ...]:
-    """What the releases tell about several columns, in memory once it was asked for."""
+    """What the releases tell about several columns, in memory once it was asked for.
+
+    Nothing, if this version of the method asks for other releases than the one that made the model.
+    """
     if memory.heard is None:
-        memory.heard = listen(stored.fitted)
+        memory.heard = ()
+        with suppress(SklarError):
+            memory.heard = listen(stored.fitted)
     return memory.heard
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from sklar.errors import OutputError
 from sklar.export.atomic import atomic_file
-from sklar.inference.replicas import Replica
-from sklar.inference.sums import CodeTable
+from sklar.inference.mechanism.replicas import Replica
+from sklar.inference.mechanism.sums import CodeTable
 from sklar.pipeline.estimation.making import Replicas
 from sklar.pipeline.versions import versions
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from sklar.arrays import usable_cores
 from sklar.errors import SklarWarning, UsageError
-from sklar.inference.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
-from sklar.inference.sums import CodeTable
+from sklar.inference.mechanism.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
+from sklar.inference.mechanism.sums import CodeTable
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.workers import model_workers, worker_model

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.fission import ErrorScore
+from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.released_tables import ReleasedTable, mass_of_groups
 from sklar.inference.residuals import Residual, residuals
 from sklar.inference.widths import COVERAGE

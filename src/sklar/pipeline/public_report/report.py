@@ -12,10 +12,13 @@ from typing import Any
 
 from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
-from sklar.inference.fission import ADDED, ErrorScore, Fission, fission
+from sklar.inference.errors_of_tables import ErrorScore
+from sklar.inference.fission import ADDED, Fission, fission
 from sklar.inference.fitted import Fitted
+from sklar.inference.held_out import HeldOut
 from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
 from sklar.inference.residuals import FALSE_ALARMS, Residual, residuals
+from sklar.pipeline.fit.accept import found_out
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding
@@ -57,6 +60,8 @@ class PublicReport:
         pairs: Pairs of columns, the clearest first.
         checked: Every released table against the model.
         errors: Scores of noise fission; None if the noise is not Gaussian, or the method would not ask the same again.
+        held: The model against tables that were held back; None if none were.
+        accepted: The criteria that it had to meet on them to be released, if any were stated.
         false_alarms: How often at most any table at all is named although the rows come from the model.
         added: Noise variance that fission added to the half it fitted on, as a part of what was there.
         digest: Recognizes the model.
@@ -73,6 +78,8 @@ class PublicReport:
     pairs: tuple[PairFinding, ...]
     checked: tuple[Checked, ...]
     errors: Fission | None
+    held: HeldOut | None
+    accepted: dict[str, Any]
     false_alarms: float
     added: float
     drawn: int
@@ -80,7 +87,8 @@ class PublicReport:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data."""
-        return _plain(dataclasses.asdict(self))
+        held = None if self.held is None else dataclasses.replace(self.held, squared=())
+        return _plain(dataclasses.asdict(dataclasses.replace(self, held=held)))
 
     def page(self) -> str:
         """The page, as text."""
@@ -120,11 +128,17 @@ def public_report(stored: Stored) -> PublicReport:
     tables = released_tables(fitted.schema, design, fitted.recorded)
     shares = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, stream("report")))
     errors = fission(fitted, design, DRAWN, stream("fission"))
-    return _report(stored, fitted, tables, shares, errors)
+    held = None if fitted.held is None else found_out(fitted)
+    return _report(stored, fitted, tables, shares, errors, held)
 
 
 def _report(
-    stored: Stored, fitted: Fitted, tables: Sequence[ReleasedTable], shares: Sequence[Floats], errors: Fission | None
+    stored: Stored,
+    fitted: Fitted,
+    tables: Sequence[ReleasedTable],
+    shares: Sequence[Floats],
+    errors: Fission | None,
+    held: HeldOut | None,
 ) -> PublicReport:
     names = fitted.schema.modelled
     checks = residuals(tables, shares, fitted.rows, DRAWN)
@@ -138,12 +152,16 @@ def _report(
     ]  # fmt: skip
     pairs = pair_findings(fitted.schema, fitted.model.margins, tables, shares, checks, scores, fitted.rows)
     columns = _columns(stored, fitted, tables, shares, scores)
-    bad = list(dict.fromkeys(" and ".join(one.columns) for one in checked if one.residual.contradicts))
+    contradicted = [one.columns for one in checked if one.residual.contradicts]
+    contradicted += [] if held is None else held.contradicted
+    bad = list(dict.fromkeys(" and ".join(names) for names in contradicted))
     return PublicReport(
         claim=str(stored.claim), label=stored.claim.label, method=stored.claim.method, rows=stored.model.rows_estimate,
         dictionary=tuple((name, describe_column(column)) for name, column in stored.schema.items()),
-        trust=tuple(trusted(columns, pairs, errors, stored.model.rows_estimate)),
+        trust=tuple(trusted(columns, pairs, errors, held, stored.model.rows_estimate)),
         doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
+        held=held,
+        accepted=stored.fit.get("accepted", {}),
         false_alarms=FALSE_ALARMS, added=ADDED, drawn=DRAWN, digest=model_digest(stored)[:16],
     )  # fmt: skip
 
@@ -156,6 +174,8 @@ def _columns(
     scores: dict[tuple[str, tuple[str, ...]], ErrorScore],
 ) -> tuple[ColumnFinding, ...]:
     unseen = {margin["column"]: margin.get("unseen", {}) for margin in inspect_model(stored)["margins"]}
+    for name in set(unseen) - set(stored.schema):  # a weekday, say, has no tail
+        unseen[name] = {what: share for what, share in unseen[name].items() if what != "tail"}
     found: list[ColumnFinding] = []
     for at, (name, margin) in enumerate(zip(fitted.schema.modelled, fitted.model.margins, strict=True)):
         own = [place for place, table in enumerate(tables) if table.columns == (at,)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sklar.inference.fission import Fission
+from sklar.inference.held_out import HeldOut
 from sklar.pipeline.public_report.columns import ColumnFinding
 from sklar.pipeline.public_report.pairs import PairFinding
 
@@ -17,7 +18,11 @@ NOTABLE = 0.002
 
 
 def trusted(
-    columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], errors: Fission | None, rows: int
+    columns: Sequence[ColumnFinding],
+    pairs: Sequence[PairFinding],
+    errors: Fission | None,
+    held: HeldOut | None,
+    rows: int,
 ) -> list[str]:
     """What may be trusted."""
     said: list[str] = []
@@ -39,9 +44,17 @@ def trusted(
             f"In {what}, a cell of the model is typically off by {_points(part.value)} of rows (between "
             f"{_points(part.low)} and {_points(part.high)}, 19 times of 20), measured without any row."
         )
+    if held is not None:
+        part = held.together
+        said.append(
+            f"In {part.tables} tables that the model was never fitted to (random triples of columns, and ranges), a "
+            f"cell is typically off by {_points(part.value)} of rows (between {_points(part.low)} and "
+            f"{_points(part.high)})."
+        )
     clear = [pair for pair in pairs if pair.signal and not pair.contradicts]
     if clear:
-        said.append(f"{_count(len(clear), 'pair')} of columns stand clearly out of the noise: {_named(clear)}.")
+        verb = "stands" if len(clear) == 1 else "stand"
+        said.append(f"{_count(len(clear), 'pair')} of columns {verb} clearly out of the noise: {_named(clear)}.")
     return said
 
 
@@ -53,13 +66,13 @@ def doubted(columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad:
     silent = [pair for pair in pairs if not pair.signal]
     if silent:
         said.append(
-            f"{_count(len(silent), 'pair')} of columns carry no signal: {_named(silent)}. Synthetic rows may show them "
-            "as unrelated although they are not."
+            f"{_count(len(silent), 'pair')} of columns {'carries' if len(silent) == 1 else 'carry'} no signal: "
+            f"{_named(silent)}. Synthetic rows may show them as unrelated although they are not."
         )
     nulls = sorted(((c.unseen["null"], c.column) for c in columns if c.unseen.get("null", 0.0) > NOTABLE), reverse=True)
     if nulls:
         share, name = nulls[0]
-        more = f", nor in {len(nulls) - 1} other columns below similar shares (see the list)" if len(nulls) > 1 else ""
+        more = ", nor below similar shares in other columns (see the list)" if len(nulls) > 1 else ""
         said.append(f"Missing values below {_percent(share)} of rows in {name} are not told from none{more}.")
     tails = sorted(((c.unseen["tail"], c.column) for c in columns if "tail" in c.unseen), reverse=True)
     if tails:

@@ -8,12 +8,10 @@ from itertools import pairwise
 from typing import Protocol
 
 from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline, rectangle
-from sklar.report.charts.plots import Frame
+from sklar.report.charts.plots import LETTER, Frame
 from sklar.report.colours import AXIS, REAL, SYNTHETIC, Colour, diverge, shade
 from sklar.report.seen import correlations_seen
 
-LETTER = 6.3
-"""Pixels of a letter of 11 pixels, on average."""
 READABLE = 7
 """Letters by which a label can be told."""
 PANEL, ROOM, GAP = 118.0, 62.0, 12.0

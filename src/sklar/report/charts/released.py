@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline, rectangle
-from sklar.report.charts.compared import GAP, LETTER, PANEL, ROOM, Grid, Ticks, shortened, ticks_below
-from sklar.report.charts.plots import Frame
+from sklar.report.charts.compared import GAP, PANEL, ROOM, Grid, Ticks, shortened, ticks_below
+from sklar.report.charts.plots import LETTER, Frame
 from sklar.report.colours import REAL, SYNTHETIC, diverge
 
 LEAST_TOP = 1e-6

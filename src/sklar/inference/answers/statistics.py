@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.inference.questions import REGRESSIONS, Question, groups_of, is_number
+from sklar.inference.answers.questions import REGRESSIONS, Question, groups_of, is_number
 from sklar.sample.conditions import conditions_hold, read_conditions
 from sklar.sample.decode import SampledTable
 from sklar.schema.columns import Labels

@@ -7,9 +7,9 @@ import pytest
 import statsmodels.api as sm
 
 import sklar
-from sklar.inference.influence import fisher, influences
-from sklar.inference.questions import parse_question
-from sklar.inference.statistics import answers, asked_numbers
+from sklar.inference.answers.influence import fisher, influences
+from sklar.inference.answers.questions import parse_question
+from sklar.inference.answers.statistics import answers, asked_numbers
 from sklar.sample.decode import SampledTable, Values, take
 from sklar.sample.rng import generator
 

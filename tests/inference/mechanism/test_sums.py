@@ -10,9 +10,9 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.inference import sums
-from sklar.inference.simulated import SimulatedDoor
-from sklar.inference.sums import CodeTable, feature_sums, table_scores
+from sklar.inference.mechanism import sums
+from sklar.inference.mechanism.simulated import SimulatedDoor
+from sklar.inference.mechanism.sums import CodeTable, feature_sums, table_scores
 from sklar.private.features.blocks import block_moments, correlations_of, likelihoods_of
 from sklar.private.features.coefficients import exact_coefficients
 from sklar.private.features.sphere import exact_pair_sums, exact_star_sums

@@ -6,7 +6,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.inference.questions import Question, checked, groups_of, parse_question
+from sklar.inference.answers.questions import Question, checked, groups_of, parse_question
 
 SCHEMA = sklar.Schema(
     {

@@ -18,7 +18,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import DoorError
-from sklar.inference.sums import CodeTable, feature_sums, table_scores
+from sklar.inference.mechanism.sums import CodeTable, feature_sums, table_scores
 from sklar.release.door import (
     Discovery,
     Interaction,

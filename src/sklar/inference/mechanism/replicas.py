@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.inference.fitted import Fitted
-from sklar.inference.simulated import SimulatedDoor
-from sklar.inference.sums import CodeTable
+from sklar.inference.mechanism.simulated import SimulatedDoor
+from sklar.inference.mechanism.sums import CodeTable
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.sample.assemble import assemble

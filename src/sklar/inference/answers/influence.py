@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.inference.questions import REGRESSIONS, Question
-from sklar.inference.statistics import answers, column_numbers, group_rows, is_value, regression_design
+from sklar.inference.answers.questions import REGRESSIONS, Question
+from sklar.inference.answers.statistics import answers, column_numbers, group_rows, is_value, regression_design
 from sklar.sample.decode import SampledTable, row_count
 from sklar.schema.table import Schema
 
