@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sklar.errors import (
         BudgetError,
         LedgerError,
+        NotAcceptedError,
         OverspendError,
         SchemaError,
         SklarError,
@@ -87,7 +88,10 @@ _HOMES = {
     "sklar.accounting.claim": "Claim",
     "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
     "sklar.accounting.risk": "risk",
-    "sklar.errors": "BudgetError LedgerError OverspendError SchemaError SklarError SklarWarning SourceError UsageError",
+    "sklar.errors": (
+        "BudgetError LedgerError NotAcceptedError OverspendError SchemaError SklarError SklarWarning SourceError "
+        "UsageError"
+    ),
     "sklar.inference.combine": "Combined combine",
     "sklar.inference.estimates": "Estimate",
     "sklar.lab.attacks.method": "attack_method",
@@ -129,7 +133,8 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
     "Combined", "Compared", "Datetime", "Estimate", "Evaluation", "Expectation", "Function", "Id", "Ignore",
-    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "Ordinal", "OverspendError",
+    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal",
+    "OverspendError",
     "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
     "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
     "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
