@@ -87,7 +87,7 @@ class Tally:
     held: list[bool] = field(default_factory=list)
     rejected: list[bool] = field(default_factory=list)
 
-    def add(self, found: sklar.Estimate, truth: float) -> None:
+    def add(self, found: sklar.Estimated, truth: float) -> None:
         if found.value is None or found.low is None or found.high is None:
             self.held.append(False)
             return

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from sklar.inference.combine import Combined, combine
-    from sklar.inference.estimates import Estimate
+    from sklar.inference.estimates import Estimated
     from sklar.lab.attacks.method import attack_method
     from sklar.lab.attacks.release import Attack, attack
     from sklar.lab.audit.audit import Audit, audit
@@ -93,7 +93,7 @@ _HOMES = {
         "UsageError"
     ),
     "sklar.inference.combine": "Combined combine",
-    "sklar.inference.estimates": "Estimate",
+    "sklar.inference.estimates": "Estimated",
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
@@ -132,7 +132,7 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
-    "Combined", "Compared", "Datetime", "Estimate", "Evaluation", "Expectation", "Function", "Id", "Ignore",
+    "Combined", "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore",
     "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal",
     "OverspendError",
     "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",

@@ -30,9 +30,9 @@ from scipy.special import stdtrit
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.inference.answers.questions import Question
+from sklar.inference.answers.questions import Enquiry
 from sklar.inference.answers.statistics import Asked
-from sklar.inference.one_step import Step
+from sklar.inference.one_step import OneStep
 from sklar.model.protocol import TableModel
 from sklar.model.vine.intervals import released_interval
 from sklar.model.vine.model import VineModel
@@ -56,7 +56,7 @@ NO_ROWS = "the model has no such rows, or too few to tell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimated:
     """A number with error bars.
 
     Attributes:
@@ -115,7 +115,7 @@ class Said:
     alone: Floats
     rows: int
     chance: Floats
-    step: Step | None = None
+    step: OneStep | None = None
 
 
 def checked_confidence(confidence: Any) -> float:
@@ -134,13 +134,13 @@ def checked_of(of: Any) -> Of:
 
 
 def estimates_of(
-    question: Question, asked: Sequence[Asked], said: Said, confidence: float, of: Of
-) -> tuple[Estimate, ...]:
+    question: Enquiry, asked: Sequence[Asked], said: Said, confidence: float, of: Of
+) -> tuple[Estimated, ...]:
     """One estimate for each number asked for."""
     return tuple(_estimate(question, number, j, said, confidence, of) for j, number in enumerate(asked))
 
 
-def _estimate(question: Question, asked: Asked, j: int, said: Said, confidence: float, of: Of) -> Estimate:
+def _estimate(question: Enquiry, asked: Asked, j: int, said: Said, confidence: float, of: Of) -> Estimated:
     model, replicas, tables = float(said.model[j]), said.replicas[:, j], said.tables[:, j]
     known = np.isfinite(replicas) & np.isfinite(tables)
     place: dict[str, Any] = {
@@ -148,7 +148,7 @@ def _estimate(question: Question, asked: Asked, j: int, said: Said, confidence: 
     }  # fmt: skip
     enough = known.sum() >= max(LEAST_REPLICAS, (1 - MOST_UNDEFINED) * len(known))
     if not math.isfinite(model) or not enough or (said.step is not None and not math.isfinite(said.step.shift[j])):
-        return Estimate(value=None, low=None, high=None, how=NO_ROWS, **place)
+        return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
     strayed = replicas[known] - (said.alone[j] if of == "population" else tables[known])
     count = len(strayed)
     own = float(np.var(strayed, ddof=1)) * (1 + 1 / count)
@@ -161,13 +161,13 @@ def _estimate(question: Question, asked: Asked, j: int, said: Said, confidence: 
     ends = (math.tanh(x) if curved else x for x in (centre, centre - width, centre + width))
     value, low, high = (min(max(x, least), most) for x in ends)
     worth = said.rows * min(float(said.chance[j]) / error**2, 1.0) if error > 0 else math.nan
-    return Estimate(
+    return Estimated(
         value=value, low=low, high=high, error=error * (1 - math.tanh(centre) ** 2 if curved else 1.0),
         worth=_two_digits(worth) if worth > 0 else None, how=_how(said.step, j, count), **place,
     )  # fmt: skip
 
 
-def _stepped(step: Step | None, j: int, of: Of) -> tuple[float, float]:
+def _stepped(step: OneStep | None, j: int, of: Of) -> tuple[float, float]:
     """What the step adds to an answer, and to its variance."""
     if step is None:
         return 0.0, 0.0
@@ -175,7 +175,7 @@ def _stepped(step: Step | None, j: int, of: Of) -> tuple[float, float]:
     return float(step.shift[j]), float(step.noise[j]) + chance
 
 
-def _how(step: Step | None, j: int, count: int) -> str:
+def _how(step: OneStep | None, j: int, count: int) -> str:
     if step is None:
         return FROM_REPLICAS.format(count=count)
     return FROM_STEP.format(count=count, told=float(step.told[j]))
@@ -186,15 +186,15 @@ def _two_digits(number: float) -> int:
     return max(round(number / 10**digits) * 10**digits, 1)
 
 
-def _bounds(question: Question) -> tuple[float, float]:
+def _bounds(question: Enquiry) -> tuple[float, float]:
     if question.is_share:
         return (-1.0 if question.statistic == "difference" else 0.0), 1.0
     return (-1.0, 1.0) if question.statistic == "correlation" else (-math.inf, math.inf)
 
 
 def released_share(
-    model: TableModel, question: Question, allowed: dict[int, np.ndarray], confidence: float, of: Of
-) -> Estimate | None:
+    model: TableModel, question: Enquiry, allowed: dict[int, np.ndarray], confidence: float, of: Of
+) -> Estimated | None:
     """A share that a released table of a vine tells, from the noise on it alone; None if no table does.
 
     For the population the chance of having these rows is added: the variance p (1 - p) / n of a share of n rows, with
@@ -213,7 +213,7 @@ def released_share(
     ends = (min(max(x, 0.0), 1.0) for x in (share, share - whole, share + whole))
     value, low, high = ends
     worth = _two_digits(rows * chance / (chance + (width / normal) ** 2))
-    return Estimate(
+    return Estimated(
         name=question.name, value=value, low=low, high=high, error=whole / normal, confidence=confidence, of=of,
         worth=worth, how=FROM_RELEASE,
     )  # fmt: skip

@@ -42,7 +42,7 @@ BINS, ROUNDS = 64, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Step:
+class OneStep:
     """What releases add to the model's answers, one number of each for every answer.
 
     Attributes:
@@ -66,7 +66,7 @@ class Step:
 
 def one_step(
     heard: Sequence[Linear], codes: CodeTable, psi: Floats, sizes: Mapping[str, int], rows: float
-) -> Step | None:
+) -> OneStep | None:
     """The step from releases about these columns; None if there is none about two or more of them.
 
     Args:
@@ -90,7 +90,7 @@ def one_step(
     weights = solve(gram + np.diag(variance / DIVERGENCE), moments, assume_a="pos")
     whole = together.var(axis=1)
     explained = 2 * (moments * weights).sum(axis=0) - ((gram @ weights) * weights).sum(axis=0)
-    return Step(
+    return OneStep(
         shift=(released - model) @ weights,
         noise=variance @ weights**2,
         chance=whole / rows,

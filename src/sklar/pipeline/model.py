@@ -252,9 +252,9 @@ class Model:
             done: Told how many more replicas there are: one, after each.
 
         Returns:
-            An `Estimate`; a tuple of them with `by`, one for each group, and for regressions, one for each term.
+            An `Estimated`; a tuple of them with `by`, one for each group, and for regressions, one for each term.
         """
-        from sklar.inference.answers.questions import Question, parse_question
+        from sklar.inference.answers.questions import Enquiry, parse_question
         from sklar.pipeline.estimation.asking import Wanted, ask
         from sklar.schema.columns import Boolean
 
@@ -266,7 +266,7 @@ class Model:
         else:
             truth = bool(columns) and isinstance(self.schema.get(columns[0]), Boolean)
             value = True if value is None and statistic == "share" and truth else value
-            question = Question(
+            question = Enquiry(
                 statistic=statistic, columns=columns, value=value, at=at, by=by, between=between, given=given or {}
             )
         found = ask(self._stored, question, wanted, self._replicas, done)

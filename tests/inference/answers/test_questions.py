@@ -6,7 +6,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.inference.answers.questions import Question, checked, groups_of, parse_question
+from sklar.inference.answers.questions import Enquiry, checked, groups_of, parse_question
 
 SCHEMA = sklar.Schema(
     {
@@ -83,7 +83,7 @@ def test_what_cannot_be_asked_is_refused_in_plain_words(text: str, said: str) ->
 
 
 def test_groups_of_a_difference_can_be_chosen() -> None:
-    asked = Question(statistic="difference", columns=("age",), by="city", between=("Rome", "Oslo"))
+    asked = Enquiry(statistic="difference", columns=("age",), by="city", between=("Rome", "Oslo"))
     assert groups_of(checked(asked, SCHEMA), SCHEMA) == ("Rome", "Oslo")
     with pytest.raises(UsageError, match="'Bonn'"):
-        checked(Question(statistic="difference", columns=("age",), by="city", between=("Rome", "Bonn")), SCHEMA)
+        checked(Enquiry(statistic="difference", columns=("age",), by="city", between=("Rome", "Bonn")), SCHEMA)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.inference.answers.questions import REGRESSIONS, Question
+from sklar.inference.answers.questions import REGRESSIONS, Enquiry
 from sklar.inference.answers.statistics import answers, column_numbers, group_rows, is_value, regression_design
 from sklar.sample.decode import SampledTable, row_count
 from sklar.schema.table import Schema
@@ -24,7 +24,7 @@ NEAR = 0.02
 """Half the span of levels around a quantile over which its density is taken: smooth enough on 40,000 rows."""
 
 
-def influences(question: Question, schema: Schema, table: SampledTable, rows: float) -> tuple[Floats, Floats]:
+def influences(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> tuple[Floats, Floats]:
     """(answers, influence of each row of the table on each: one line an answer); on Fisher's scale for correlations."""
     found = fisher(question, answers(question, schema, table, rows))
     groups = group_rows(question, schema, table)
@@ -34,12 +34,12 @@ def influences(question: Question, schema: Schema, table: SampledTable, rows: fl
     return found, np.concatenate([_influence(question, schema, table, group, rows) for group in groups])
 
 
-def fisher(question: Question, found: Floats) -> Floats:
+def fisher(question: Enquiry, found: Floats) -> Floats:
     """Correlations on Fisher's scale, where their spread does not depend on their size; other answers as they are."""
     return np.arctanh(np.clip(found, -EDGE, EDGE)) if question.statistic == "correlation" else found
 
 
-def _influence(question: Question, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
+def _influence(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
     """One line for each answer of one group."""
     if question.statistic in REGRESSIONS:
         return _of_regression(question, schema, table, kept)
@@ -84,7 +84,7 @@ def _of_correlation(x: Floats, y: Floats, whole: Mask) -> Floats:
     return (first * second - corr * (first**2 + second**2) / 2) / (1 - corr**2)
 
 
-def _of_regression(question: Question, schema: Schema, table: SampledTable, kept: Mask) -> Floats:
+def _of_regression(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask) -> Floats:
     design, outcome, beta = regression_design(question, schema, table, kept)
     psi: Any = np.full((len(beta), row_count(table)), np.nan)
     seen = np.isfinite(beta)

@@ -22,7 +22,7 @@ WRITE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Enquiry:
     """One statistic, overall or by group.
 
     Attributes:
@@ -64,7 +64,7 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
 
 
-def checked(question: Question, schema: Schema) -> Question:
+def checked(question: Enquiry, schema: Schema) -> Enquiry:
     """The question, if it can be asked of these columns.
 
     Raises:
@@ -90,7 +90,7 @@ def checked(question: Question, schema: Schema) -> Question:
     return question
 
 
-def groups_of(question: Question, schema: Schema) -> tuple[Any, ...]:
+def groups_of(question: Enquiry, schema: Schema) -> tuple[Any, ...]:
     """The values that rows are grouped by: those that the schema lists."""
     if question.by is None:
         return ()
@@ -113,7 +113,7 @@ def is_number(column: Column) -> bool:
     return isinstance(column, Integer | Real | Boolean) or whole
 
 
-def _check_columns(question: Question, schema: Schema) -> None:
+def _check_columns(question: Enquiry, schema: Schema) -> None:
     stat, columns = question.statistic, question.columns
     count = {"correlation": 2, "linear": None, "logistic": None}.get(stat, 1)
     _require(len(set(columns)) == len(columns), f"{stat} names a column twice")
@@ -136,7 +136,7 @@ def _check_columns(question: Question, schema: Schema) -> None:
         )
 
 
-def parse_question(text: str, schema: Schema) -> Question:
+def parse_question(text: str, schema: Schema) -> Enquiry:
     """A question from text: STATISTIC(...) [by COLUMN] [where CONDITION and CONDITION ...]. Nothing is evaluated.
 
     Conditions are written as for a sample: sex=F, age=30..40, city=Rome,Paris.
@@ -151,7 +151,7 @@ def parse_question(text: str, schema: Schema) -> Question:
     given = parse_given(schema, re.split(r"\s+and\s+", tail[2].strip()) if tail[2] else ())
     parts = _parsed_inside(statistic, inside, schema)
     by = _unquoted(tail[1]) if tail[1] else None
-    return checked(Question(by=by, given=given, **parts), schema)
+    return checked(Enquiry(by=by, given=given, **parts), schema)
 
 
 def _parsed_inside(statistic: str, inside: str, schema: Schema) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.inference.answers.questions import REGRESSIONS, Question, groups_of, is_number
+from sklar.inference.answers.questions import REGRESSIONS, Enquiry, groups_of, is_number
 from sklar.sample.conditions import conditions_hold, read_conditions
 from sklar.sample.decode import SampledTable
 from sklar.schema.columns import Labels
@@ -28,7 +28,7 @@ class Asked:
     term: str | None = None
 
 
-def asked_numbers(question: Question, schema: Schema) -> tuple[Asked, ...]:
+def asked_numbers(question: Enquiry, schema: Schema) -> tuple[Asked, ...]:
     """What the numbers of `answers` are, in their order."""
     terms = _terms(question, schema) if question.statistic in REGRESSIONS else (None,)
     groups = groups_of(question, schema) if question.by is not None else (None,)
@@ -37,12 +37,12 @@ def asked_numbers(question: Question, schema: Schema) -> tuple[Asked, ...]:
     return tuple(Asked(group=group, term=term) for group in groups for term in terms)
 
 
-def used_columns(question: Question) -> tuple[str, ...]:
+def used_columns(question: Enquiry) -> tuple[str, ...]:
     """The columns that the answer depends on."""
     return tuple(dict.fromkeys([*question.columns, *question.given, *([question.by] if question.by else [])]))
 
 
-def answers(question: Question, schema: Schema, table: SampledTable, rows: float) -> Floats:
+def answers(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> Floats:
     """The numbers asked for; NaN where one is not defined.
 
     Missing values are left out, but for shares, in which they count as rows. `rows` are what the table stands for.
@@ -51,7 +51,7 @@ def answers(question: Question, schema: Schema, table: SampledTable, rows: float
     return found[0] - found[1] if question.statistic == "difference" else np.concatenate(found)
 
 
-def group_rows(question: Question, schema: Schema, table: SampledTable) -> list[Mask]:
+def group_rows(question: Enquiry, schema: Schema, table: SampledTable) -> list[Mask]:
     """The rows of each group, or all that are as asked for."""
     kept = conditions_hold(schema, read_conditions(schema, question.given), table)
     if question.by is None:
@@ -64,7 +64,7 @@ def is_value(schema: Schema, name: str, value: Any, table: SampledTable) -> Mask
     return conditions_hold(schema, read_conditions(schema, {name: value}), table)
 
 
-def _numbers(question: Question, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
+def _numbers(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
     """The numbers of one group."""
     if question.statistic in REGRESSIONS:
         return regression_design(question, schema, table, kept)[2]
@@ -78,7 +78,7 @@ def _numbers(question: Question, schema: Schema, table: SampledTable, kept: Mask
     return np.array([_statistic(question, [x[whole] for x in numbers])])
 
 
-def _statistic(question: Question, numbers: Sequence[Floats]) -> float:
+def _statistic(question: Enquiry, numbers: Sequence[Floats]) -> float:
     x = numbers[0]
     if len(x) < (3 if question.statistic == "correlation" else 1):
         return np.nan
@@ -96,7 +96,7 @@ def column_numbers(table: SampledTable, name: str) -> Floats:
     return np.where(values.null, np.nan, values.data.astype(np.float64))
 
 
-def _terms(question: Question, schema: Schema) -> tuple[str, ...]:
+def _terms(question: Enquiry, schema: Schema) -> tuple[str, ...]:
     """The intercept, then each number, and each label of a category but the first."""
     terms = ["(intercept)"]
     for name in question.columns[1:]:
@@ -106,7 +106,7 @@ def _terms(question: Question, schema: Schema) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def _design(question: Question, schema: Schema, table: SampledTable) -> Floats:
+def _design(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
     """One line a row; NaN where a value is missing, or is one that the schema does not list."""
     parts: list[Floats] = [np.ones(len(table[question.columns[0]].data))]
     for name in question.columns[1:]:
@@ -120,7 +120,7 @@ def _design(question: Question, schema: Schema, table: SampledTable) -> Floats:
 
 
 def regression_design(
-    question: Question, schema: Schema, table: SampledTable, kept: Mask
+    question: Enquiry, schema: Schema, table: SampledTable, kept: Mask
 ) -> tuple[Floats, Floats, Floats]:
     """Design and outcome of all rows of a table, and the coefficients fitted to those that are kept and whole."""
     design, outcome = _design(question, schema, table), _outcome(question, schema, table)
@@ -145,7 +145,7 @@ def _coefficients(design: Floats, outcome: Floats, linear: bool) -> Floats:
     return found
 
 
-def _outcome(question: Question, schema: Schema, table: SampledTable) -> Floats:
+def _outcome(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
     """The outcome as numbers; of a logistic regression 1 for the second of two labels, or of two values, or true."""
     name = question.columns[0]
     column, values = schema[name], table[name]

@@ -10,11 +10,11 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
 from sklar.inference.answers.influence import fisher, influences
-from sklar.inference.answers.questions import Question, checked
+from sklar.inference.answers.questions import Enquiry, checked
 from sklar.inference.answers.statistics import answers, asked_numbers, used_columns
 from sklar.inference.estimates import (
     LEAST_REPLICAS,
-    Estimate,
+    Estimated,
     Of,
     Said,
     checked_confidence,
@@ -25,7 +25,7 @@ from sklar.inference.estimates import (
 from sklar.inference.heard import Linear, listen
 from sklar.inference.mechanism.replicas import values_of
 from sklar.inference.mechanism.sums import CodeTable
-from sklar.inference.one_step import Step, one_step
+from sklar.inference.one_step import OneStep, one_step
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.model_file import Stored, model_digest
@@ -69,8 +69,8 @@ class Wanted:
 
 
 def ask(
-    stored: Stored, question: Question, wanted: Wanted, memory: Memory, done: Done | None = None
-) -> tuple[Estimate, ...]:
+    stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None = None
+) -> tuple[Estimated, ...]:
     """The estimates that answer a question, one for each group and term."""
     checked(question, stored.schema)
     mechanism_of(stored)  # refuses models without known noise
@@ -81,7 +81,7 @@ def ask(
     return estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
 
 
-def _said(stored: Stored, question: Question, wanted: Wanted, memory: Memory, done: Done | None) -> Said:
+def _said(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None) -> Said:
     """What model, replicas and releases say."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
     names, rows = mechanism.by.schema.modelled, mechanism.rows
@@ -110,7 +110,7 @@ def _said(stored: Stored, question: Question, wanted: Wanted, memory: Memory, do
         )
 
 
-def _said_with_step(question: Question, found: Replicas, own: tuple[Floats, Floats], step: Step, rows: int) -> Said:
+def _said_with_step(question: Enquiry, found: Replicas, own: tuple[Floats, Floats], step: OneStep, rows: int) -> Said:
     """With a step replicas tell only what single columns contribute, and how many rows there are."""
     model, psi = own
     sized = model if question.statistic == "total" else np.zeros_like(model)
@@ -137,7 +137,7 @@ def _heard(stored: Stored, memory: Memory) -> tuple[Linear, ...]:
     return memory.heard
 
 
-def _released(stored: Stored, question: Question, wanted: Wanted) -> Estimate | None:
+def _released(stored: Stored, question: Enquiry, wanted: Wanted) -> Estimated | None:
     """A share of all rows, if a released table has it."""
     if question.statistic != "share" or question.by is not None or question.given:
         return None
