@@ -75,8 +75,9 @@ def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableMo
     fitted, method = mechanism.fitted, find_method(mechanism.fitted.method)
     drawn = rows_of(mechanism, fitted.model, mechanism.rows, stream("rows"))
     door = SimulatedDoor(
-        schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, codes=drawn, rng=stream("noise")
-    )
+        schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, codes=drawn, rng=stream("noise"),
+        prior=fitted.prior,
+    )  # fmt: skip
     return method.fit(door, method.stored_options(fitted.options), stream("fit")), drawn
 
 

@@ -31,6 +31,7 @@ from sklar.release.door import (
 )
 from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 
@@ -48,6 +49,7 @@ class SimulatedDoor:
     unit: Unit
     codes: CodeTable
     rng: np.random.Generator
+    prior: PublicPrior | None = None
 
     @property
     def rows(self) -> int | None:
