@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         SourceError,
         UsageError,
     )
+    from sklar.inference.combine import Combined, combine
+    from sklar.inference.estimates import Estimated
     from sklar.lab.attacks.method import attack_method
     from sklar.lab.attacks.release import Attack, attack
     from sklar.lab.audit.audit import Audit, audit
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.bundle.keys import make_key
     from sklar.pipeline.fit.pay import Payment, pay
+    from sklar.pipeline.fit.prior import Prior
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
     from sklar.pipeline.plan import Plan, PlanLine, PlannedFit, plan
@@ -90,6 +93,8 @@ _HOMES = {
         "BudgetError LedgerError NotAcceptedError OverspendError SchemaError SklarError SklarWarning SourceError "
         "UsageError"
     ),
+    "sklar.inference.combine": "Combined combine",
+    "sklar.inference.estimates": "Estimated",
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
@@ -112,6 +117,7 @@ _HOMES = {
     "sklar.pipeline.bundle.bundle": "bundle",
     "sklar.pipeline.bundle.keys": "make_key",
     "sklar.pipeline.fit.pay": "Payment pay",
+    "sklar.pipeline.fit.prior": "Prior",
     "sklar.pipeline.fit.run": "fit",
     "sklar.pipeline.model": "Model load",
     "sklar.pipeline.plan": "Plan PlanLine PlannedFit plan",
@@ -128,15 +134,15 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
-    "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
-    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
-    "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
-    "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
-    "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
-    "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
-    "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
-    "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv", "tradeoff",
-    "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "Combined", "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore",
+    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal",
+    "OverspendError", "Payment", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real",
+    "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
+    "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
+    "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
+    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs",
+    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep",
+    "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 
