@@ -2,113 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.noise import Noise
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
+from sklar.methods.margins import measure_margins
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
-from sklar.model.margins.averaged import Bins
-from sklar.model.margins.bins import DigitSearch, digits_to_seek
-from sklar.model.margins.few_rows import (
-    FewRowsHistogram,
-    SplitMargin,
-    coarse_margin,
-    first_cells,
-    level_margin,
-    pool_total,
-    second_bins,
-    second_lookup,
-    smooth_margins,
-    split_first,
-)
-from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
-from sklar.release.door import Door, RecodedTable
-
-FIRST_SHARE = 0.5
-DIGITS_SHARE = 0.05
-"""Part of the margins' share that goes to the digits of reals that declare none, if there are any: more than where rows
-are many, since the few must stand out of the noise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FewRowsMargins:
-    """Margins of all modelled columns, and the number of rows that their histograms agree on."""
-
-    margins: tuple[Margin, ...]
-    total: KnownTotal
-
-
-def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
-    """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed.
-
-    Before them the digits of reals that declare none are counted.
-    """
-    names = door.schema.modelled
-    cells = {name: first_cells(door.schema[name]) for name in names}
-    searches = {name: search for name in names if (search := digits_to_seek(door.schema[name])) is not None}
-    digits = _find_digits(door, allowance.part(DIGITS_SHARE), searches) if searches else {}
-    each = allowance.part((1 - DIGITS_SHARE if searches else 1) / len(names))
-    noises = {name: each.part(FIRST_SHARE if cells[name].coarse else 1.0).noise(door.unit) for name in names}
-    first = _count(door, {name: cells[name].parent for name in names}, noises, "margins")
-    total = pool_total(list(first.values()), total)
-    splits = {name: split_first(cells[name], first[name]) for name in names if cells[name].coarse}
-    second: dict[str, Bins] = {}
-    if splits:
-        second, seen = _second(door, each.part(1 - FIRST_SHARE), splits, total)
-        total = pool_total(seen, total)
-    fitted = smooth_margins(splits, second, total)
-    margins = [
-        coarse_margin(name, splits[name], fitted[name])
-        if name in splits
-        else level_margin(name, cells[name], first[name], total)
-        for name in names
-    ]
-    margins = [replace(margin, decimals=digits.get(margin.column)) for margin in margins]
-    return FewRowsMargins(margins=tuple(margins), total=total)
-
-
-def _find_digits(door: Door, allowance: Allowance, searches: Mapping[str, DigitSearch]) -> dict[str, int | None]:
-    """The digits of each column that is searched, as far as its noisy counts tell them."""
-    noise = allowance.noise(door.unit, tables=len(searches))
-    lookups = {name: search.lookup for name, search in searches.items()}
-    seen = _count(door, lookups, dict.fromkeys(searches, noise), "digits")
-    return {name: search.find_digits(seen[name].counts, seen[name].sigma) for name, search in searches.items()}
-
-
-def _second(
-    door: Door, each: Allowance, splits: Mapping[str, SplitMargin], total: KnownTotal
-) -> tuple[dict[str, Bins], list[FewRowsHistogram]]:
-    fitted = smooth_margins(splits, {}, total)
-    cuts = {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()}
-    noise = each.noise(door.unit)
-    seen = _count(door, {name: cut[1] for name, cut in cuts.items()}, dict.fromkeys(cuts, noise), "margins again")
-    bins = {name: second_bins(splits[name], cuts[name][0], seen[name]) for name in cuts}
-    return bins, list(seen.values())
-
-
-def _count(
-    door: Door, lookups: Mapping[str, np.ndarray], noises: Mapping[str, Noise], label: str
-) -> dict[str, FewRowsHistogram]:
-    tables = [
-        RecodedTable(columns=(name,), lookups=(lookup.astype(np.int32),), noise=noises[name])
-        for name, lookup in lookups.items()
-    ]
-    releases = door.count_recoded(tables, label)
-    return {
-        name: FewRowsHistogram(counts=noisy.counts.astype(np.float64), sigma=noisy.noise.std)
-        for name, noisy in zip(lookups, releases, strict=True)
-    }
-
+from sklar.release.door import Door
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget buy nothing but noise."""
@@ -162,8 +70,8 @@ def fit_few_rows(
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
     shares = opening_shares(noise, target is not None) if given is None else given
-    measured = measure_few_rows_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
-    setting = _settle(door, measured.margins, measured.total.rows, target)
+    measured = measure_margins(door, allowance.part(shares.margins), *_known(door, allowance, total))
+    setting = _settle(door, measured.margins, max(measured.rows, 1.0), target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:
         closing = closing_shares(shares, _strength(setting, seen), noise)
@@ -177,15 +85,14 @@ def fit_few_rows(
     )
 
 
-def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal | None:
+def _known(door: Door, allowance: Allowance, total: float | None) -> tuple[float, float]:
     """The number of rows released before, with the noise that the spent part of the door's allowance bought."""
     if door.rows is not None:
-        return KnownTotal(rows=float(max(door.rows, 1)), sigma=0.0)
+        return float(max(door.rows, 1)), 0.0
     spent = door.allowance.amount - allowance.amount
     if total is None or spent <= 0:
-        return None
-    noise = replace(allowance, amount=spent).noise(door.unit)
-    return KnownTotal(rows=total, sigma=noise.std)
+        return 0.0, np.inf
+    return total, replace(allowance, amount=spent).noise(door.unit).std
 
 
 def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> _Setting:

@@ -100,7 +100,7 @@ def fit_vine(
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
         others = [*fine, *extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
-        calibrated = calibrate_vine(vine, axes, (*standing, *pairs), others, rows, rng)
+        calibrated = calibrate_vine(vine, axes, (*standing, *pairs), others, rows, rng, _target(door, options))
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),
