@@ -104,6 +104,30 @@ def test_a_bar_of_rows_counts_them_and_goes_away_with_the_last() -> None:
     ]  # fmt: skip
 
 
+def test_rows_are_told_while_they_are_drawn_and_written(tmp_path: Path) -> None:
+    schema = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})
+    rows = {"age": [20, 30, 45, 70] * 750, "sex": ["F", "M", "F"] * 1_000}
+    told: list[tuple[str, float]] = []
+
+    class Bar:
+        def doing(self, what: str) -> None:
+            told.append((what, 0.0))
+
+        def __call__(self, fraction: float) -> None:
+            told.append(("", fraction))
+
+    read = sklar.ReadOptions(progress=Bar())
+    model = sklar.synth(rows, schema, tmp_path / "s.csv", epsilon=5.0, rows=130_000, sample_seed=1, read=read)
+    sampled = [fraction for _, fraction in told[[what for what, _ in told].index("sampling rows") :]]
+    assert len(sampled) > 4 and sampled == sorted(sampled) and sampled[0] == 0 and sampled[-1] == 1
+    assert sampled[-2] < 0.81  # all are drawn, none is written
+    drawn: list[int] = []
+    table = model.sample_table(130_000, seed=1, given=None, iid=False, drawn=drawn.append)
+    assert len(drawn) > 2 and sum(drawn) == 130_000 and table.equals(model.sample(130_000, seed=1))
+    model.sample_table(500, seed=1, given={"sex": "F"}, iid=False, drawn=drawn.append)
+    assert drawn[-1] == 500
+
+
 def test_evaluations_and_attacks_tell_every_step_and_never_go_back() -> None:
     told: list[tuple[str, float]] = []
     schema = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from sklar.lab.compare.result import Compared
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
-    from sklar.lab.evaluate import Evaluation, evaluate
+    from sklar.lab.evaluate import evaluate
+    from sklar.lab.evaluation import Evaluation
     from sklar.lab.levels import LevelChoice, levels
     from sklar.lab.methods import methods
     from sklar.lab.metrics.ranges import RangeWorkload
@@ -93,7 +94,8 @@ _HOMES = {
     "sklar.lab.compare.result": "Compared",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
-    "sklar.lab.evaluate": "Evaluation evaluate",
+    "sklar.lab.evaluate": "evaluate",
+    "sklar.lab.evaluation": "Evaluation",
     "sklar.lab.levels": "LevelChoice levels",
     "sklar.lab.methods": "methods",
     "sklar.lab.metrics.ranges": "RangeWorkload",

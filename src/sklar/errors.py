@@ -78,6 +78,18 @@ class MissingExtraError(SklarError):
     """An optional library is needed for this; the message names the extra to install."""
 
 
+class NotAcceptedError(SklarError):
+    """A model was fitted, and does not meet the criteria of its release; its budget is spent.
+
+    Attributes:
+        reasons: What could not be shown.
+    """
+
+    def __init__(self, message: str, *, reasons: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.reasons = reasons
+
+
 class PeerError(SklarError):
     """A peer of a comparison came to no usable table; ``stopped`` names the limit it met, if any."""
 

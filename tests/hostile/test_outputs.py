@@ -13,7 +13,7 @@ import pytest
 import sklar
 from sklar.accounting.ledger import read_ledger
 from sklar.export.write import FORMULA, write_table
-from sklar.pipeline.sampling.write import sample_to_file
+from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
 from sklar.rows import open_rows
 from tests.hostile.checks import QUICK, SCHEMA, Ended, assert_sane, full_disk, names_in, run
 
@@ -93,7 +93,7 @@ def test_names_made_to_trick(tmp_path: Path) -> None:
     sklar.fit(rows, schema, **{**QUICK, "epsilon": 1000.0}).save(tmp_path / "m.sklar")
     model = sklar.load(tmp_path / "m.sklar")
     for ending in ("csv", "tsv", "parquet"):
-        sample_to_file(model, tmp_path / f"o.{ending}", 5, seed=1)
+        sample_to_file(model, tmp_path / f"o.{ending}", SampleRequest(rows=5, seed=1))
         assert open_rows(tmp_path / f"o.{ending}", schema).exact_rows == 5
     assert pq.read_table(tmp_path / "o.parquet").column_names == NAMES
     with (tmp_path / "o.csv").open(newline="", encoding="utf-8") as file:

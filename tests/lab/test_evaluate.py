@@ -14,7 +14,7 @@ import pytest
 
 import sklar
 from sklar.errors import SklarError, SourceError, UsageError
-from sklar.lab.evaluate import write_report
+from sklar.lab.evaluation import write_report
 
 SCHEMA = sklar.Schema(
     {

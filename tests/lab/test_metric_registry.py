@@ -91,6 +91,6 @@ def test_what_each_metric_needs_is_true(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_readers_questions_name_metrics_that_exist() -> None:
-    from sklar.lab.evaluate import QUESTIONS
+    from sklar.lab.evaluation import QUESTIONS
 
     assert {name for names, _ in QUESTIONS.values() for name in names} <= set(METRICS)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.evaluate import ALONE, LEVELS, QUESTIONS
+from sklar.lab.evaluation import ALONE, LEVELS, QUESTIONS
 from sklar.lab.metrics.moments import QUANTILES, moments, summarise
 from tests.lab.pairs import read
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.evaluate import LEVELS, QUESTIONS, TOGETHER
+from sklar.lab.evaluation import LEVELS, QUESTIONS, TOGETHER
 from sklar.lab.metrics.bench import Settings, drawn_independently, make_bench
 from sklar.lab.metrics.registry import measure
 from sklar.lab.metrics.score import About, Score

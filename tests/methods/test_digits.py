@@ -42,6 +42,7 @@ def test_digits_are_found_and_kept_to(method: str, tmp_path: Path):
     rows = table()
     model = sklar.fit(rows, SCHEMA, method=method, epsilon=20.0)
     model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar")["facts"].ok
     for made in (model, sklar.load(tmp_path / "m.sklar")):
         assert [getattr(made.schema[name], "decimals", None) for name in SCHEMA] == [0, 1, None, 2]
         assert made.claim.measured == ("days.decimals", "score.decimals")

@@ -12,9 +12,11 @@ import pytest
 from sklar.accounting.noise import Noise
 from sklar.errors import SchemaError
 from sklar.methods.facts.bounds import FALSE_ALARM, occupied_range, search_cells, with_bounds
-from sklar.methods.facts.fit import measuring_schema, settled, with_labels
+from sklar.methods.facts.fit import asked_schema, measuring_schema, settled, with_labels
 from sklar.methods.facts.marks import bounds_to_pay, labels_to_pay, must_pay, require_payable
 from sklar.schema import AtMost, Boolean, Category, Column, Datetime, Function, Integer, Never, Ordinal, Real, Schema
+from sklar.schema.columns import ANY_LABEL
+from sklar.schema.table import schema_from_toml
 
 BOTH = {"lower": "pay", "upper": "pay"}
 SEARCHED = [
@@ -81,6 +83,32 @@ def test_the_measuring_schema_holds_nothing_that_is_stated_under_a_mark() -> Non
     one, two = measuring_schema(schema(0, ["x"])), measuring_schema(schema(17, ["SECRET", "y"]))
     assert one == two and one.fingerprint == two.fingerprint
     assert one.modelled == ("a", "b")
+
+
+def test_what_is_asked_holds_nothing_that_is_stated_under_a_mark() -> None:
+    def schema(lower: int, values: list[str] | list[int], nullable: bool) -> Schema:
+        marks = {"values": "pay", "nullable": "pay"}
+        return Schema(
+            {
+                "a": Integer(lower, 50, source=BOTH),
+                "b": Category(values, other="other" if type(values[0]) is str else -1, nullable=nullable, source=marks),
+                "c": Real(lower, 8e6, step=0.001, source=BOTH),
+                "d": Boolean(nullable=nullable, source={"nullable": "pay"}),
+            },
+            notes={"a": ["from 0 to SECRET"]},
+        )
+
+    one, two = asked_schema(schema(0, ["x"], False)), asked_schema(schema(17, ["SECRET", "y"], True))
+    assert one == two and one.toml() == two.toml() and "SECRET" not in two.toml()
+    assert asked_schema(one) == one and schema_from_toml(one.toml()) == one
+    assert asked_schema(schema(0, [3, 4], False))["b"].integer_labels  # type: ignore[attr-defined]
+    assert asked_schema(Schema({"b": Category(["x"], other=ANY_LABEL, source="pay")}))["b"].other == ANY_LABEL  # type: ignore[attr-defined]
+
+
+def test_a_small_step_narrows_the_public_range() -> None:
+    column = Real(0, 9, step=0.001, source=BOTH)
+    wide = with_bounds(column, search_cells(column), None)
+    assert not wide.faults() and wide.upper == -wide.lower and 1e12 < wide.upper < 1e13
 
 
 def clear(counts: dict[int, int], cells: int = 400, scale: float = 10.0, seed: int = 0) -> tuple[int, int] | None:
@@ -172,6 +200,7 @@ def paid(**columns: Column) -> Schema:
         (paid(x=Integer(0, 9, bins=5, source="pay")), "bins cannot be measured"),
         (paid(x=Integer(0, 9, edges=(0, 3, 10), source=BOTH)), "delete edges"),
         (paid(x=Ordinal(["low", "high"], source="pay")), "order of its labels"),
+        (paid(x=Category(["a"], parents={"a": "b"}, source="pay")), "delete parents"),
         (
             Schema({"x": Category(["a"], source="pay"), "y": Boolean()}, [Never(values={"x": "a", "y": True})]),
             "yet to be measured",

@@ -106,6 +106,10 @@ def test_measures_over_epsilon_are_on_a_logarithmic_scale() -> None:
     whiskers = next(path for path in paths(canvas) if path.colour == LINES[0] and not path.title)
     assert len(whiskers.pieces) == 2
     assert {"0.1", "1", "10"} <= {shape.text for shape in canvas.shapes if isinstance(shape, Label)}
+    crowded = epsilon_chart("error", [("dp", [(e, 0.0, None) for e in (0.05, 0.5, 0.55, 1.0, 1.2, 2.7, 3.0)])])
+    below = [shape.text for shape in crowded.shapes if isinstance(shape, Label)]
+    assert {"0.05", "0.5", "1", "3"} <= set(below) and not {"0.55", "1.2", "2.7"} & set(below)
+    assert "1e-12" not in below  # nothing but zeros has no scale
     assert_inside(epsilon_chart("one budget", [("dp", [(1.0, 0.5, 0.1)])]))
     assert epsilon_chart("nothing", []).shapes == ()
 

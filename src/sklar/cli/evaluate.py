@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from sklar.cli.terminal import show
+from sklar.cli.findings import tell_evaluation, tell_queries
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, SchemaFile, measuring, shared_options, text_reading, words
 from sklar.cli.terminal.progress import part_of, step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
-
-if TYPE_CHECKING:
-    from sklar.lab.evaluate import Evaluation
-    from sklar.lab.metrics.moments import ColumnSummary
-    from sklar.lab.metrics.queries import QueryProfiles
-    from sklar.lab.metrics.subgroups import Subgroup
 
 NAME = "evaluate"
 
@@ -83,7 +77,8 @@ def command(
       sklar evaluate people.csv synthetic.csv -s people.toml --target income --keys age,sex --by sex
       sklar evaluate people.csv bits.parquet -s people.toml --binary
     """
-    from sklar.lab.evaluate import evaluate, write_report
+    from sklar.lab.evaluate import evaluate
+    from sklar.lab.evaluation import write_report
     from sklar.pipeline.model import load
 
     require_reportable(report)
@@ -108,7 +103,9 @@ def command(
         from sklar.lab.pictures import scatter as draw
 
         draw(synthetic[0], schema, scatter, real=real, columns=words(columns), seed=seed, read=read)
-    hand_over(found, tell=lambda one: _tell(one, len(found) > 1), report=report, write=write_report, json=json)
+    hand_over(
+        found, tell=lambda one: tell_evaluation(one, len(found) > 1), report=report, write=write_report, json=json
+    )
 
 
 def _queries_alone(
@@ -133,7 +130,7 @@ def _queries_alone(
         for name, path in zip(table_names(binary), binary, strict=True)
     ]
     hand_over(
-        found, tell=lambda one: _tell_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
+        found, tell=lambda one: tell_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
     )
 
 
@@ -155,64 +152,6 @@ def table_names(paths: Sequence[str]) -> list[str]:
         if len(set(names)) == len(paths):
             return names
     return [f"{path} ({at})" for at, path in enumerate(paths, 1)]
-
-
-def _tell(evaluation: Evaluation, named: bool) -> None:
-    show.line()
-    if named:
-        show.line(f"{evaluation.name}:")
-    for warning in evaluation.warnings:
-        show.note(f"Warning: {warning}")
-    for sentence in evaluation.verdict:
-        show.line(sentence)
-    show.line(f"What to do next: {evaluation.next_step}")
-    show.line()
-    rows = [
-        [s.about.name, show.number(s.value), show.number(s.floor), s.about.better, s.grade]
-        for s in evaluation.scores.values()
-    ]
-    show.table(["metric", "value", "floor", "better", "grade"], rows)
-    for score in evaluation.scores.values():
-        if score.value is None:
-            show.line(f"{score.about.name}: {score.reason}")
-    show.line()
-    show.table(
-        ["column", "null", "mean", "sd", "5%", "50%", "95% (real / synthetic)"], map(_column_line, evaluation.columns)
-    )
-    show.line()
-    _tell_queries(evaluation.overview.queries)
-    for found in evaluation.subgroups:
-        show.line()
-        show.table(
-            [found.by, "rows", "tvd1 (floor)", "tvd2 (floor)", "means (floor)", "mean furthest off"],
-            map(_group_line, found.groups),
-        )
-    for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
-        show.line(sentence)
-
-
-def _group_line(one: Subgroup) -> list[str]:
-    """How well one group is reproduced."""
-    pairs = ((one.tvd1, one.tvd1_floor), (one.tvd2, one.tvd2_floor), (one.means, one.means_floor))
-    told = [f"{show.number(value)} ({show.number(floor)})" for value, floor in pairs]
-    return [one.value, f"{one.rows[0]:,} / {one.rows[1]:,}", *told, one.furthest]
-
-
-def _tell_queries(queries: QueryProfiles, name: str = "queries") -> None:
-    asked = [(found, found.answered[0].lines) for found in queries.sets]
-    told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
-    show.table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], told)
-
-
-def _column_line(one: ColumnSummary) -> list[str]:
-    """What one column is like in both tables."""
-    places = [one.levels.index(level) for level in (0.05, 0.5, 0.95)]
-    sides = [
-        [f"{side.null:.1%}", one.text(side.mean), one.text(side.sd, length=True)]
-        + [one.text(side.quantiles[place] if side.quantiles else None) for place in places]
-        for side in (one.real, one.synthetic)
-    ]
-    return [one.column, *(f"{a} / {b}" for a, b in zip(*sides, strict=True))]
 
 
 def _numbers(text: str, option: str, form: str) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import STANDARD_OUTPUT, Json, SafeCsv, Seed, refuse_json_with_data
 from sklar.cli.terminal.progress import row_bar
+
+if TYPE_CHECKING:
+    from sklar.pipeline.model import Model
 
 NAME = "sample"
 
@@ -72,25 +75,13 @@ def command(
 
     A folder of parts that was cut short goes on where it ended when the same command is given again.
     """
-    from sklar.export.parts import is_parts_output
-    from sklar.pipeline.model import load
-    from sklar.pipeline.sampling.write import filled_to_file, sample_form, sample_to_file
+    from sklar.pipeline.sampling.write import SampleRequest, sample_form, sample_to_file
     from sklar.sample.conditions import parse_given
 
     refuse_json_with_data(output, json)
-    fitted = load(model)
-    if level is not None:
-        from sklar.lab.baselines.levels import at_level
-
-        fitted = at_level(fitted, level)
+    in_parts = _in_parts(output, workers=workers, part_rows=part_rows, fill=fill, binary=binary)
+    fitted = _model(model, level)
     conditions = parse_given(fitted.schema, given or ()) or None
-    in_parts = is_parts_output(output)
-    if not in_parts and (workers is not None or part_rows is not None):
-        raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
-    if in_parts and fill:
-        raise typer.BadParameter("columns are filled in one file, not in a folder of parts", param_hint="--fill")
-    if in_parts and binary:
-        raise typer.BadParameter("the binary table goes to one file, not to a folder of parts", param_hint="--binary")
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
@@ -100,20 +91,40 @@ def command(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:
-            form, filling = sample_form(iid, binary), _fill(fill)
-            if filling is not None:
-                count = filled_to_file(
-                    fitted, output, rows, filling, seed=seed, given=conditions, form=form, safe=safe_csv
-                )
-            else:
-                count = sample_to_file(
-                    fitted, output, rows, seed=seed, given=conditions, form=form, safe=safe_csv, written=written
-                )
+            asked = SampleRequest(
+                rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv
+            )
+            count = sample_to_file(fitted, output, asked, written)
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return
     if output != STANDARD_OUTPUT:
         show.line(f"{count:,} rows are in {output}.")
+
+
+def _model(path: str, level: int | None) -> Model:
+    from sklar.pipeline.model import load
+
+    if level is None:
+        return load(path)
+    from sklar.lab.baselines.levels import at_level
+
+    return at_level(load(path), level)
+
+
+def _in_parts(output: str, *, workers: int | None, part_rows: int | None, fill: list[str] | None, binary: bool) -> bool:
+    """Whether the rows go to a folder of parts; what does not go with that, or only with that, is refused."""
+    from sklar.export.parts import is_parts_output
+
+    if not is_parts_output(output):
+        if workers is not None or part_rows is not None:
+            raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
+        return False
+    if fill:
+        raise typer.BadParameter("columns are filled in one file, not in a folder of parts", param_hint="--fill")
+    if binary:
+        raise typer.BadParameter("the binary table goes to one file, not to a folder of parts", param_hint="--binary")
+    return True
 
 
 def _fill(texts: list[str] | None) -> str | dict[str, str | None] | None:

@@ -43,6 +43,9 @@ def command(
         str | None,
         typer.Option("--report", metavar="FILE", help="Evaluate, too: HTML for the custodian, *.custodian.html."),
     ] = None,
+    public_report: Annotated[
+        bool, typer.Option(help="Write what the release is worth beside it, as synthetic.public.html.")
+    ] = True,
     safe_csv: SafeCsv = False,
     *,
     fit: Any,
@@ -59,12 +62,14 @@ def command(
     """
     from sklar.lab.evaluate import report_on
     from sklar.pipeline.fit.request import FitRequest
+    from sklar.pipeline.public_report.report import public_path
     from sklar.pipeline.synth import Output, synthesize
     from sklar.schema.table import Schema
 
     require_data(file, read)
     refuse_json_with_data(output, json)
-    wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model)
+    page = public_path(output) if public_report and _reported(output, fit["method"]) else None
+    wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model, report_path=page)
     facts = Schema.read(schema)
     require_reportable(report, output)
     with pass_bar("reading rows", file) as passes:
@@ -74,7 +79,7 @@ def command(
         read = replace(read, cache=None, spark=None)
         with step_bar("evaluating") as steps:
             report_on(file, output, fitted, report, target=fit["target"], read=read, progress=steps)
-    _tell(fitted.claim, output, count, json)
+    _tell(fitted.claim, output, count, page, json)
     if report is not None and not json:
         show.line(f"The report on it, for the custodian only, is in {report}.")
 
@@ -90,12 +95,22 @@ def require_reportable(report: str | None, output: str) -> None:
     require_report(report)
 
 
-def _tell(claim: Claim, output: str, rows: int, json: bool) -> None:
+def _reported(output: str, method: str | None) -> bool:
+    """Whether there is a place beside the table, and a promise to report on."""
+    from sklar.methods.registry import BASELINE_NAMES
+
+    return output != STANDARD_OUTPUT and method not in BASELINE_NAMES
+
+
+def _tell(claim: Claim, output: str, rows: int, page: str | None, json: bool) -> None:
     if json:
-        show.as_json({"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()})
+        told = {"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()}
+        show.as_json(told if page is None else {**told, "public_report": page})
     elif output == STANDARD_OUTPUT:
         show.note(str(claim))
     else:
         show.paragraph(str(claim))
         show.line()
         show.line(f"{rows:,} synthetic rows are in {output}.")
+        if page is not None:
+            show.line(f"What they are worth, from releases only, is told in {page}; it may be published.")

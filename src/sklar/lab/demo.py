@@ -73,7 +73,7 @@ def demo(
     from sklar.methods.registry import find_method
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.fit.run import fit
-    from sklar.pipeline.sampling.write import sample_to_file
+    from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
     from sklar.sample.draw import whole_number
 
     rows = whole_number(rows, "the number of rows")
@@ -88,7 +88,7 @@ def demo(
     model = fit(table, people_schema(), method=method, epsilon=epsilon, delta=DELTA, ledger=ledger)
     model.save(model_file)
     tell("sampling rows", FITTED)
-    written = sample_to_file(model, synthetic, seed=1)
+    written = sample_to_file(model, synthetic, SampleRequest(seed=1))
     _write_text(claim, f"{model.claim}\n")
     bundle(model, release, rows=written, seed=1, ledger=ledger, name="people")
     if report:

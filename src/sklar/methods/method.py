@@ -120,6 +120,10 @@ class Method(Generic[Options]):
         """The options record; unknown names and wrong values are refused by name."""
         return read_options(self.name, self.options, given)
 
+    def stored_options(self, stored: Mapping[str, Any]) -> Options:
+        """The options record from plain data, as a model file has it: lists were tuples."""
+        return self.options(**{name: _tuples(value) for name, value in stored.items()})
+
     def fitting(
         self, schema: Schema, given: Mapping[str, Any], target: str | None = None
     ) -> tuple[Coordinates, Options]:
@@ -139,6 +143,10 @@ def read_options(method: str, options: type[Options], given: Mapping[str, Any]) 
         listed = ", ".join(known) or "none"
         raise UsageError(f"method '{method}' has no option '{unknown[0]}'; its options are: {listed}")
     return options(**given)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def target_option(method: str, takes_target: bool, target: str | None) -> dict[str, str]:

@@ -9,6 +9,7 @@ from sklar.methods.dpc.fit import DPC_GAUSS, DPC_LAPLACE
 from sklar.methods.dpcopula.hybrid import HYBRID
 from sklar.methods.dpcopula.kendall import KENDALL
 from sklar.methods.dpcopula.mle import MLE
+from sklar.methods.held_back import holding_back
 from sklar.methods.independent import INDEPENDENT
 from sklar.methods.method import Method
 from sklar.methods.vine.fit import VINE
@@ -30,12 +31,12 @@ BASELINE_NAMES = (
 """Names of the methods that promise nothing. They live in the laboratory, which is reached only if one is asked for."""
 
 
-def find_method(name: str | None) -> Method[Any]:
-    """The method of this name, or the default one."""
+def find_method(name: str | None, check_share: float = 0.0) -> Method[Any]:
+    """The method of this name, or the default one; with a share, it holds tables back to be checked by."""
     wanted = DEFAULT_METHOD if name is None else name
     if wanted not in METHODS:
         raise UsageError(
             f"there is no method '{wanted}'; the methods are: {', '.join(METHODS)}; and, without any guarantee: "
             f"{', '.join(BASELINE_NAMES)}"
         )
-    return METHODS[wanted]
+    return holding_back(METHODS[wanted], check_share) if check_share != 0.0 else METHODS[wanted]

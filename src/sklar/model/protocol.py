@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,3 +43,22 @@ class TableModel(Protocol):
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Proposals for rows whose codes are allowed (column position -> mask over base codes)."""
         ...
+
+
+@runtime_checkable
+class InParts(Protocol):
+    """A model that takes long over many rows, and has them part by part."""
+
+    def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[Codes]:
+        """The rows of `simulate_rounded`."""
+        ...
+
+
+def joined(parts: Iterable[Codes], rows: int) -> Codes:
+    """The codes of so many rows, column after column in memory."""
+    result, filled = np.empty((0, 0), dtype=np.int32), 0
+    for part in parts:
+        result = result if filled else np.empty((rows, part.shape[1]), dtype=np.int32, order="F")
+        result[filled : filled + len(part)] = part
+        filled += len(part)
+    return result

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sklar.export.frames import Fill
     from sklar.model.vine.intervals import Interval
+    from sklar.pipeline.public_report.report import PublicReport
 
 BATCH_ROWS = 65_536
 
@@ -123,22 +124,38 @@ class Model:
         """
         import pyarrow as pa
 
-        from sklar.export.arrow import to_arrow
         from sklar.export.frames import as_frame, filled
         from sklar.pipeline.sampling.write import binary_tables
-        from sklar.sample.draw import sample_with_worth
 
         rows = self.rows_estimate if n is None else n
         if binary:
             bits = pa.concat_tables(binary_tables(self, rows, seed, given))
             return bits if to is None else as_frame(bits, self.schema, to=to, like=None)
-        alone = iid or self.fit_facts.get("options", {}).get("published") is True  # as all papers draw them
-        values, worth = sample_with_worth(self._stored.model, self.schema, rows, seed=seed, given=given, iid=alone)
-        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
-        table = _labelled(to_arrow(self.schema, values), self.claim, notes)
+        told = notebook.notebook_rows("sampling", rows)
+        table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=told)
         if fill is not None:
             table = filled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
+
+    def sample_table(
+        self,
+        rows: int,
+        *,
+        seed: int | None,
+        given: Mapping[str, Any] | None,
+        iid: bool,
+        drawn: Callable[[int], None] | None = None,
+    ) -> pa.Table:
+        """Rows as an Arrow table, as in `sample`; `drawn` is told how many more there are, while many are drawn."""
+        from sklar.export.arrow import to_arrow
+        from sklar.sample.draw import sample_with_worth
+
+        alone = iid or self.fit_facts.get("options", {}).get("published") is True  # as all papers draw them
+        values, worth = sample_with_worth(
+            self._stored.model, self.schema, rows, seed=seed, given=given, iid=alone, drawn=drawn
+        )
+        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
+        return _labelled(to_arrow(self.schema, values), self.claim, notes)
 
     def stream(
         self,
@@ -243,6 +260,7 @@ class Model:
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
         binary: bool = False,
+        fill: Fill | None = None,
         safe: bool = False,
     ) -> int:
         """Synthetic rows as a file whose name tells its format; gives the number of rows.
@@ -256,11 +274,15 @@ class Model:
             given: Conditions on columns, as in `sample`.
             iid: As in `sample`.
             binary: As in `sample`.
+            fill: As in `sample`.
             safe: Disarm texts that a spreadsheet would take for formulas, in text files.
         """
-        from sklar.pipeline.sampling.write import sample_form, sample_to_file
+        from sklar.pipeline.sampling.write import SampleRequest, sample_form, sample_to_file
 
-        return sample_to_file(self, path, n, seed=seed, given=given, form=sample_form(iid, binary), safe=safe)
+        form = sample_form(iid, binary)
+        return sample_to_file(
+            self, path, SampleRequest(rows=n, seed=seed, given=given, form=form, fill=fill, safe=safe)
+        )
 
     def inspect(self) -> dict[str, Any]:
         """Claim, budget by step, margins and structure, as plain data."""
@@ -272,6 +294,34 @@ class Model:
         if path is not None:
             write_picture(canvas, path)
         return canvas
+
+    def report(self, path: str | PathLike[str] | None = None) -> PublicReport:
+        """What the release is worth, from releases only: may be published. Nothing is read, and nothing is charged.
+
+        Args:
+            path: A page to write, as "people.public.html"; by default none is written.
+        """
+        from sklar.pipeline.public_report.report import public_report
+        from sklar.report.page import require_public_report
+
+        if path is not None:
+            require_public_report(path)
+        found = public_report(self._stored)
+        if path is not None:
+            found.html(path)
+        return found
+
+    def unmet(self, criteria: Any) -> tuple[str, ...]:
+        """Which criteria the model does not meet on the tables that were held back (`check_share`), in sentences.
+
+        Args:
+            criteria: As `accept` of `sklar.fit` takes them.
+        """
+        from sklar.pipeline.fit.accept import found_out, read_criteria, unmet
+
+        if not self.fit_facts.get("check_share"):
+            raise UsageError("nothing was held back to check this model by: fit with check_share, as 0.05")
+        return unmet(found_out(self._stored.fitted), read_criteria(criteria))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""

@@ -19,9 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from sklar.accounting.allowance import Allowance
 from sklar.accounting.claim import Claim, claim_from_dict
+from sklar.accounting.unit import Unit
 from sklar.errors import ModelFileError, SklarError, UsageError
 from sklar.export.atomic import atomic_file
+from sklar.inference.fitted import Fitted
+from sklar.methods.facts.marks import without_found_digits
 from sklar.model.codec import decode, encode
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded, read_line, record_line
@@ -57,6 +61,20 @@ class Stored:
     def coordinates(self) -> Coordinates:
         """What the model is over: the declared columns, or what public rules leave of them."""
         return fitted_coordinates(self.schema, (margin.column for margin in self.model.margins))
+
+    @property
+    def fitted(self) -> Fitted:
+        """The fit as post-processing knows it; of private methods only."""
+        facts, share = self.fit, self.fit.get("check_share", 0.0)
+        allowance = Allowance(**facts["allowance"])
+        seen = without_found_digits(self.schema, facts.get("fit", ""))
+        seen = fitted_coordinates(seen, (margin.column for margin in self.model.margins)).schema
+        return Fitted(
+            schema=seen, method=facts["method"], options=facts["options"], allowance=allowance.part(1.0 - share),
+            unit=Unit(**facts["unit"]), public_rows=facts["rows"], seed=facts["seed"],
+            recorded=self.recorded[:-1] if share else self.recorded, model=self.model,
+            held=self.recorded[-1] if share else None, check_share=share, whole=allowance,
+        )  # fmt: skip
 
 
 def write_model(stored: Stored, path: str | PathLike[str]) -> None:

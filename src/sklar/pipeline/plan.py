@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any
 
+from sklar import notebook
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, UsageError
@@ -135,28 +136,38 @@ class Plan:
 
     def write(self, path: str | PathLike[str]) -> None:
         """Draw what to expect over epsilon: a page (.html) or a picture (.svg, .png). It tells nothing about rows."""
-        from sklar.export.atomic import atomic_file
-        from sklar.report.charts.canvas import side_by_side, to_svg, write_picture
+        from sklar.report.charts.canvas import side_by_side, write_picture
         from sklar.report.charts.plots import epsilon_chart
+        from sklar.report.page import public_page, write_public_page
 
         if not self.curve:
             raise UsageError(
                 f"there is no curve for {self.method} under this budget: what to expect is told by epsilon"
             )
-        charts = {
-            ROWS[name]: epsilon_chart(ROWS[name], [(name, found)])
-            for name in ROWS
+        lines = {
+            words: found
+            for name, words in ROWS.items()
             if (found := [(e, value, None) for e, one in self.curve if (value := getattr(one, name)) is not None])
         }
-        canvas = side_by_side(charts, f"What to expect of {self.rows:,} rows, {self.method}", across=2)
-        if str(path).endswith(".html"):
-            page = f"<!doctype html><meta charset=utf-8><title>{canvas.title}</title>{to_svg(canvas, inline=True)}"
-            with atomic_file(path) as file:
-                file.write((page + f"<pre>{self}</pre>\n").encode())
-        else:
-            write_picture(canvas, path)
+        title = f"What to expect of {self.rows:,} rows"
+        if not str(path).endswith(".html"):
+            charts = {words: epsilon_chart(words, [(words, found)]) for words, found in lines.items()}
+            write_picture(side_by_side(charts, f"{title}, {self.method}", across=2), path)
+            return
+        headings, rows = self.table()
+        page = public_page(
+            "plan.html", notice=NOTICE, title=title, plan=self, lines=str(self).splitlines(), headings=headings,
+            rows=rows, charts=lines,
+        )  # fmt: skip
+        write_public_page(path, page)
+
+    def _repr_html_(self) -> str:
+        headings, rows = self.table()
+        shown = [notebook.table(headings, rows)] if rows else []
+        return notebook.card(f"Plan of {self.method}", notebook.bullets(str(self).splitlines()), *shown)
 
 
+NOTICE = "May be published: computed from public facts and a guess at the number of rows. No row was read for it."
 ROWS = {
     "shares": "a share is off by",
     "correlations": "a correlation is off by",

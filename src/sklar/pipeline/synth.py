@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sklar.pipeline.fit.request import FitRequest, fit_request
 from sklar.pipeline.fit.run import fitting
 from sklar.pipeline.model import Model
-from sklar.pipeline.sampling.write import sample_to_file
+from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
 from sklar.schema.table import Schema
@@ -25,6 +26,7 @@ class Output:
         seed: Seed of the sampling. The noise of the fit is never seeded.
         safe: Disarm texts that a spreadsheet would take for formulas.
         model_path: Where to keep the model as well, if anywhere.
+        report_path: Where the report that may be published goes, if anywhere.
     """
 
     path: str | PathLike[str]
@@ -32,6 +34,7 @@ class Output:
     seed: int | None = None
     safe: bool = False
     model_path: str | PathLike[str] | None = None
+    report_path: str | PathLike[str] | None = None
 
 
 def synth(
@@ -43,6 +46,7 @@ def synth(
     sample_seed: int | None = None,
     safe: bool = False,
     model: str | PathLike[str] | None = None,
+    report: str | PathLike[str] | None = None,
     **settings: Any,
 ) -> Model:
     """Fit a model and write a sample of it in one go; everything that can be refused is, before budget is spent.
@@ -55,9 +59,10 @@ def synth(
         sample_seed: Seed of the sampling. The noise of the fit is never seeded.
         safe: Disarm texts that a spreadsheet would take for formulas.
         model: Where to keep the model as well, if anywhere.
+        report: Where the report that may be published goes, as "people.public.html"; nowhere by default.
         settings: What `fit` takes: epsilon, method, ledger, options of the method and so on.
     """
-    wanted = Output(path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model)
+    wanted = Output(path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model, report_path=report)
     return synthesize(fit_request(data, schema, **settings), wanted)[0]
 
 
@@ -76,19 +81,42 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
         # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
         if output.model_path is not None:
             model.save(output.model_path)
-        doing = getattr(request.read.progress, "doing", None)
-        if doing is not None:
-            doing("sampling rows")
-        return model, sample_to_file(model, output.path, output.rows, seed=output.seed, safe=output.safe)
+        asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe)
+        told = _telling(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
+        count = sample_to_file(model, output.path, asked, told)
+        if output.report_path is not None:
+            getattr(request.read.progress, "doing", lambda what: None)("checking the model against its releases")
+            model.report(output.report_path)
+        return model, count
+
+
+def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[int], None] | None:
+    """Tells the bar of a fit about rows that are sampled; None where there is none, or one that only knows passes."""
+    doing = getattr(progress, "doing", None)
+    if doing is None or progress is None:
+        return None
+    doing("sampling rows")
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if more:
+            progress(done / rows)
+
+    return tell
 
 
 def _require_output(output: Output) -> None:
     from sklar.export.atomic import require_writable
     from sklar.export.write import require_table_output
+    from sklar.report.page import require_public_report
 
     require_table_output(output.path)
     if output.model_path is not None:
         require_writable(output.model_path)
+    if output.report_path is not None:
+        require_public_report(output.report_path)
     if output.rows is not None:
         whole_number(output.rows, "the number of rows")
     seed_entropy(output.seed)

@@ -58,8 +58,11 @@ class SystemNoise:
             for table, noise in zip(exact_tables, noises, strict=True)
             for start in range(0, table.size, CHUNK)
         ]
-        with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
-            noisy = list(pool.map(lambda part: _draw(*part), parts))
+        if sum(part.size for part, _ in parts) <= CHUNK:  # starting threads would take longer
+            noisy = [_draw(*part) for part in parts]
+        else:
+            with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
+                noisy = list(pool.map(lambda part: _draw(*part), parts))
         flat = np.concatenate([np.empty(0, np.int64), *noisy])
         ends = np.cumsum([table.size for table in exact_tables])
         return [piece.reshape(t.shape) for piece, t in zip(np.split(flat, ends[:-1]), exact_tables, strict=True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sklar.release.scores import Lookup
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.table import Schema
 
+T = TypeVar("T")
 MOST_SPLIT = 2048
 """Most bins of a histogram that is cut into runs: all pairs of them are looked at."""
 MOST_INTERACTING = 1 << 20
@@ -263,3 +264,13 @@ class Door(Protocol):
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         """Labels that the schema does not list and that stand out above a threshold; spends a delta of its own."""
         ...
+
+
+def settled(door: Door, what: str, value: T) -> T:
+    """A decision that a method made from releases, on its way through the Door.
+
+    Most Doors know nothing of it, and it is what it was. One that replays releases with other noise on them gives back
+    what was decided on the original ones, so that the method goes on to ask what it asked then.
+    """
+    known = getattr(door, "settled", None)
+    return value if known is None else known(what, value)

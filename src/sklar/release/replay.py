@@ -25,7 +25,18 @@ from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, pair_cells
 from sklar.schema.table import Schema
 
-Asked = Table | RecodedTable | PairTables | Interaction
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AskedChoice:
+    """A noisy choice that was asked for."""
+
+    score: Score
+    epsilon: float
+    picks: int
+
+
+AskedTable = Table | RecodedTable | PairTables | Interaction
+Asked = AskedTable | Feature | AskedChoice
 R = TypeVar("R", NoisyCounts, NoisyPairs, NoisySums, NoisyChoice, NoisyLabels)
 
 
@@ -34,7 +45,7 @@ class Replayed:
     """One step of a replay.
 
     Attributes:
-        asked: Its tables of counts or interactions; None for sums, choices and labels.
+        asked: What each of its releases answers; None for labels.
         events: What the Door over rows charges for it.
     """
 
@@ -91,14 +102,16 @@ class ReplayDoor:
     def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
         """The recorded sums of this step."""
         event = sum_event(feature, noise, label, self.unit)
-        (release,) = self._take(NoisySums, [event], request_digest(feature, noise))
+        (release,) = self._take(NoisySums, [event], request_digest(feature, noise), asked=(feature,))
         self._require(release.values.size == feature.size and release.noise == noise, label)
         return release
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
         """The recorded choice of this step."""
         event = choice_event(epsilon, picks, label, self.unit)
-        (release,) = self._take(NoisyChoice, [event], request_digest(score, float(epsilon), picks))
+        digest = request_digest(score, float(epsilon), picks)
+        asked = AskedChoice(score=score, epsilon=epsilon, picks=picks)
+        (release,) = self._take(NoisyChoice, [event], digest, asked=(asked,))
         self._require(len(release.indices) == picks, label)
         return release
 

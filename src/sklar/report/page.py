@@ -1,8 +1,8 @@
 """Findings to one self-contained HTML page: no script, no network, prints well.
 
 Templates read the attributes of whatever found something (an evaluation, an attack, a comparison); this room knows
-numbers and texts only. What is found is computed from real rows, so pages are for the custodian: their names say so,
-and only the owner can read them.
+numbers and texts only. What is computed from real rows is for the custodian: such pages say so in their names, and
+only the owner can read them. What is computed from releases alone may be published, and says that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.report import colours
-from sklar.report.charts import compared
+from sklar.report.charts import compared, released
 from sklar.report.charts import plots as charts
 from sklar.report.charts.canvas import Canvas, require_picture, to_svg
 from sklar.report.charts.plots import Range
@@ -22,10 +22,12 @@ from sklar.report.colours import themed
 from sklar.report.seen import correlations_seen
 
 NOTICE = "For the custodian: computed from real rows, not private."
+PUBLIC_NOTICE = "May be published: computed from noisy releases and public facts only. No row was read for it."
 ENDING = ".custodian.html"
 CHARTS: tuple[Callable[..., Canvas], ...] = (
     compared.margin_chart, compared.pair_chart, compared.matrix_chart, charts.curve_chart, charts.cdf_chart,
     charts.learning_chart, charts.interval_chart, charts.epsilon_chart, charts.tradeoff_chart, charts.box_chart,
+    released.band_chart, released.dependence_chart,
 )  # fmt: skip
 """What templates can draw, by name."""
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
@@ -55,6 +57,28 @@ def write_page(path: str | PathLike[str], template: str, **values: Any) -> None:
     require_report(path)
     page = render(template, **{"notice": NOTICE, "version": sklar.__version__, **values})
     with atomic_file(path, mode=0o600) as file:
+        file.write(page.encode())
+
+
+def public_page(template: str, **values: Any) -> str:
+    """The page that a template makes of findings that were computed from releases alone."""
+    import sklar
+
+    return render(template, **{"notice": PUBLIC_NOTICE, "public": True, "version": sklar.__version__, **values}) + "\n"
+
+
+def require_public_report(path: str | PathLike[str]) -> None:
+    """Refuse a name that says the page is for the custodian, or is no page; or a place that cannot be written."""
+    name = fspath(path)
+    if not name.endswith(".html") or name.endswith(ENDING):
+        raise UsageError(f"a public report is a page: let its name end in .html, as people.public.html; found {name}.")
+    require_writable(path)
+
+
+def write_public_page(path: str | PathLike[str], page: str) -> None:
+    """Write a page that anyone may read."""
+    require_public_report(path)
+    with atomic_file(path) as file:
         file.write(page.encode())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
-from sklar.model.protocol import Codes, TableModel
+from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
 from sklar.sample.decode import SampledTable, concatenate, decode, row_count, take, with_keys
@@ -25,6 +25,8 @@ from sklar.schema.table import Schema
 
 Given = Mapping[str, Any] | None
 """Conditions on columns, as read by `read_conditions`."""
+Told = Callable[[int], None]
+"""Told how many more rows there are."""
 
 MOST_ROWS_AT_ONCE = 200_000_000
 """A sample in memory is refused beyond this; streams have no limit."""
@@ -33,18 +35,25 @@ BLOCK_ROWS = 65_536
 
 
 def sample_with_worth(
-    sampler: TableModel, schema: Schema, rows: int, *, seed: int | None = None, given: Given = None, iid: bool = False
+    sampler: TableModel,
+    schema: Schema,
+    rows: int,
+    *,
+    seed: int | None = None,
+    given: Given = None,
+    iid: bool = False,
+    drawn: Told | None = None,
 ) -> tuple[SampledTable, float]:
     """A sample in memory, and how many independent rows it is worth (fewer if conditions are rare).
 
     The same seed gives the same sample. Rows are independent if so asked (`iid`); by default totals vary less than
-    those of independent rows would.
+    those of independent rows would. `drawn` is told how many more rows there are.
     """
     rows = whole_number(rows, "the number of rows")
     if rows > MOST_ROWS_AT_ONCE:
         raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
     conditions = read_conditions(schema, given)
-    return draw_block(sampler, schema, rows, generator(seed), conditions, rounded=not iid)
+    return draw_block(sampler, schema, rows, generator(seed), conditions, rounded=not iid, drawn=drawn)
 
 
 def draw_block(
@@ -56,12 +65,13 @@ def draw_block(
     *,
     rounded: bool = False,
     first_key: int = 1,
+    drawn: Told | None = None,
 ) -> tuple[SampledTable, float]:
     """Rows that obey all conditions and rules, with keys from `first_key` on, and what they are worth.
 
     Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
     """
-    table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded)
+    table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, told=drawn)
     if totals := not conditions and any(isinstance(rule, Totals) for rule in schema.rules):
 
         def more(count: int, given: Mapping[str, Any]) -> SampledTable:
@@ -81,6 +91,7 @@ def _draw_rows(
     conditions: Conditions,
     *,
     rounded: bool = False,
+    told: Told | None = None,
 ) -> tuple[SampledTable, float]:
     """Rows that obey all conditions and every rule on rows, and what they are worth."""
     drawn = worth = 0.0
@@ -89,7 +100,8 @@ def _draw_rows(
 
     def draw(count: int, first: bool = False) -> Drawn:
         nonlocal drawn, worth
-        codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first)
+        tell = told if first and told is not None else _tell_nobody
+        codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first, tell=tell)
         drawn, worth = drawn + count, worth + found
         return assemble(by, decode(by.schema, codes, rng, restrictions(asked)), rng)
 
@@ -109,12 +121,34 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def _codes(
-    sampler: TableModel, schema: Schema, rows: int, rng: np.random.Generator, conditions: Conditions, *, rounded: bool
+    sampler: TableModel,
+    schema: Schema,
+    rows: int,
+    rng: np.random.Generator,
+    conditions: Conditions,
+    *,
+    rounded: bool,
+    tell: Told,
 ) -> tuple[Codes, float]:
     """Codes of rows, and how many independent rows they are worth."""
-    if not conditions:
-        return (sampler.simulate_rounded if rounded else sampler.simulate)(rows, rng), float(rows)
-    return simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)
+    if rounded and not conditions and isinstance(sampler, InParts):
+        return joined(_telling(sampler.rounded_parts(rows, rng), tell), rows), float(rows)
+    if conditions:
+        found = simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)
+    else:
+        found = (sampler.simulate_rounded if rounded else sampler.simulate)(rows, rng), float(rows)
+    tell(rows)
+    return found
+
+
+def _telling(parts: Iterator[Codes], tell: Told) -> Iterator[Codes]:
+    for part in parts:
+        tell(len(part))
+        yield part
+
+
+def _tell_nobody(more: int) -> None:
+    """Where nobody asked."""
 
 
 def stream_tables(

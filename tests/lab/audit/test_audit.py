@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import sklar
 from sklar.accounting.noise import Noise
 from sklar.errors import UsageError
+from sklar.lab.audit import audit
 from sklar.lab.audit.audit import SCHEMA, neighbour_pairs
 from sklar.lab.audit.statistic import claimed_mu, epsilon_low, implied_epsilon, laplace_power, noise_moments
 from sklar.lab.intervals import hedges_difference
@@ -145,6 +147,57 @@ def test_a_fifth_too_little_noise_on_one_table_is_caught() -> None:
     found = audited(WeakNoise(), 1.0, runs=250, pairs=["lone label"], confidence=SURE)
     faults = [fault for fault in found.pairs[0].faults if "times the spread" in fault]
     assert faults and all(float(fault.split(" has ")[1].split()[0]) < 1 for fault in faults)
+
+
+class WeakStep(SystemNoise):
+    """Puts four fifths of its noise on what one step of each fit releases."""
+
+    def __init__(self, weak: int, steps: int):
+        self.weak, self.steps, self.calls = weak, steps, 0
+
+    def add(self, exact_tables: Tables, noises: Sequence[Noise], cells: Any = None) -> list[np.ndarray]:
+        scale = 0.8 if self.calls % self.steps == self.weak else 1.0
+        self.calls += 1
+        return super().add(exact_tables, [replace(noise, scale=scale * noise.scale) for noise in noises], cells)
+
+
+@pytest.mark.parametrize("weak", [0, 3])
+def test_a_fifth_too_little_noise_on_any_one_release_is_caught(weak: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coefficients of three columns, then three taus: 900 residuals of these have a mean square of 0.64 +- 0.03, and
+    one of 0.84 would be caught."""
+    monkeypatch.setattr(audit, "releases", partial(releases, noise=WeakStep(weak, 4)))
+    found = sklar.audit("dpcopula-kendall", 1.0, runs=300, pairs=["lone label"], margins="privelet")
+    faults = [fault for fault in found.faults if "times the spread" in fault and ("tau" in fault) == bool(weak)]
+    assert faults and "CONTRADICTED" in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("dpcopula-kendall", {"margins": "privelet"}), ("independent", {"histogram": "efpa"})],
+    ids=str,
+)
+def test_sums_and_choices_are_their_exact_values_and_the_stated_noise(method: str, options: dict[str, Any]) -> None:
+    """Nothing is learned from fits; the shifts of sums and choices nearly add up to the claim."""
+    found = sklar.audit(method, 8.0, runs=40, pairs=["extreme value"], confidence=SURE, **options)
+    (pair,) = found.pairs
+    assert found.passed and pair.stated_mu is not None and found.claimed_mu is not None and pair.noise is not None
+    assert pair.noise.low < 1 < pair.noise.high
+    assert 0.5 * found.claimed_mu < pair.stated_mu <= found.claimed_mu
+
+
+def test_pairs_together_cover_and_are_narrower_than_one() -> None:
+    rng = np.random.default_rng(2)
+    outside = 0
+    for _ in range(400):
+        shared = rng.normal(0, 1, 80)
+        first = [0.6 * shared + 0.8 * rng.normal(0, 1, 80) for _ in range(3)]
+        pairs = [(one, rng.normal(1, 1, 80)) for one in first]
+        found = audit.together(pairs, 0.025)
+        alone = hedges_difference(*pairs[0], 0.025)
+        assert found is not None and found.high - found.low < 0.9 * (alone.high - alone.low)
+        outside += not found.contains(1.0)
+    assert outside <= 40  # 5% of 400 is 20, with a standard deviation of 4.4
+    assert audit.together([None], 0.1) is None and audit.together([(np.zeros(5), np.ones(5))], 0.1) is None
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

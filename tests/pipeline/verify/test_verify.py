@@ -54,7 +54,8 @@ def wrong(found: sklar.Verified) -> set[str]:
 
 def test_what_was_published_is_verified(place: Path) -> None:
     found = sklar.verify(place / "m.sklar", ledger=place / "t.ledger", rows=place / "rows.csv", seed=7)
-    assert found.ok and {check.part for check in found.checks} == {"file", "price", "claim", "model", "ledger", "rows"}
+    parts = {"file", "price", "facts", "claim", "model", "ledger", "rows"}
+    assert found.ok and {check.part for check in found.checks} == parts
     assert all(check.ok for check in found.checks) and "bit for bit" in found["model"].says
     assert "Verified" in str(found) and "Verified" in found._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert sklar.verify(place / "m.sklar")["ledger"].ok is None
@@ -174,6 +175,94 @@ def test_facts_that_were_paid_for_within_the_fit_are_priced_too(tmp_path: Path) 
         return dataclasses.replace(stored, fit={**stored.fit, "paid": paid})
 
     assert not sklar.verify(forged_in(tmp_path, cheaper), ledger=tmp_path / "t.ledger").ok
+
+
+@pytest.fixture(scope="module")
+def bought(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model whose fit paid for bounds and labels, and found decimals."""
+    folder = tmp_path_factory.mktemp("bought")
+    table = people(3000)[["age", "region"]].assign(price=lambda t: t["age"] * 1.0)
+    facts = {"age": sklar.Integer(-7777, 7777, source={"lower": "pay", "upper": "pay"}),
+             "region": sklar.Category(["Ann"], source="pay"), "price": sklar.Real(0, 500)}  # fmt: skip
+    model = sklar.fit(table, sklar.Schema(facts), method="independent", epsilon=20.0, delta=1e-8)
+    model.save(folder / "m.sklar")
+    return folder
+
+
+def test_facts_are_derived_again_from_what_was_released_for_them(bought: Path) -> None:
+    found = sklar.verify(bought / "m.sklar")
+    assert found["facts"].ok and "4 facts" in found["facts"].says, str(found)
+    content = zipfile.ZipFile(bought / "m.sklar").read("fit.json").decode()
+    assert "7777" not in content and "Ann" not in content  # what is stated under a mark may come from the rows
+
+
+def _column(stored: Stored, name: str, **facts: Any) -> Stored:
+    schema = stored.schema.with_columns({name: dataclasses.replace(stored.schema[name], **facts)})
+    claim = dataclasses.replace(stored.claim, public=(), assumed=(), measured=())
+    return dataclasses.replace(stored, schema=schema, claim=claim)
+
+
+def _told(stored: Stored, **paid: Any) -> Stored:
+    return dataclasses.replace(stored, fit={**stored.fit, "paid": {**stored.fit["paid"], **paid}})
+
+
+def _asked_otherwise(stored: Stored) -> Stored:
+    """As if the custodian had known a bound that was bought."""
+    lines = stored.fit["paid"]["asked"]
+    assert 'lower = "pay"' in lines
+    return _told(stored, asked=lines.replace('lower = "pay"', 'lower = "public"'))
+
+
+def _cheap(stored: Stored) -> Stored:
+    prices = [dataclasses.replace(price, epsilon=0.1) for price in stored.schema.prices]
+    return dataclasses.replace(stored, schema=stored.schema.with_prices(prices))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stored: _column(stored, "age", lower=-999, upper=stored.schema["age"].size - 1000),
+        lambda stored: _column(stored, "age", source="public"),
+        lambda stored: _column(stored, "age", source={"lower": "from-rows", "upper": "measured"}),
+        lambda stored: _column(stored, "region", other="Ann"),
+        lambda stored: _column(stored, "price", decimals=3),
+        lambda stored: _told(stored, notes=["age: Ann is 41"]),
+        lambda stored: _told(stored, releases=stored.fit["paid"]["releases"][::-1]),
+        lambda stored: _told(stored, releases=stored.fit["paid"]["releases"][:1]),
+        _asked_otherwise,
+        _cheap,
+    ],
+)  # fmt: skip
+def test_forged_facts_are_found(bought: Path, change: Callable[[Stored], Stored]) -> None:
+    found = sklar.verify(forged_in(bought, change))
+    assert wrong(found) & {"price", "facts"}, str(found)
+
+
+def test_another_noisy_count_of_a_bound_gives_another_bound(bought: Path) -> None:
+    def moved(stored: Stored) -> Stored:
+        first, *rest = [read_line(line) for line in stored.fit["paid"]["releases"]]
+        table = first.releases[0]
+        assert isinstance(table, NoisyCounts)
+        release = dataclasses.replace(table, counts=np.roll(table.counts, 40))
+        return _told(
+            stored,
+            releases=[record_line(step) for step in (dataclasses.replace(first, releases=(release,)), *rest)],
+        )
+
+    assert wrong(sklar.verify(forged_in(bought, moved))) == {"price"}  # by that bound, the fit would ask otherwise
+
+
+@pytest.mark.parametrize("place_of", ["steps", "versions", "fit"])
+def test_nothing_rides_along_in_the_record_of_a_fit(place: Path, place_of: str) -> None:
+    def talkative(stored: Stored) -> Stored:
+        told = json.loads(json.dumps(stored.fit[place_of]))
+        if isinstance(told, str):
+            told = "Ann is 41"
+        else:
+            (told[0] if place_of == "steps" else told)["remark"] = "Ann is 41"
+        return dataclasses.replace(stored, fit={**stored.fit, place_of: told})
+
+    assert wrong(sklar.verify(forged(place, talkative))) == {"claim"}
 
 
 def _with_scale(release: Any, factor: float) -> Any:

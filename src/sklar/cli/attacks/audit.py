@@ -64,17 +64,19 @@ def command(
         ]
         if found.claimed_mu is not None:
             show.line(f"mu by the claim: {found.claimed_mu:.3f}")
+        if found.mu is not None and len(rows) > 1:
+            rows.append(["all of them", show.interval(found.mu), *["-"] * 5])
         headings = [
             "neighbours",
             "mu",
-            "mu by its noise",
+            "mu by exact shifts",
             "epsilon by mu >=",
             "epsilon by counting >=",
             "noise / stated",
             "visible epsilon",
         ]
         show.table(headings, rows)
-        for fault in (fault for p in found.pairs for fault in p.faults):
+        for fault in found.faults:
             show.line(fault)
     if not found.passed:
         raise typer.Exit(REFUSED)

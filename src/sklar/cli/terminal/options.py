@@ -36,6 +36,12 @@ NeighboursName = Annotated[
 RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="The most rows one person may have.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column that others will be used to predict.")]
 NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Needed by methods that promise nothing.")]
+CheckShare = Annotated[
+    float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, as 0.05.")
+]
+Accept = Annotated[
+    str | None, typer.Option("--accept", metavar="FILE", help="Release only if these criteria (TOML) are met.")
+]
 MethodOptions = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
 ]
@@ -167,13 +173,14 @@ def _reading(*, delimiter: str | None, null_value: list[str] | None, **said: Any
 def fit_settings(
     epsilon: Epsilon = None, delta: Delta = 1e-9, rho: Rho = None, method: MethodName = None, ledger: LedgerFile = None,
     new_ledger: NewLedger = False, neighbours: NeighboursName = None, rows_per_person: RowsPerPerson = 1,
-    target: Target = None, no_guarantee: NoGuarantee = False, option: MethodOptions = None,
+    target: Target = None, no_guarantee: NoGuarantee = False, check_share: CheckShare = 0.0, accept: Accept = None,
+    option: MethodOptions = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What a fit is asked for, besides rows and schema: fields of a FitRequest."""
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
-        "options": read_options(option),
+        "check_share": check_share, "accept": accept, "options": read_options(option),
     }  # fmt: skip
 
 

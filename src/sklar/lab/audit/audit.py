@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from sklar.accounting.unit import Neighbours
+from sklar.accounting.unit import Neighbours, Unit
+from sklar.arrays import Floats
 from sklar.errors import SklarWarning, UsageError
-from sklar.lab.audit.requests import Asked, Codes, Notes
+from sklar.lab.audit.exact import Codes
+from sklar.lab.audit.requests import Notes
 from sklar.lab.audit.statistic import (
     ALL,
     Seen,
@@ -31,16 +33,17 @@ from sklar.lab.audit.statistic import (
     noise_spreads,
     seen_mu,
 )
-from sklar.lab.intervals import Estimate, hedges_difference
+from sklar.lab.intervals import Estimate, hedges_difference, student_quantile, within
 from sklar.methods.registry import find_method
 from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.request import DEFAULT_DELTA, fit_request
 from sklar.pipeline.fit.run import releases
 from sklar.pipeline.model import Model
-from sklar.release.door import Interaction, PairTables, RecodedTable, Table
+from sklar.release.replay import Asked
 from sklar.release.values import Recorded
 from sklar.sample.rng import generator
 from sklar.schema import Category, Integer, Schema
+from sklar.schema.reading import ReadOptions
 
 LABEL = "a lower bound on the privacy loss: an audit that finds nothing proves nothing"
 LEAST_RUNS = 10
@@ -72,9 +75,8 @@ PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
 }
 """A person whose label nobody has; one whose numbers contradict all others; one without any value."""
 Progress = Callable[[str, float], None]
-Told = tuple[Sequence[Recorded], list[tuple[Asked, ...] | None]]
-"""The releases of a fit, and for each step the tables it answers."""
-TABLES = (Table, RecodedTable, PairTables, Interaction)
+Told = tuple[Sequence[Recorded], Sequence[tuple[Asked, ...] | None]]
+"""The releases of a fit, and for each step what they answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,8 @@ class PairAudit:
         epsilon_of_mu: The epsilon at the claim's delta that this mu amounts to; None with Laplace noise.
         epsilon_low: Lower bound on epsilon at the claim's delta from shares of fits alone.
         noise: Spread of the noise found, over the one stated.
-        stated_mu: mu by the noise scales that the releases state; None with Laplace noise.
+        stated_mu: mu by the exact shifts between the tables and the noise that the releases state, as a mean over fits;
+            None with Laplace noise.
         visible: The least true epsilon that would have been caught with a chance of 90%.
         faults: What contradicts the claim, in plain sentences.
     """
@@ -110,7 +113,13 @@ class PairAudit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an audit found; `passed` says that nothing contradicts the claim, not that the claim is proved."""
+    """What an audit found; `passed` says that nothing contradicts the claim, not that the claim is proved.
+
+    Attributes:
+        mu: The mean of the mu of all pairs, which the claim bounds as it bounds each; its interval is the narrower for
+            all the fits in it. None with Laplace noise.
+        faults: What contradicts the claim, in plain sentences.
+    """
 
     method: str
     epsilon: float
@@ -120,17 +129,20 @@ class Audit:
     confidence: float
     claimed_mu: float | None
     pairs: tuple[PairAudit, ...]
+    mu: Estimate | None
+    faults: tuple[str, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether no pair contradicts the claim."""
-        return not any(pair.faults for pair in self.pairs)
+        """Whether nothing contradicts the claim."""
+        return not self.faults
 
     @property
     def epsilon_low(self) -> float:
         """The greatest lower bound on epsilon that was found."""
         bounds = [0.0 if p.epsilon_of_mu is None else p.epsilon_of_mu.low for p in self.pairs]
-        return max([*bounds, *(pair.epsilon_low for pair in self.pairs)])
+        together = 0.0 if self.mu is None else implied_epsilon(self.mu.low, self.delta)
+        return max([together, *bounds, *(pair.epsilon_low for pair in self.pairs)])
 
     @property
     def visible(self) -> float:
@@ -141,8 +153,7 @@ class Audit:
     def verdict(self) -> str:
         """One plain sentence or two."""
         if not self.passed:
-            first = next(fault for pair in self.pairs for fault in pair.faults)
-            return f"THE CLAIM IS CONTRADICTED for method '{self.method}': {first}"
+            return f"THE CLAIM IS CONTRADICTED for method '{self.method}': {self.faults[0]}"
         seen = f"{self.visible:.3g}" if math.isfinite(self.visible) else "any that noise of this kind could have"
         return (
             f"Nothing contradicts the claim of method '{self.method}' (epsilon {self.epsilon:g}): the bound found is "
@@ -155,7 +166,7 @@ class Audit:
         return {
             **asdict(self), "label": LABEL, "passed": self.passed, "verdict": self.verdict,
             "epsilon_low": self.epsilon_low, "visible_epsilon": _finite(self.visible),
-            "pairs": [pair.to_dict() for pair in self.pairs],
+            "pairs": [pair.to_dict() for pair in self.pairs], "faults": list(self.faults),
         }  # fmt: skip
 
 
@@ -204,10 +215,16 @@ def audit(
     source = _Fits(fit, settings, Notes(method, options)) if fit is not None else _Releases(settings)
     run = _Run(source=source, settings=settings, half=runs // 2, tell=tell)
     found = run.judge(tables, 1 - confidence)
+    mu = together([judged.told for judged in found], (1 - confidence) / (1 + len(found)))
     tell("done", 1.0)
+    faults = [fault for judged in found for fault in judged.pair.faults]
+    if mu is not None and implied_epsilon(mu.low, delta) > epsilon:
+        low = implied_epsilon(mu.low, delta)
+        faults.append(f"all pairs together: epsilon is at least {low:.3g} at delta {delta:g}, by the estimate of mu.")
     return Audit(
         method=method, epsilon=epsilon, delta=delta, neighbours=relation, runs=runs, confidence=confidence,
-        claimed_mu=claimed_mu(epsilon, delta) if delta > 0 else None, pairs=found,
+        claimed_mu=claimed_mu(epsilon, delta) if delta > 0 else None, pairs=tuple(judged.pair for judged in found),
+        mu=mu, faults=tuple(faults),
     )  # fmt: skip
 
 
@@ -219,9 +236,9 @@ class NeighbourPair:
     one: Any
     other: Any
 
-    def side(self, *, is_other: bool) -> Side:
+    def side(self, unit: Unit, *, is_other: bool) -> Side:
         """What is known about fits on one of the tables."""
-        return Side(schema=SCHEMA, one=_codes(self.one), other=_codes(self.other), is_other=is_other)
+        return Side(schema=SCHEMA, unit=unit, one=_codes(self.one), other=_codes(self.other), is_other=is_other)
 
 
 def neighbour_pairs(method: str, neighbours: Neighbours, names: Sequence[str] | None = None) -> list[NeighbourPair]:
@@ -271,7 +288,7 @@ class _Releases:
     """
 
     def __init__(self, settings: Mapping[str, Any]):
-        self._settings = settings
+        self._settings = {"read": ReadOptions(threads=1), **settings}  # starting more takes longer than so few rows do
         self._last: str | None = None
 
     def __call__(self, table: Any) -> Told:
@@ -279,14 +296,15 @@ class _Releases:
         if self._last is None:
             labels = [step.label for step in found.recorded]
             self._last = labels[-1] if labels.count(labels[-1]) == 1 else ""
-        asked = [_tables_asked(request) for request in found.asked]
-        return found.recorded, asked
+        return found.recorded, found.asked
 
 
-def _tables_asked(request: Any) -> tuple[Asked, ...] | None:
-    """The tables that a step asks for; None for sums, choices and labels."""
-    listed = tuple(request) if isinstance(request, Sequence) else (request,)
-    return listed if all(isinstance(table, TABLES) for table in listed) else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What a pair showed, and the statistics of its fits on either table; None with Laplace noise."""
+
+    pair: PairAudit
+    told: tuple[Floats, Floats] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,18 +316,20 @@ class _Run:
     half: int
     tell: Progress
 
-    def judge(self, tables: Sequence[NeighbourPair], tail: float) -> tuple[PairAudit, ...]:
+    def judge(self, tables: Sequence[NeighbourPair], tail: float) -> list[_Judged]:
         """Fit the table that all pairs begin with, then each neighbour, and see what tells them apart."""
-        steps, sides = 1 + len(tables), [pair.side(is_other=False) for pair in tables]
+        unit = Unit(neighbours=self.settings["neighbours"], rows_per_person=self.settings.get("rows_per_person", 1))
+        steps, sides = 1 + len(tables), [pair.side(unit, is_other=False) for pair in tables]
         fits = self._fits(tables[0].one, "fitting the first table", 0, steps)
         first = [[look(*fit, side) for side in sides] for fit in fits]
-        out: list[PairAudit] = []
+        out: list[_Judged] = []
         for at, pair in enumerate(tables):
             fits = self._fits(pair.other, f"fitting its neighbour: {pair.name}", at + 1, steps)
-            side = pair.side(is_other=True)
+            side = pair.side(unit, is_other=True)
             second = [look(*fit, side) for fit in fits]
-            out.append(_judge(pair.name, [seen[at] for seen in first], second, self.settings, tail / len(tables)))
-        return tuple(out)
+            share = tail / (1 + len(tables))  # one part is for all pairs together
+            out.append(_judge(pair.name, [seen[at] for seen in first], second, self.settings, share))
+        return out
 
     def _fits(self, table: Any, what: str, step: int, steps: int) -> Iterator[Told]:
         """The releases of each fit, and the tables they answer."""
@@ -323,7 +343,7 @@ class _Run:
 
 def _judge(
     name: str, first: Sequence[Seen], second: Sequence[Seen], settings: Mapping[str, Any], tail: float
-) -> PairAudit:
+) -> _Judged:
     """Bounds from the fits; the chance of a false alarm is shared by three checks."""
     epsilon, delta, tail = settings["epsilon"], settings["delta"], tail / 3
     seen = [*first, *second]
@@ -335,21 +355,44 @@ def _judge(
     low = epsilon_low(chosen, tried, delta, tail)
     # Where nothing had to be learned from the fits, all of them may be used for mu.
     known = np.median([math.sqrt(s.information) for s in seen])
-    learned = any(s.sums or s.choices for s in seen) and (not gaussian or known < KNOWN * claimed_mu(epsilon, delta))
+    learned = any(s.sums for s in seen) and (not gaussian or known < KNOWN * claimed_mu(epsilon, delta))
     one, other = tried if learned else combined([], [*labelled[0], *labelled[1]])
     mu = hedges_difference(one, other, tail) if gaussian else None
     implied = None if mu is None else Estimate(**{k: implied_epsilon(v, delta) for k, v in mu.to_dict().items()})
-    stated = max(math.sqrt(s.information) for s in seen) if gaussian else None
+    stated = [math.sqrt(s.information) for s in seen] if gaussian else []
     if gaussian:
         visible = implied_epsilon(seen_mu(claimed_mu(epsilon, delta), len(one), len(other), tail), delta)
     else:
         draws = max(1, *(s.moved for s in second))
         visible = laplace_power(epsilon, draws, len(tried[0]), tail, delta, generator(0))
     noise = noise_spreads((first, second), tail)
-    return PairAudit(
-        name=name, mu=mu, epsilon_of_mu=implied, epsilon_low=low, noise=noise.get(ALL), stated_mu=stated,
-        visible=visible, faults=tuple(_faults(name, epsilon, delta, implied, low, noise, stated, seen)),
+    pair = PairAudit(
+        name=name, mu=mu, epsilon_of_mu=implied, epsilon_low=low, noise=noise.get(ALL),
+        stated_mu=float(np.mean(stated)) if gaussian else None, visible=visible,
+        faults=tuple(_faults(name, epsilon, delta, implied, low, noise, max(stated, default=None), seen)),
     )  # fmt: skip
+    return _Judged(pair=pair, told=(one, other) if gaussian else None)
+
+
+def together(pairs: Sequence[tuple[Floats, Floats] | None], tail: float) -> Estimate | None:
+    """The mean of the standardized differences of several pairs of samples, the first of which come from the same fits.
+
+    Each sample is divided by the common spread of its pair. Fits on the first table are told apart once for each pair,
+    so that their mean over pairs is what counts; those on the others are independent. The error of the spreads adds the
+    mu^2 / (2 (n + n')) of `hedges_difference`, as if all pairs shared it.
+    """
+    found = [pair for pair in pairs if pair is not None]
+    if not found or len(found) < len(pairs):
+        return None
+    spreads = [math.sqrt((one.var(ddof=1) + other.var(ddof=1)) / 2) for one, other in found]
+    if min(spreads) <= 0:
+        return None
+    first = np.mean([one / s for (one, _), s in zip(found, spreads, strict=True)], axis=0)
+    others = [other / s for (_, other), s in zip(found, spreads, strict=True)]
+    mu, fits = float(np.mean([other.mean() for other in others]) - first.mean()), len(first)
+    error = first.var(ddof=1) / fits + sum(other.var(ddof=1) / len(other) for other in others) / len(others) ** 2
+    error += mu**2 / (4 * fits)
+    return within(mu, student_quantile(2 * fits - 2, 1 - tail) * math.sqrt(error))
 
 
 def _faults(

@@ -3,9 +3,9 @@
 **One fit: a log-likelihood ratio over all its releases.** Tables of counts: the tables are public, so the exact counts
 x of the first and the change D towards the second are known for every cell asked for. With noisy values y, a Gaussian
 cell adds D (y - x) / sigma^2 (up to a constant), a Laplace cell (|y - x| - |y - x - D|) / scale, each with the scale
-that its release states: methods may choose scales as they go. Interactions of tables are whole numbers too, and known
-as well. Sums and choices have no public exact value; how they
-change is learned from one half of the fits.
+that its release states: methods may choose scales as they go. Interactions of tables and most sums are whole numbers
+too, and known as well (`exact`); so are the scores of choices, whose probabilities follow from them. How sums over
+blocks and samples of rows change is learned from one half of the fits.
 
 **Many fits: bounds.** Gaussian noise: telling the tables apart is telling N(0, 1) from N(mu, 1) (Dong, Roth, Su 2022).
 mu is estimated as the difference of the means over the common spread, and the bound on mu becomes an epsilon at the
@@ -25,9 +25,12 @@ import numpy as np
 
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon, analytic_gaussian_sigma
 from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
-from sklar.lab.audit.requests import Asked, Codes, exact_values
+from sklar.lab.audit.exact import Codes, choice_terms
+from sklar.lab.audit.requests import choice_scale, choice_scores, exact_values
 from sklar.lab.intervals import Estimate, clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
+from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums, Recorded
 from sklar.schema.table import Schema
 
@@ -36,9 +39,9 @@ POWER = 0.9
 STANDING_OUT, MANY = 2.5, 8
 """Of sums with more than MANY coordinates, only shifts of so many standard errors are used: fewer add their noise to
 the statistic, more lose the shifts of a few fits."""
-PRIOR = 5.0
-"""Made-up counts of each choice on either table, which pull the log-odds of rare choices to 0."""
-ALL = "all tables"
+WIDE = 1_000.0
+"""From this scale on the moments of integer noise are those of the continuous one, to six digits."""
+ALL = "all releases"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,15 +49,15 @@ class Seen:
     """What one fit released, boiled down.
 
     Attributes:
-        ratio: The log-likelihood ratio of its tables of counts, up to a constant where noise is Gaussian.
-        information: Sum of D^2 / sigma^2 over Gaussian cells: the squared mu that its stated noise amounts to.
-        residuals: By table of counts: the sum over cells of the squared residual over its variance by the stated noise,
+        ratio: The log-likelihood ratio of all whose exact values are known, up to a constant where noise is Gaussian.
+        information: Sum of D^2 / sigma^2 over Gaussian cells, and what choices add: the squared mu that the exact
+            shifts and the stated noise imply.
+        residuals: By release: the sum over cells of the squared residual over its variance by the stated noise,
             the variance this sum should have, and the number of cells.
-        bits: Entropy of all noise on counts, roughly.
-        scale: The smallest noise scale of a table of counts.
+        bits: Entropy of all noise, roughly.
+        scale: The smallest noise scale, in whole units.
         moved: Number of cells that differ between the tables.
-        sums: Values of noisy sums over their scale, by label.
-        choices: Positions chosen, by label.
+        sums: Values over their scale of noisy sums whose exact values are not known, by label.
         laplace: Whether any noise was Laplace.
         print: Fingerprint of all released values.
     """
@@ -66,16 +69,16 @@ class Seen:
     scale: float
     moved: int
     sums: Mapping[str, Floats]
-    choices: Mapping[str, tuple[int, ...]]
     laplace: bool
     print: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Side:
-    """Base codes of the two tables, and which of them the fits saw."""
+    """Base codes of the two tables, which of them the fits saw, and whom the claim protects."""
 
     schema: Schema
+    unit: Unit
     one: Codes
     other: Codes
     is_other: bool
@@ -86,44 +89,45 @@ def look(releases: Sequence[Recorded], asked: Sequence[tuple[Asked, ...] | None]
     ratio = information = bits = 0.0
     moved, laplace, scale, parts = 0, False, math.inf, list[bytes]()
     sums: dict[str, Floats] = {}
-    choices: dict[str, tuple[int, ...]] = {}
     residuals: dict[str, tuple[float, float, int]] = {}
     for at, (step, requests) in enumerate(zip(releases, asked, strict=True)):
         for place, release in enumerate(step.releases):
-            label = f"{at} {step.label} {place}"
-            if isinstance(release, NoisySums) and requests is None:
-                sums[label] = release.values.ravel() / release.noise.scale
-                laplace |= release.noise.kind == "laplace"
-                parts.append(release.values.tobytes())
-            elif isinstance(release, NoisyChoice):
-                choices[label] = release.indices
-            elif isinstance(release, NoisyCounts | NoisyPairs | NoisySums):
-                assert requests is not None
+            label, request = f"{at} {step.label} {place}", None if requests is None else requests[place]
+            if isinstance(release, NoisyChoice) and isinstance(request, AskedChoice):
+                one, other = (choice_scores(request, codes) for codes in (side.one, side.other))
+                more = choice_terms(one, other, choice_scale(request, side.unit), release.indices)
+                ratio, information = ratio + more[0], information + more[1]
+            elif isinstance(release, NoisyCounts | NoisyPairs | NoisySums) and request is not None:
                 values, noise = _whole(release)
-                found = _table(values, noise, requests[place], side)
+                laplace |= noise.kind == "laplace"
+                parts.append(values.tobytes())
+                exact = [exact_values(request, codes, side.schema) for codes in (side.one, side.other)]
+                if exact[0] is None or exact[1] is None:
+                    sums[label] = values / noise.scale
+                    continue
+                found = _table(values, noise, exact[0], exact[1], is_other=side.is_other)
                 ratio, information, moved = ratio + found[0], information + found[1], moved + found[3]
                 residuals[label] = found[2]
-                laplace |= noise.kind == "laplace"
-                scale = min(scale, release.noise.scale)
+                scale = min(scale, noise.scale)
                 bits += values.size * max(0.0, math.log2(4 * noise.scale))
-                parts.append(values.tobytes())
     return Seen(
         ratio=ratio, information=information, residuals=residuals, bits=bits, scale=scale, moved=moved, sums=sums,
-        choices=choices, laplace=laplace, print=hash(tuple(parts)),
+        laplace=laplace, print=hash(tuple(parts)),
     )  # fmt: skip
 
 
 def _whole(release: NoisyCounts | NoisyPairs | NoisySums) -> tuple[Floats, Noise]:
-    """The whole numbers of a table or of interactions, and the noise on them."""
+    """The whole numbers of a table, of interactions or of sums, and the noise on them."""
     if not isinstance(release, NoisySums):
         return release.counts.ravel().astype(np.float64), release.noise
     noise = Noise(kind=release.noise.kind, scale=release.noise.scale / release.resolution)
     return np.rint(release.values.ravel() / release.resolution), noise
 
 
-def _table(noisy: Floats, noise: Noise, asked: Asked, side: Side) -> tuple[float, float, tuple[float, float, int], int]:
+def _table(
+    noisy: Floats, noise: Noise, exact: Floats, second: Floats, *, is_other: bool
+) -> tuple[float, float, tuple[float, float, int], int]:
     """Log-likelihood ratio, information, residuals, and cells that differ between the tables."""
-    exact, second = (exact_values(asked, codes, side.schema) for codes in (side.one, side.other))
     change, scale = second - exact, noise.scale
     away = noisy - exact
     moved = np.flatnonzero(change)
@@ -133,7 +137,7 @@ def _table(noisy: Floats, noise: Noise, asked: Asked, side: Side) -> tuple[float
     else:
         ratio = float((np.abs(away[moved]) - np.abs(away[moved] - change[moved])).sum()) / scale
         information = 0.0
-    residual = away - change if side.is_other else away
+    residual = away - change if is_other else away
     variance, fourth = noise_moments(noise)
     spread = len(residual) * (fourth / variance**2 - 1)
     return ratio, information, (float((residual**2).sum()) / variance, spread, len(residual)), len(moved)
@@ -142,8 +146,10 @@ def _table(noisy: Floats, noise: Noise, asked: Asked, side: Side) -> tuple[float
 @lru_cache(maxsize=4096)
 def noise_moments(noise: Noise) -> tuple[float, float]:
     """Second and fourth moment of integer noise, summed over its support."""
+    if noise.scale > WIDE:
+        return (noise.std**2, 3 * noise.std**4) if noise.kind == "gaussian" else (noise.std**2, 6 * noise.std**4)
     reach = int(np.ceil(40 * noise.scale)) + 10
-    k = np.arange(-reach, reach + 1, dtype=np.float64) if reach < 200_000 else np.linspace(-reach, reach, 400_001)
+    k = np.arange(-reach, reach + 1, dtype=np.float64)
     log = -((k / noise.scale) ** 2) / 2 if noise.kind == "gaussian" else -np.abs(k) / noise.scale
     mass = np.exp(log)
     mass /= mass.sum()
@@ -153,7 +159,6 @@ def noise_moments(noise: Noise) -> tuple[float, float]:
 def combined(training: Sequence[tuple[Seen, bool]], tested: Sequence[tuple[Seen, bool]]) -> tuple[Floats, Floats]:
     """The statistic of fits on the first and on the second table, with what had to be learned taken from `training`."""
     directions = _directions(training)
-    odds = _odds(training)
     out: tuple[list[float], list[float]] = ([], [])
     for seen, is_other in tested:
         value, norm = seen.ratio, seen.information
@@ -161,7 +166,6 @@ def combined(training: Sequence[tuple[Seen, bool]], tested: Sequence[tuple[Seen,
             if label in seen.sums and len(seen.sums[label]) == len(direction):
                 value += float(direction @ seen.sums[label])
                 norm += spread
-        value += sum(odds.get((label, picked), 0.0) for label, picked in seen.choices.items())
         # Divided by its spread under the stated noise, so that fits of different questions count alike.
         out[is_other].append(value / np.sqrt(norm) if norm > 0 and not seen.laplace else value)
     return np.array(out[0]), np.array(out[1])
@@ -189,15 +193,6 @@ def _directions(training: Sequence[tuple[Seen, bool]]) -> dict[str, tuple[Floats
         weights = direction / spread
         out[label] = weights, float((weights**2 * spread).sum())
     return out
-
-
-def _odds(training: Sequence[tuple[Seen, bool]]) -> dict[tuple[str, tuple[int, ...]], float]:
-    """Log-odds of each choice between the two tables, pulled to 0 where it is rare."""
-    counts: dict[tuple[str, tuple[int, ...]], list[float]] = {}
-    for seen, other in training:
-        for item in seen.choices.items():
-            counts.setdefault(item, [PRIOR, PRIOR])[other] += 1.0
-    return {item: float(np.log(two / one)) for item, (one, two) in counts.items()}
 
 
 def claimed_mu(epsilon: float, delta: float) -> float:
@@ -258,10 +253,11 @@ def laplace_power(epsilon: float, draws: int, n: int, tail: float, delta: float,
 
 
 def noise_spreads(groups: Sequence[Sequence[Seen]], tail: float) -> dict[str, Estimate]:
-    """Spread found over spread stated, by release and for all tables of counts together; `tail` is shared by all.
+    """Spread found over spread stated, by release and for all of them together; `tail` is shared by all.
 
-    Counts: the exact ones are public here, so residuals are known. Sums: spread around their mean over the fits on one
-    table, which is no less than that of the noise even if the question asked changes from fit to fit.
+    The exact values are public here, so residuals are known. Sums over blocks or samples of rows: spread around their
+    mean over the fits on one table, which is no less than that of the noise even if the question asked changes from fit
+    to fit.
     """
     parts: dict[str, list[tuple[float, float, float]]] = {}
     for seen in (s for group in groups for s in group):

@@ -48,16 +48,35 @@ def occupied_range(noisy_counts: Ints, noise: Noise) -> tuple[int, int] | None:
 
 def with_bounds(column: Numeric, search: Search, found: tuple[int, int] | None) -> Numeric:
     """The column with measured bounds, or with those of the public search where nothing stood out."""
-    first, last = found or (0, search.cells - 1)
-    paid = [fact for fact in ("lower", "upper") if column.provenance(fact) == PAY]
+    if found is None:
+        return _marked(unbounded(column, search), "public")
+    return _marked(_between(column, search, *found), "measured")
+
+
+def unbounded(column: Numeric, search: Search) -> Numeric:
+    """The column over the widest public range that it can have: a small step does not go with the widest of all."""
+    ranges = ((first, search.cells - 1 - first) for first in range(search.cells // 2 + 1))
+    columns = (_between(column, search, *cells) for cells in ranges)
+    return next((one for one in columns if not one.faults()), _between(column, search, 0, search.cells - 1))
+
+
+def _between(column: Numeric, search: Search, first: int, last: int) -> Numeric:
+    """The column with the bounds of these cells in the place of those that are to be paid for."""
+    paid = _paid(column)
     bounds = {"lower": column.lower, "upper": column.upper}
     bounds |= {fact: value for fact, value in _values(search, first, last).items() if fact in paid}
     if isinstance(column, Real) and bounds["lower"] == bounds["upper"]:  # all in one point: a real range has a width
         wider = _values(search, max(first - 1, 0), min(last + 1, search.cells - 1))
         bounds |= {fact: value for fact, value in wider.items() if fact in paid}
-    word = "measured" if found else "public"
-    source = {**dict(column.sources), **dict.fromkeys(paid, word)}
-    return replace(column, **_widened(column, {fact: bounds[fact] for fact in paid}), source=source)
+    return replace(column, **_widened(column, {fact: bounds[fact] for fact in paid}))
+
+
+def _marked(column: Numeric, word: str) -> Numeric:
+    return replace(column, source={**dict(column.sources), **dict.fromkeys(_paid(column), word)})
+
+
+def _paid(column: Numeric) -> list[str]:
+    return [fact for fact in ("lower", "upper") if column.provenance(fact) == PAY]
 
 
 def _values(search: Search, first: int, last: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from sklar.accounting.composition.discovery import discovery_settings
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
-from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, with_bounds
+from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, unbounded, with_bounds
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
 from sklar.release.door import Discovery, Door, RecodedTable
 from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
@@ -32,6 +32,28 @@ class MeasuredFacts:
 
     schema: Schema
     notes: tuple[str, ...]
+
+
+def asked_schema(schema: Schema) -> Schema:
+    """The schema with stand-ins for all that it states under a "pay" mark: what is asked, and may be published.
+
+    What is stated there may come from the rows. Facts that are measured by this schema cannot depend on it, and whoever
+    has this schema and what was released can derive them again.
+    """
+    paid = dict.fromkeys(name for name, _ in schema.facts_by_provenance(PAY))
+    return schema.with_columns({name: _unstated(schema[name]) for name in paid}).without_notes()
+
+
+def _unstated(column: Column) -> Column:
+    marked = {fact for fact, word in column.sources if word == PAY}
+    if "nullable" in marked:
+        column = replace(column, nullable=True)  # type: ignore[call-arg]
+    if isinstance(column, Labels) and "values" in marked:
+        words = (0, 1) if column.integer_labels else (ANY_LABEL, NOTHING_FOUND[0])
+        return replace(column, values=tuple(word for word in words if word != column.other)[:1])
+    if isinstance(column, Numeric) and {"lower", "upper"} & marked:
+        return unbounded(column, search_cells(column))
+    return column
 
 
 def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
-from sklar.schema.columns import Column, Labels
+from sklar.schema.columns import Category, Column, Labels
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
@@ -59,6 +59,8 @@ def _column_faults(column: Column) -> list[str]:
         faults.append("its edges fix its bounds: delete edges to pay for the bounds")
     if isinstance(column, Labels) and column.ordered and not column.integer_labels and "values" in paid:
         faults.append("the order of its labels cannot be measured: state them, or make it a category")
+    if isinstance(column, Category) and column.parents and "values" in paid:
+        faults.append("its parents name its labels: delete parents to pay for the labels, or state them")
     return faults
 
 
@@ -89,3 +91,15 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
             source = {**dict(column.sources), "decimals": "measured"}
             found[name] = replace(column, decimals=decimals, source=source)
     return schema.with_columns(found) if found else schema
+
+
+def without_found_digits(schema: Schema, fit: str) -> Schema:
+    """The schema as this fit saw it: without the decimals that it found itself, which stand under its own price."""
+    own = {fact for price in schema.prices if price.fit == fit for fact in price.facts}
+    before: dict[str, Column] = {}
+    for name in schema.modelled:
+        column = schema[name]
+        if f"{name}.decimals" in own and isinstance(column, Real):
+            marks = {fact: word for fact, word in column.sources if fact != "decimals"}
+            before[name] = replace(column, decimals=None, source=marks)
+    return schema.with_columns(before) if before else schema

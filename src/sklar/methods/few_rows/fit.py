@@ -11,12 +11,13 @@ from sklar.accounting.allowance import Allowance
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
 from sklar.methods.margins import measure_margins
+from sklar.methods.vine.options import told_by_sums
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
 from sklar.model.margins.margin import Margin
-from sklar.release.door import Door
+from sklar.release.door import Door, settled
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget buy nothing but noise."""
@@ -69,8 +70,9 @@ def fit_few_rows(
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
-    shares = opening_shares(noise, target is not None) if given is None else given
+    shares = opening_shares(noise, target is not None, told_by_sums(door.schema)) if given is None else given
     measured = measure_margins(door, allowance.part(shares.margins), *_known(door, allowance, total))
+    measured = settled(door, "margins", measured)
     setting = _settle(door, measured.margins, max(measured.rows, 1.0), target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:

@@ -125,9 +125,7 @@ def _with_strengths(draft: Calibration, strengths: Floats, start: Calibration) -
     ]
 
 
-def _proved_strengths(
-    draft: Calibration, strengths: Floats, cells: np.ndarray, weights: np.ndarray
-) -> Floats | None:
+def _proved_strengths(draft: Calibration, strengths: Floats, cells: np.ndarray, weights: np.ndarray) -> Floats | None:
     """The strength of each table once those that contradict the calibrated model count more; None if there are none.
 
     One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be

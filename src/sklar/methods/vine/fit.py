@@ -42,7 +42,7 @@ from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
-from sklar.release.door import Door, RecodedTable
+from sklar.release.door import Door, RecodedTable, settled
 
 ORDERED_GAIN = 2.0
 """Chi-square that a deeper edge between ordered columns must gain, as AIC asks for one parameter: below it edges
@@ -81,7 +81,7 @@ def fit_vine(
     door: Door, stages: Stages, total: tuple[float, float], options: VineOptions, rng: np.random.Generator
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    margins = measure_margins(door, stages.margins, *total)
+    margins = settled(door, "margins", measure_margins(door, stages.margins, *total))
     coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
     rows = max(margins.rows, 1.0)
@@ -93,7 +93,8 @@ def fit_vine(
     known = doubt(known, pairs, rows)
     pairs = link_nulls(pairs, rows)
     sharp = sharpen(known, pairs, rows)
-    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp})
+    strengths = {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp}
+    forest = settled(door, "tree", choose_tree(len(axes), strengths))
     fine = link_again(measure_tree(door, stages.tree, axes, forest, rows), pairs, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)

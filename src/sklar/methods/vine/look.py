@@ -17,7 +17,7 @@ from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure_
 from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise, share_out
 from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups
-from sklar.release.door import Door
+from sklar.release.door import Door, settled
 
 STANDS_OUT = 6.0
 """Standard deviations of its noise by which a triple must differ from what its pairs tell: those carry noise too, and
@@ -62,7 +62,9 @@ def look_at_triples(
     seen = measure_interactions(door, axes, plans, rows, "look at triples")
     clear = [(abs(_surprise(table, tables, rows)), table) for table in seen]
     chosen = sorted((one for one in clear if one[0] > STANDS_OUT), key=lambda one: -one[0])
-    return tuple(table for _, table in chosen[:MOST_TRIPLES])
+    found = settled(door, "triples", [table.columns for _, table in chosen[:MOST_TRIPLES]])
+    by_columns = {table.columns: table for table in seen}
+    return tuple(by_columns[columns] for columns in found)
 
 
 def measure_standing(

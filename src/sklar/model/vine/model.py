@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
-from sklar.model.protocol import Proposals
+from sklar.model.protocol import Proposals, joined
 from sklar.model.vine.calibration import Calibration
 from sklar.model.vine.pool import POLISHING_SWEEPS, accepted_rows, average_tilts, draw_pool, pool_size
 from sklar.model.vine.rounding import choose_triples, group_cuts, proposals, round_rows, rounded_cells, spread_evenly
@@ -89,17 +89,20 @@ class VineModel:
         return result
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Rows whose counts lie nearer to the model than those of independent rows would.
+        """Rows whose counts lie nearer to the model than those of independent rows would."""
+        return joined(self.rounded_parts(rows, rng), rows)
+
+    def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """The same part by part.
 
         Large samples come from several pools; each starts from the mean tilt of those before, so that few sweeps do.
         """
-        result = np.empty((rows, len(self.scales)), dtype=np.int32, order="F")
         large = rows > LARGE_SAMPLE
         per_row = LARGE_PARTICLES if large else float(np.clip(1.5 / self.calibration.effective, *ROUNDING_PARTICLES))
         tilt, cuts = self.calibration, group_cuts(self.calibration, self.scales)
         most = pool_size(self.calibration, max(rows, ROWS_AT_A_TIME), per_row) / per_row  # rows from one pool
         for number, at in enumerate(even_batches(rows, int(np.clip(most, 1_000, ROWS_AT_A_TIME)))):
-            part = result[at]
+            part = np.empty((at.stop - at.start, len(self.scales)), dtype=np.int32, order="F")
             size = pool_size(tilt, len(part), per_row)
             sweeps = LATER_SWEEPS if large and number else POLISHING_SWEEPS
             pool = draw_pool(self.vine, self.scales, tilt, size, rng, sweeps)
@@ -110,7 +113,7 @@ class VineModel:
             for column, scale in enumerate(self.scales):
                 part[:, column] = codes_at(scale, spread_evenly(cuts[column], pool.particles[chosen, column], rng))
             tilt = average_tilts(tilt, pool, number)
-        return result
+            yield part
 
     def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
         """Rows for a condition: sequential importance sampling along the trees."""

@@ -19,7 +19,7 @@ from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.bundle.metadata import TABLES, croissant, registry_record
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
-from sklar.pipeline.sampling.write import sample_to_file
+from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
 from sklar.release.values import line_digest, record_line
 from sklar.report.page import NOTICE
 
@@ -85,7 +85,7 @@ def members_of(stored: Stored, name: str, rows: int, seed: int, ledger: bytes | 
     """All members but manifest, signature and report; they follow from these arguments."""
     with tempfile.TemporaryDirectory() as folder:
         for table in TABLES:
-            sample_to_file(Model(stored), Path(folder) / table, rows, seed=seed)
+            sample_to_file(Model(stored), Path(folder) / table, SampleRequest(rows=rows, seed=seed))
         write_model(stored, Path(folder) / MODEL)
         tables = {table: (Path(folder) / table).read_bytes() for table in TABLES}
         model = (Path(folder) / MODEL).read_bytes()

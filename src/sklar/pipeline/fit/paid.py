@@ -20,7 +20,15 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, UsageError
-from sklar.methods.facts.fit import NAME, MeasuredFacts, measure_facts, measured_columns, measuring_schema, settled
+from sklar.methods.facts.fit import (
+    NAME,
+    MeasuredFacts,
+    asked_schema,
+    measure_facts,
+    measured_columns,
+    measuring_schema,
+    settled,
+)
 from sklar.methods.facts.marks import PAY, labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.prices import price_of
 from sklar.schema.table import Schema
@@ -50,13 +58,15 @@ class Paid:
         schema: Without "pay" marks; what was measured has its price.
         notes: What was found, in words.
         rest: The budget that is left for the model.
+        asked: With stand-ins for what was to be measured; None if nothing had to be.
         session: The measurement; None if nothing had to be measured.
     """
 
     schema: Schema
     notes: tuple[str, ...]
     rest: Budget
-    session: Session | None
+    asked: Schema | None = None
+    session: Session | None = None
 
     @property
     def records(self) -> tuple[FitRecord, ...]:
@@ -79,16 +89,17 @@ def paid_first(
     same facts when it is resumed, and pays nothing again.
     """
     if not must_pay(schema):
-        yield Paid(schema=schema, notes=(), rest=budget, session=None)
+        yield Paid(schema=schema, notes=(), rest=budget)
         return
     require_payable(schema)
     if not measured_columns(schema):
         facts = settled(schema, schema)
-        yield Paid(schema=facts.schema, notes=facts.notes, rest=budget, session=None)
+        yield Paid(schema=facts.schema, notes=facts.notes, rest=budget)
         return
     spent, rest = split(budget, share, labels=bool(labels_to_pay(schema)))
-    with measured(schema, spent, unit, wall, ledger) as (facts, session):
-        yield Paid(schema=facts.schema, notes=facts.notes, rest=rest, session=session)
+    asked = asked_schema(schema)
+    with measured(asked, spent, unit, wall, ledger) as (facts, session):
+        yield Paid(schema=facts.schema, notes=facts.notes, rest=rest, asked=asked, session=session)
 
 
 @contextmanager
@@ -108,10 +119,16 @@ def measured(
         fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest(),
     ) as session:
         facts = measure_facts(session.door, schema, keep_listed=keep_listed)
-        # A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts.
-        bought = [".".join(pair) for pair in schema.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
-        price = price_of((session.record,), budget, ledger, bought)
-        yield replace(facts, schema=facts.schema.with_prices([*facts.schema.prices, price])), session
+        yield replace(facts, schema=priced(facts.schema, schema, session.record, budget, ledger)), session
+
+
+def priced(found: Schema, asked: Schema, record: FitRecord, budget: Budget, ledger: Ledger) -> Schema:
+    """The schema of what was found with the price of what was asked.
+
+    A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts.
+    """
+    bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
+    return found.with_prices([*found.prices, price_of((record,), budget, ledger, bought)])
 
 
 def split(budget: Budget, share: float, *, labels: bool) -> tuple[Budget, Budget]:

@@ -43,6 +43,19 @@ def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts
     )
 
 
+def step_costs(records: Sequence[FitRecord]) -> list[dict[str, str | float | None]]:
+    """What each step of these fits cost, as a model file tells it."""
+    return [
+        {"label": step.label, "cost": fit.cost(step), "rho": step.rho, "epsilon": _finite(step.epsilon)}
+        for fit in records
+        for step in fit.steps
+    ]
+
+
+def _finite(amount: float) -> float | None:
+    return None if amount == float("inf") else amount
+
+
 def with_own_price(
     found: Schema, before: Schema, records: Sequence[FitRecord], budget: Budget, ledger: Ledger
 ) -> Schema:

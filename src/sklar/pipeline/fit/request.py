@@ -12,6 +12,7 @@ from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
+from sklar.pipeline.fit.accept import Criteria, read_criteria
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -50,6 +51,8 @@ class FitRequest:
     read: ReadOptions = field(default_factory=ReadOptions)
     seed: int | None = None
     pay_share: float = DEFAULT_PAY_SHARE
+    check_share: float = 0.0
+    accept: Criteria | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -59,6 +62,12 @@ class FitRequest:
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "read", read_options(self.read))
         object.__setattr__(self, "options", dict(self.options or {}))
+        if self.accept is not None:
+            object.__setattr__(self, "accept", read_criteria(self.accept))
+            if not self.check_share:
+                raise UsageError("criteria are decided on tables held back for it: set check_share, as 0.05, too")
+        if self.check_share and not self.private:
+            raise UsageError("check_share is for methods with a guarantee: others have no budget to set aside")
         if self.ledger is not None and not isinstance(self.ledger, str | PathLike):
             raise UsageError(f"ledger is the path of a ledger file, not a {type(self.ledger).__name__}")
 
@@ -82,7 +91,7 @@ class FitRequest:
             raise UsageError(
                 "a private fit takes no seed: noise that can be repeated protects nobody. Seed the sample instead"
             )
-        method = find_method(self.method)
+        method = find_method(self.method, self.check_share)
         if self.no_guarantee:
             raise UsageError(
                 "no_guarantee=True is for methods without a guarantee; this method has one, so leave it out"

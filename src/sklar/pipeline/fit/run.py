@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import json
 import secrets
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -22,10 +22,11 @@ from sklar.accounting.unit import Neighbours, Unit
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
+from sklar.pipeline.fit.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
-from sklar.pipeline.fit.prices import require_addable, with_own_price
+from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
 from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
 from sklar.pipeline.model import Model
@@ -33,11 +34,12 @@ from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.session import Reservation, Session, open_session
+from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
-from sklar.schema.table import Schema
+from sklar.schema.table import Schema, schema_to_toml
 
 BASELINE_FIT = "sklar.lab.baselines.fit"
 """Where methods without a guarantee are fitted: imported by name, so that a private fit never reaches it."""
@@ -61,6 +63,8 @@ def fit(
     read: ReadOptions | Mapping[str, Any] | None = None,
     seed: int | None = None,
     pay_share: float = DEFAULT_PAY_SHARE,
+    check_share: float = 0.0,
+    accept: Criteria | Mapping[str, Any] | str | PathLike[str] | None = None,
     **options: Any,
 ) -> Model:
     """Learn a model of a table: a private one, or, said so with `no_guarantee`, one of a method that promises nothing.
@@ -85,6 +89,10 @@ def fit(
         read: How to read the source.
         seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
         pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
+        check_share: Share of the budget for tables that the model is not fitted to, and that check it in its report;
+            none by default.
+        accept: Criteria (typical_error, auc_gap, contradictions, confidence), or a TOML file of them, that the model
+            must meet on those tables; or it is not released (`NotAcceptedError`), and the budget is spent all the same.
         options: Options of the method.
 
     Returns:
@@ -93,7 +101,8 @@ def fit(
     request = fit_request(
         data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
         rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, new_ledger=new_ledger,
-        resume=resume, read=read, seed=seed, pay_share=pay_share, **options,
+        resume=resume, read=read, seed=seed, pay_share=pay_share, check_share=check_share,
+        accept=accept, **options,
     )  # fmt: skip
     bar = None if request.read.progress else notebook_bar("fitting")
     if bar is not None:
@@ -117,15 +126,20 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
     with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
         warn_of_ledgers(request.data, opened.book, (*paid.records, session.record))
         model = opened.method.fit(session.door, settings, generator(session.record.seed))
-        yield _claimed(opened, paid, session, settings, model)
+        claimed = _claimed(opened, paid, session, settings, model)
+        reasons = claimed.unmet(request.accept) if request.accept is not None else ()
+        if not reasons:
+            yield claimed
+    if reasons:  # closed in the ledger first: it cannot be taken up again
+        raise refusal(reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a fit released, and what it had asked for."""
+    """What a fit released, and what each release answers (nothing is told of labels)."""
 
     recorded: tuple[Recorded, ...]
-    asked: tuple[Any, ...]
+    asked: tuple[tuple[Asked, ...] | None, ...]
 
 
 def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> Measured:
@@ -151,7 +165,7 @@ class _WatchedDoor:
     def __init__(self, session: Session, last: str | None):
         self._session = session
         self._last = last
-        self.asked: list[Any] = []
+        self.asked: list[tuple[Asked, ...] | None] = []
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._session.door, name)
@@ -160,12 +174,21 @@ class _WatchedDoor:
 
         def verb(*arguments: Any, **named: Any) -> Any:
             released = found(*arguments, **named)
-            self.asked.append(arguments[0])
+            self.asked.append(_asked(name, *arguments, **named))
             if self._session.recorded[-1].label == self._last:
                 raise _LastStepError
             return released
 
         return verb
+
+
+def _asked(verb: str, first: Any, *others: Any, picks: int = 1, **_: Any) -> tuple[Asked, ...] | None:
+    """What the releases of one call at the Door answer."""
+    if verb == "discover":
+        return None
+    if verb == "choose":
+        return (AskedChoice(score=first, epsilon=others[0], picks=picks),)
+    return tuple(first) if isinstance(first, Sequence) else (first,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,12 +305,9 @@ def _fingerprint(
 ) -> str:
     """Recognizes a fit of the same settings; it says nothing about rows."""
     reading = (read.sql, read.rows_are_rows, read.null_values)
-    parts = [schema.fingerprint, method.name, options, budget, unit, reading, sklar.__version__]
+    # Its caveats tell what share of the budget a method holds back, if any.
+    parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _finite(amount: float) -> float | None:
-    return None if amount == float("inf") else amount
 
 
 def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
@@ -300,19 +320,19 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "unit": dataclasses.asdict(record.unit),
         "rows": session.door.rows,
         "seed": record.seed,
-        "steps": [
-            {"label": step.label, "cost": fit.cost(step), "rho": step.rho, "epsilon": _finite(step.epsilon)}
-            for fit in (*paid.records, record)
-            for step in fit.steps
-        ],
+        "steps": step_costs((*paid.records, record)),
         "versions": versions(),
+        **({"check_share": opened.request.check_share} if opened.request.check_share else {}),
+        **({"accepted": opened.request.accept.to_dict()} if opened.request.accept is not None else {}),
         **({"paid": _bought(paid)} if paid.records else {}),
     }
 
 
 def _bought(paid: Paid) -> dict[str, Any]:
+    assert paid.asked is not None
     lines = [record_line(step) for step in paid.recorded]
-    return {"notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
+    asked = schema_to_toml(paid.asked)
+    return {"asked": asked, "notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
 
 
 def _reserved_amounts(record: FitRecord) -> dict[str, Any]:

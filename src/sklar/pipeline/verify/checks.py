@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -22,10 +23,10 @@ from sklar.errors import LedgerError, OverspendError, SklarError, UsageError
 from sklar.model.codec import encode
 from sklar.model.protocol import TableModel
 from sklar.pipeline.fit.claim import make_claim
-from sklar.pipeline.fit.prices import require_addable
+from sklar.pipeline.fit.prices import require_addable, step_costs
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, model_members
-from sklar.pipeline.sampling.write import SampleForm, sample_to_file
+from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_file
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, refit
 from sklar.pipeline.versions import versions
@@ -38,9 +39,11 @@ TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "p
         "unpriced", "confirmed", "repeated")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid"}  # fmt: skip
+             "paid", "check_share", "accepted"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
-PAID_FACTS = {"notes", "releases", "fit", "budget", "allowance"}
+PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
+FIT_NAME = re.compile("([0-9a-f]{16})?")
+"""How a ledger names fits; a file of an older Sklar names none."""
 WORDING = ("caveats", "not_covered", "numerics")
 """The same, as far as one version of Sklar is concerned."""
 
@@ -59,7 +62,7 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [
             Check(part="price", ok=False, says=f"The releases are not those of the stated budget: {why}.{hint}")
         ], None
-    return [_price(stored, again), _claim(stored, again), _model(stored, again.model)], again
+    return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
 
 
 def _price(stored: Stored, again: Refit) -> Check:
@@ -74,6 +77,32 @@ def _price(stored: Stored, again: Refit) -> Check:
         return Check(part="price", ok=False, says=f"{says}; the claim says {own[0]} and {own[1]}. It is false.")
     earlier = f" and {whole[0] - own[0]:.6g} more for facts measured before" if claim.prices else ""
     return Check(part="price", ok=True, says=f"{says}; claimed are {own[0]:.6g} and {own[1]:.3g}{earlier}.")
+
+
+def _facts(stored: Stored, again: Refit) -> Check:
+    """Whether the schema is what was asked, with the facts that the releases give, at their price or more."""
+    schema, follows = stored.schema, again.schema
+    marked = [name for word in ("from-rows", "pay") for name, _ in schema.facts_by_provenance(word)]
+    wrong = marked + [name for name in schema if schema[name] != follows.get(name)]
+    wrong += [name for name in follows if name not in schema]
+    if wrong:
+        return Check(part="facts", ok=False, says=f"What it says of '{wrong[0]}' is not what was asked or released.")
+    notes = tuple(stored.fit.get("paid", {}).get("notes", ()))
+    if (schema.names, schema.rules, schema.confirmed, notes) != (
+        follows.names, follows.rules, follows.confirmed, again.notes
+    ):  # fmt: skip
+        return Check(part="facts", ok=False, says="Its rules, or who confirmed what, are not those of the fit.")
+    own = {record.id for record in again.records}
+    stated, due = ([price for price in one.prices if price.fit in own] for one in (schema, follows))
+    if [(price.fit, price.facts) for price in stated] != [(price.fit, price.facts) for price in due] or any(
+        exceeds(getattr(b, name), getattr(a, name))
+        for a, b in zip(stated, due, strict=True)
+        for name in ("epsilon", "delta", "rho")
+    ):
+        return Check(part="facts", ok=False, says="What its schema says that its facts cost is not what they cost.")
+    found = sum(len(price.facts) for price in due)
+    says = f"The {found} facts that it measured are those that its releases give." if found else "It measured none."
+    return Check(part="facts", ok=True, says=says)
 
 
 def _claim(stored: Stored, again: Refit) -> Check:
@@ -100,12 +129,19 @@ def _prices(claim: Claim) -> list[tuple[str, str, float, float]]:
 
 def _steps_told(stored: Stored, again: Refit) -> bool:
     """Whether the record of the fit says what is known about it, and nothing else."""
-    steps = [(step.label, step.rho) for fit in again.records for step in fit.steps]
-    told = [(step["label"], step["rho"]) for step in stored.fit["steps"]]
-    near = len(told) == len(steps) and all(
-        a[0] == b[0] and isclose(a[1], b[1]) for a, b in zip(told, steps, strict=True)
-    )
-    return near and set(stored.fit) <= FIT_FACTS and set(stored.fit.get("paid", {})) <= PAID_FACTS
+    facts, told = stored.fit, stored.fit["steps"]
+    steps = step_costs(again.records)
+    near = len(told) == len(steps) and all(_same_step(a, b) for a, b in zip(told, steps, strict=True))
+    named = [facts.get("fit", ""), *([facts["paid"]["fit"]] if "paid" in facts else [])]
+    known = set(facts) <= FIT_FACTS and set(facts.get("paid", {})) <= PAID_FACTS
+    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(facts.get("versions", {})) <= set(versions())
+    return near and known and plain
+
+
+def _same_step(told: Mapping[str, Any], follows: Mapping[str, Any]) -> bool:
+    numbers = ((told[name], value) for name, value in follows.items() if isinstance(value, float))
+    rest = all(told.get(name) == value for name, value in follows.items() if not isinstance(value, float))
+    return set(told) == set(follows) and rest and all(isclose(a, b) for a, b in numbers)
 
 
 def _less(stated: float | None, follows: float | None) -> bool:
@@ -273,7 +309,8 @@ def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapp
             for safe in (False, True) if _is_text(path) else (False,):
                 with tempfile.TemporaryDirectory() as folder:
                     drawn = Path(folder) / f"drawn{_suffix(path)}"
-                    sample_to_file(Model(stored), drawn, rows, seed=seed, given=given, form=form, safe=safe)
+                    asked = SampleRequest(rows=rows, seed=seed, given=given, form=form, safe=safe)
+                    sample_to_file(Model(stored), drawn, asked)
                     if same(drawn):
                         return Check(part="rows", ok=True, says=f"All {rows:,} rows are those that seed {seed} draws.")
     except SklarError as error:

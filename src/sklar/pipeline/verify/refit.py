@@ -10,26 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
-from sklar.accounting.events import DiscoveryEvent, Event
+from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.methods.facts.fit import NAME as FACTS
+from sklar.methods.facts.fit import measure_facts, measuring_schema
+from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
+from sklar.pipeline.fit.paid import priced
+from sklar.pipeline.fit.prices import with_own_price
 from sklar.pipeline.model_file import Stored
-from sklar.release.charges import count_events
 from sklar.release.replay import ReplayDoor
-from sklar.release.values import NoisyCounts, NoisyLabels, Recorded, line_digest, read_line, record_line
+from sklar.release.values import Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
-
-Options = TypeVar("Options")
+from sklar.schema.coordinates import fitted_coordinates
+from sklar.schema.table import Schema, schema_from_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +40,16 @@ class Refit:
     """A model fitted again, and what its releases cost.
 
     Attributes:
+        schema: As it must have come out: with the facts that the releases give, and what they cost.
+        notes: What was found about facts that were paid for within the fit.
         ledger: The ledger in memory that was charged.
         records: The measurement of its facts, if they were paid for within the fit, and the fit itself, last.
     """
 
     method: Method[Any]
     model: TableModel
+    schema: Schema
+    notes: tuple[str, ...]
     ledger: Ledger
     records: tuple[FitRecord, ...]
 
@@ -54,9 +61,12 @@ def refit(stored: Stored) -> Refit:
         SklarError: The releases are not what the method asks for with this budget, or they cost more than it.
     """
     facts = stored.fit
-    method = find_method(facts["method"])
-    options = stored_options(method, facts["options"])
-    unit, schema = Unit(**facts["unit"]), stored.coordinates.schema
+    method = find_method(facts["method"], facts.get("check_share", 0.0))
+    options = method.stored_options(facts["options"])
+    unit, paid = Unit(**facts["unit"]), facts.get("paid")
+    ledger = memory_ledger(neighbours=unit.neighbours)
+    before = _before(stored) if paid is None else _paid(ledger, paid, unit)
+    schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
     door = ReplayDoor(
         schema=schema, allowance=allowance, unit=unit, recorded=stored.recorded, rows=facts["rows"], strict=True
@@ -66,16 +76,17 @@ def refit(stored: Stored) -> Refit:
         raise DoorError(f"the record has a step '{stored.recorded[len(door.steps)].label}' that the method never asked")
     lines = method.plan(schema, options) if method.plan is not None else ()
     plan = plan_events(allowance, unit, lines) if lines else None
-    ledger = memory_ledger(neighbours=unit.neighbours)
-    paid = facts.get("paid")
-    records = [] if paid is None else [_paid(ledger, paid, unit)]
     account = ledger.reserve(
         method=method.name, budget=budget, allowance=allowance, unit=unit, seed=facts["seed"], fingerprint="", plan=plan
     )
     fit = _charged(ledger, account, stored.recorded, [step.events for step in door.steps])
-    records.append(replace(fit, id=facts.get("fit", "")))
+    records = (*before.records, replace(fit, id=facts.get("fit", "")))
     _require_own_prices(stored, {record.id for record in records}, paid is not None)
-    return Refit(method=method, model=model, ledger=ledger, records=tuple(records))
+    found = with_found_digits(before.schema, model.margins)
+    found = with_own_price(found, before.schema, records, Budget(**facts.get("asked", facts["budget"])), ledger)
+    return Refit(
+        method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records
+    )  # fmt: skip
 
 
 def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
@@ -89,38 +100,40 @@ def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
             raise DoorError(f"'{strange[0]}' stands under the price of the fit itself, which did not measure it")
 
 
-def stored_options(method: Method[Options], options: Mapping[str, Any]) -> Options:
-    """Options as a model file has them: lists were tuples."""
-    return method.options(**{name: _tuples(value) for name, value in options.items()})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What a fit began with: its schema, and the measurement of facts that came first, if any."""
+
+    schema: Schema
+    notes: tuple[str, ...] = ()
+    records: tuple[FitRecord, ...] = ()
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+def _before(stored: Stored) -> _Before:
+    """Of a fit that paid for nothing."""
+    own = stored.fit.get("fit", "")
+    rest = [price for price in stored.schema.prices if price.fit != own]
+    return _Before(schema=without_found_digits(stored.schema, own).with_prices(rest))
 
 
-def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> FitRecord:
-    """The measurement of facts, told by the noise on its releases: what was asked for is not in a model file."""
-    if "allowance" not in paid:
-        raise DoorError("the file does not tell what was set aside for the facts it paid for: an older Sklar made it")
-    recorded = [read_line(line) for line in paid["releases"]]
+def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> _Before:
+    """The measurement of facts, replayed from what was asked and what was released."""
+    if "asked" not in paid:
+        raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
+    asked, recorded = schema_from_toml(paid["asked"]), [read_line(line) for line in paid["releases"]]
+    budget, allowance = Budget(**paid["budget"]), Allowance(**paid["allowance"])
+    public = measuring_schema(asked)
+    door = ReplayDoor(schema=public, allowance=allowance, unit=unit, recorded=recorded, strict=True)
+    facts = measure_facts(door, asked)
+    if len(door.steps) < len(recorded):
+        raise DoorError("the record of the facts has a step that nobody asked for")
     account = ledger.reserve(
-        method=FACTS, budget=Budget(**paid["budget"]), allowance=Allowance(**paid["allowance"]), unit=unit, seed=0,
-        fingerprint="",
+        method=FACTS, budget=budget, allowance=allowance, unit=unit, seed=0, fingerprint=""
     )  # fmt: skip
-    fit = _charged(ledger, account, recorded, [_events(step, unit) for step in recorded])
-    return replace(fit, id=paid["fit"])
-
-
-def _events(step: Recorded, unit: Unit) -> tuple[Event, ...]:
-    tables = [release for release in step.releases if isinstance(release, NoisyCounts)]
-    labels = [release for release in step.releases if isinstance(release, NoisyLabels) and release.floor is not None]
-    if len(tables) + len(labels) < len(step.releases):
-        raise DoorError(f"the step '{step.label}' of the facts has a release whose price cannot be told")
-    found: list[Event] = [
-        DiscoveryEvent(label=step.label, noise=r.noise, threshold=r.threshold, floor=r.floor or 1, unit=unit)
-        for r in labels
-    ]
-    return (*count_events([release.noise for release in tables], step.label, unit), *found)
+    fit = _charged(ledger, account, recorded, [step.events for step in door.steps])
+    record = replace(fit, id=paid["fit"])
+    schema = priced(facts.schema, asked, record, budget, ledger)
+    return _Before(schema=schema, notes=facts.notes, records=(record,))
 
 
 def _charged(

@@ -8,12 +8,10 @@ from itertools import pairwise
 from typing import Protocol
 
 from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline, rectangle
-from sklar.report.charts.plots import Frame
+from sklar.report.charts.plots import LETTER, Frame
 from sklar.report.colours import AXIS, REAL, SYNTHETIC, Colour, diverge, shade
 from sklar.report.seen import correlations_seen
 
-LETTER = 6.3
-"""Pixels of a letter of 11 pixels, on average."""
 READABLE = 7
 """Letters by which a label can be told."""
 PANEL, ROOM, GAP = 118.0, 62.0, 12.0
@@ -78,7 +76,7 @@ def margin_chart(margin: MarginShown) -> Canvas:
         Path(pieces=bars, fill=REAL, opacity=0.4),
         Path(pieces=marks, colour=SYNTHETIC, width=2.5),
         *frame.axes("", [], [(frame.top, f"{top:.1%}" if top < 0.1 else f"{top:.0%}"), (frame.bottom, "0")])[:3],
-        *_ticks_below(margin.ticks, frame.left, frame.right, frame.bottom),
+        *ticks_below(margin.ticks, frame.left, frame.right, frame.bottom),
     ]
     if cut is not None:
         at = max(range(len(real)), key=lambda i: real[i])
@@ -99,11 +97,11 @@ def pair_chart(pair: PairShown) -> Canvas:
             Picture(x=x, y=16, width=PANEL, height=PANEL, rows=pixels),
             outline(x, 16.0, PANEL),
             Label(x=x + PANEL / 2, y=11, text=name, anchor="middle"),
-            *_ticks_below(pair.ticks[1], x, x + PANEL, 16 + PANEL),
+            *ticks_below(pair.ticks[1], x, x + PANEL, 16 + PANEL),
         ]
     for place, text in pair.ticks[0]:
         y = 16 + PANEL * (1 - place)
-        shapes.append(Label(x=ROOM - 4, y=y + 4, text=_cut(text, (ROOM - 6) / LETTER), anchor="end"))
+        shapes.append(Label(x=ROOM - 4, y=y + 4, text=shortened(text, (ROOM - 6) / LETTER), anchor="end"))
     width = ROOM + 2 * PANEL + GAP + 6
     return Canvas(width=width, height=154, title=f"{' and '.join(pair.columns)}: {pair.seen}", shapes=tuple(shapes))
 
@@ -113,7 +111,7 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
     count = len(columns)
     size = max(LEAST_MATRIX, CELL * min(count, NAMES))
     cell = size / max(1, count)
-    names = [_cut(name, LONGEST) for name in columns]
+    names = [shortened(name, LONGEST) for name in columns]
     room = 8 + LETTER * max((len(name) for name in names), default=0) if count <= NAMES else 34.0
     drawn = {"real": real, "synthetic": synthetic, "difference": real}[shown]
     colours: tuple[tuple[Colour, ...], ...] = tuple(
@@ -152,7 +150,7 @@ def _titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[
     )
 
 
-def _ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[Shape]:
+def ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[Shape]:
     """Texts below an axis, each cut to the room that its neighbours leave, and none beyond the ends.
 
     Where little of them would be left, every other one is.
@@ -164,7 +162,7 @@ def _ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list
         letters -= 1  # those at the ends were moved inwards
         texts = _placed(ticks, left, right, letters)
     if len(ticks) > 2 and letters < min(max(len(text) for _, text in ticks), READABLE):
-        return _ticks_below(ticks[::2], left, right, bottom)
+        return ticks_below(ticks[::2], left, right, bottom)
     marks = tuple(((x, bottom), (x, bottom + 4)) for x in (left + place * (right - left) for place, _ in ticks))
     labels = [Label(x=x, y=bottom + 15, text=text, anchor="middle") for x, text in texts]
     return [Path(pieces=marks, colour=AXIS), *labels] if marks else []
@@ -174,13 +172,13 @@ def _placed(ticks: Ticks, left: float, right: float, letters: int) -> list[tuple
     """Middles of texts that are cut to so many letters and kept on the axis."""
     out: list[tuple[float, str]] = []
     for place, text in ticks:
-        shown = _cut(text, letters)
+        shown = shortened(text, letters)
         half = len(shown) * LETTER / 2
         out.append((min(max(left + place * (right - left), left + half - 6), right - half + 6), shown))
     return out
 
 
-def _cut(text: str, letters: float) -> str:
+def shortened(text: str, letters: float) -> str:
     return text if len(text) <= letters else text[: max(1, int(letters) - 1)] + "…"
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, rectangle
 from sklar.report.colours import AXIS, INK, LINES, PAPER, REAL, SOFT, SYNTHETIC
 
+LETTER = 6.3
+"""Pixels of a letter of 11 pixels, on average."""
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "1 3", "")
 Budgeted = tuple[float | None, float, float | None]
 """Epsilon, or None without a budget; mean; half width of its interval, if it has one."""
@@ -68,7 +70,7 @@ class Frame:
     def axes(self, title: str, x: Sequence[tuple[float, str]], y: Sequence[tuple[float, str]]) -> list[Shape]:
         """Both axes with numbers beside them, and a title below."""
         line = Path(pieces=(((self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)),), colour=AXIS)
-        below = [Label(x=at, y=self.bottom + 14, text=text, anchor=_anchor(at, self)) for at, text in x]
+        below = [Label(x=at, y=self.bottom + 14, text=text, anchor=_anchor(at, text, self)) for at, text in x]
         beside = [Label(x=self.left - 4, y=min(at + 4, self.bottom), text=text, anchor="end") for at, text in y]
         middle = Label(x=(self.left + self.right) / 2, y=self.bottom + 30, text=title, anchor="middle")
         return [line, *below, *beside, middle]
@@ -79,8 +81,10 @@ def _share(value: float, span: tuple[float, float]) -> float:
     return (min(max(value, low), high) - low) / ((high - low) or 1.0)
 
 
-def _anchor(at: float, frame: Frame) -> Anchor:
-    return "start" if at == frame.left else "end" if at == frame.right else "middle"
+def _anchor(at: float, text: str, frame: Frame) -> Anchor:
+    """To either side of an end of the axis where the middle of a text would reach beyond it."""
+    half = LETTER * len(text) / 2
+    return "start" if at == frame.left else "end" if at == frame.right or at + half > frame.right + 8 else "middle"
 
 
 def curve_chart(
@@ -191,8 +195,8 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
     alone = (logs[0] - 1, logs[0] + 1)
     place = Frame(left=64, right=318, top=0, bottom=0, across=(logs[0], logs[-1]) if len(logs) > 1 else alone)
     shapes = frame.axes(
-        "epsilon (log scale)", [(place.x(math.log(e)), f"{e:g}") for e in budgets],
-        [(12, f"{high:.3g}"), (190, f"{low:.3g}")],
+        "epsilon (log scale)", _with_room([(place.x(math.log(e)), f"{e:g}") for e in budgets]),
+        [(12, f"{high:.3g}" if high > 1e-12 else ""), (190, f"{low:.3g}")],
     )  # fmt: skip
     for at, (name, found) in enumerate(lines):
         colour, dash = line_colour(at), DASHES[at % len(DASHES)]
@@ -214,6 +218,15 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
     told = [f"{name} " + ", ".join(_at_budget(e, m) for e, m, _ in found) for name, found in lines]
     title = _told(f"{title} over epsilon", told)
     return Canvas(width=340, height=height, title=title, shapes=tuple(shapes) if points else ())
+
+
+def _with_room(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Texts below an axis that do not overlap: round numbers, which are short, first."""
+    kept: list[tuple[float, str]] = []
+    for x, text in sorted(marks, key=lambda mark: (len(mark[1]), mark[0])):
+        if all(abs(x - other) > LETTER * (len(text) + len(beside) + 2) / 2 for other, beside in kept):
+            kept.append((x, text))
+    return sorted(kept)
 
 
 def _at_budget(epsilon: float | None, mean: float) -> str:

@@ -1,0 +1,112 @@
+"""Whether the intervals of noise fission hold the true error: many fits of tables that are known.
+
+    python -m benchmarks.fission [--fits 200] [--rows 2000] [--epsilon 1] [--method vine]
+
+The error of the published fit (not of the refit on one half) is what must lie inside. Prints how often it does, for
+each released table and for all together, and how often the residual check names a table although the rows come from
+one law that the method can express only in part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+
+import sklar
+from sklar.inference.errors_of_tables import ErrorScore
+from sklar.inference.fission import fission
+from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
+from sklar.inference.residuals import residuals
+from sklar.pipeline.bundle.bundle import stored_of
+from sklar.sample.rng import generator
+
+SCHEMA = sklar.Schema(
+    {
+        "age": sklar.Integer(0, 79),
+        "score": sklar.Integer(0, 39),
+        "sex": sklar.Category(["F", "M"]),
+        "region": sklar.Category(["n", "e", "s", "w", "x"]),
+    }
+)
+"""Base codes of these columns are their values, so that true tables can be counted without Sklar."""
+DRAWN = 50_000
+
+
+def known_table(rows: int, seed: int) -> np.ndarray:
+    """Codes of rows of a law with a skewed margin, a strong pair, a weak one and a rule of three columns."""
+    rng = np.random.default_rng(seed)
+    first, second, third = rng.standard_normal((3, rows))
+    age = np.clip(40 + 15 * first, 0, 79).astype(int)
+    score = np.clip(np.exp(1.8 + 0.5 * (0.7 * first + 0.7 * second)), 0, 39).astype(int)
+    region = np.digitize(third + 0.3 * first, [-1.0, 0.0, 0.8, 1.6])
+    sex = (rng.random(rows) < np.where((age > 40) == (region > 1), 0.7, 0.4)).astype(int)
+    return np.column_stack([age, score, sex, region])
+
+
+def frame(codes: np.ndarray) -> dict[str, list[object]]:
+    """The table as values."""
+    labels = {"sex": ["F", "M"], "region": ["n", "e", "s", "w", "x"]}
+    columns = dict(zip(SCHEMA.names, codes.T.tolist(), strict=True))
+    return {name: [labels[name][v] for v in values] if name in labels else values for name, values in columns.items()}
+
+
+def true_error(told: ReleasedTable, model: np.ndarray, truth: np.ndarray) -> tuple[float, int]:
+    """Sum of squared errors of shares, and the number of cells."""
+    return float(np.sum((told.told(model) - told.told(truth)) ** 2)), truth.size
+
+
+def one_fit(rows: int, epsilon: float, method: str, seed: int) -> dict[str, list[bool]]:
+    """Which intervals hold, by kind."""
+    codes = known_table(rows, seed)
+    model = sklar.fit(frame(codes), SCHEMA, epsilon=epsilon, method=method)
+    fitted = stored_of(model).fitted
+    design = design_of(fitted)
+    found = fission(fitted, design, DRAWN, generator(seed))
+    tables = released_tables(fitted.schema, design, fitted.recorded)
+    drawn = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, generator(seed)))
+    truth = tables_of_rows(tables, codes)
+    singles = [len(table.columns) == 1 for table in tables]
+    dense = [fitted.model.margins[table.columns[0]].dense() for table in tables]
+    shares = [
+        np.bincount(table.lookups[0], mass, table.observed.size) if single else counted
+        for table, mass, counted, single in zip(tables, dense, drawn, singles, strict=True)
+    ]
+    errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]
+    order = [at for wanted in (True, False) for at, single in enumerate(singles) if single == wanted]
+    held: dict[str, list[bool]] = {"alarm": [any(r.contradicts for r in residuals(tables, drawn, fitted.rows, DRAWN))]}
+    assert found is not None
+    for at, score in zip(order, found.tables, strict=True):
+        held.setdefault("column" if singles[at] else "pair", []).append(inside(score, [errors[at]]))
+    for kind, score, wanted in (("columns together", found.columns, True), ("pairs together", found.pairs, False)):
+        if score is not None:
+            held[kind] = [inside(score, [e for e, single in zip(errors, singles, strict=True) if single == wanted])]
+    return held
+
+
+def inside(score: ErrorScore, errors: list[tuple[float, int]]) -> bool:
+    """Whether the root mean square of the errors lies in the interval."""
+    squared, cells = (sum(part) for part in zip(*errors, strict=True))
+    return score.low <= np.sqrt(squared / cells) <= score.high
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fits", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=2_000)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--method", default="vine")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    all_held: dict[str, list[bool]] = {}
+    for seed in range(asked.fits):
+        for kind, held in one_fit(asked.rows, asked.epsilon, asked.method, seed).items():
+            all_held.setdefault(kind, []).extend(held)
+    print(f"{asked.fits} fits of {asked.method}, {asked.rows:,} rows, epsilon {asked.epsilon:g}: intervals that hold")
+    for kind, held in all_held.items():
+        print(f"  {kind:18} {np.mean(held):7.1%} of {len(held)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""sklar report."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json
+
+NAME = "report"
+
+
+@guarded
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page; default: beside the model, *.public.html."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell what a release is worth, on a page that may be published.
+
+    Computed from the noisy releases in the model file alone: no row is read, and nothing is charged. What to trust and
+    what not, how wide intervals are, which released tables the model contradicts, and how far off it is.
+
+    \b
+    Example:
+      sklar report people.sklar -o people.public.html
+    """
+    from sklar.pipeline.model import load
+    from sklar.pipeline.public_report.report import public_path
+
+    page = output or (None if json else public_path(model))
+    found = load(model).report(page)
+    if json:
+        show.as_json(found.to_dict())
+        return
+    show.line("What to trust:")
+    for line in found.trust:
+        show.paragraph(f"- {line}")
+    show.line("What not to trust:")
+    for line in found.doubt:
+        show.paragraph(f"- {line}")
+    show.line(f"The page is in {page}; it may be published.")

@@ -1,0 +1,141 @@
+"""The error of a model's tables from noisy ones that it knows nothing of: unbiased, with an interval.
+
+With y = t + e, noise of variance s^2 on each of d free numbers, and m a table made without any knowledge of e,
+Q = ||y - m||^2 has mean ||t - m||^2 + d s^2. For Gaussian noise Q / s^2 is noncentral chi-square with noncentrality
+||t - m||^2 / s^2, whose exact interval is found by inverting its law. For Laplace noise, and for several tables
+together, the normal law takes its place, with variance (k - 1) d s^4 + 4 s^2 ||t - m||^2, k the kurtosis (3, and 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.inference.released_tables import ReleasedTable
+
+CONFIDENCE = 0.95
+KURTOSIS = {"gaussian": 3.0, "laplace": 6.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorScore:
+    """How far the model is from the true table, in shares of rows: the root mean square over cells, with an interval.
+
+    Attributes:
+        names: The columns; empty for several tables together.
+        label: The step that released the table.
+        tables: How many tables it speaks about.
+        cells: How many cells they have.
+        interaction: Whether it speaks about dependence alone, the margins being left out.
+        value: Estimate; 0 where the score is below its noise.
+        low: Lower end. Where the scored fit had more noise than the published one, as in fission, it is that of the
+            published one if all of its error were noise.
+        high: Upper end.
+    """
+
+    names: tuple[str, ...]
+    label: str
+    tables: int
+    cells: int
+    interaction: bool
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SquaredError:
+    """The squared distance of a noisy table from a model, in counts, and what is known about it."""
+
+    table: ReleasedTable
+    distance: float
+    rows: float
+
+    @property
+    def variance(self) -> float:
+        """Of the noise on one cell."""
+        return self.table.sigma**2
+
+    @property
+    def excess(self) -> float:
+        """The unbiased squared error."""
+        return self.distance - self.table.dimensions * self.variance
+
+
+def squared_error(table: ReleasedTable, share: Floats, rows: float) -> SquaredError:
+    """The distance of a table from the model's shares of its cells."""
+    left = table.told(table.observed) - table.told(rows * share)
+    return SquaredError(table=table, distance=float(np.sum(left**2)), rows=rows)
+
+
+def score_table(
+    names: Sequence[str], error: SquaredError, added: float = 0.0, confidence: float = CONFIDENCE
+) -> ErrorScore:
+    """The error of one table; with `added`, of a fit whose noise has 1 + added times the variance."""
+    table = error.table
+    low, high = _ends(error, confidence) if table.noise.kind == "gaussian" else _normal_ends([error], confidence)
+    cells = table.observed.size
+    return ErrorScore(
+        names=tuple(names[column] for column in table.columns), label=table.label, tables=1, cells=cells,
+        interaction=table.interaction, value=_typical(error.excess, cells, error.rows),
+        low=_typical(low / (1 + added), cells, error.rows), high=_typical(high, cells, error.rows),
+    )  # fmt: skip
+
+
+def score_together(
+    errors: Sequence[SquaredError], added: float = 0.0, confidence: float = CONFIDENCE
+) -> ErrorScore | None:
+    """The error of several tables: squared errors add up, and so do the variances of their estimates."""
+    if not errors:
+        return None
+    cells, rows = sum(error.table.observed.size for error in errors), errors[0].rows
+    low, high = _normal_ends(errors, confidence)
+    return ErrorScore(
+        names=(), label="", tables=len(errors), cells=cells,
+        interaction=all(error.table.interaction for error in errors),
+        value=_typical(sum(error.excess for error in errors), cells, rows),
+        low=_typical(low / (1 + added), cells, rows), high=_typical(high, cells, rows),
+    )  # fmt: skip
+
+
+def _ends(error: SquaredError, confidence: float) -> tuple[float, float]:
+    """Ends of the exact interval of the squared error."""
+    low, high = (
+        noncentrality(error.distance / error.variance, error.table.dimensions, level) * error.variance
+        for level in ((1 + confidence) / 2, (1 - confidence) / 2)
+    )
+    return low, high
+
+
+def _normal_ends(errors: Sequence[SquaredError], confidence: float) -> tuple[float, float]:
+    excess = sum(error.excess for error in errors)
+    fixed = sum((KURTOSIS[error.table.noise.kind] - 1) * error.table.dimensions * error.variance**2 for error in errors)
+    moving = max(sum(4 * error.variance * error.excess for error in errors), 0.0)
+    half = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(fixed + moving)
+    return excess - half, excess + half
+
+
+def _typical(squared: float, cells: int, rows: float) -> float:
+    """Root mean square of the errors of shares, from the sum of squared errors of counts."""
+    return math.sqrt(max(squared, 0.0) / cells) / rows
+
+
+def noncentrality(statistic: float, freedom: int, level: float) -> float:
+    """The noncentrality at which a chi-square of so many degrees of freedom is below `statistic` with this probability.
+
+    The ends of an exact interval; 0 where even the central one is below it more rarely.
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import chi2, ncx2
+
+    if chi2.cdf(statistic, freedom) <= level:
+        return 0.0
+    top = statistic + 20.0 * math.sqrt(2.0 * freedom + 4.0 * statistic) + 50.0
+    found: Any = brentq(lambda x: ncx2.cdf(statistic, freedom, x) - level, 1e-12, top)
+    return float(found)

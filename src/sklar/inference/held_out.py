@@ -1,0 +1,131 @@
+"""What tables that the model was never fitted to tell about it: errors, contradictions, and a scorecard's AUC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.errors import DoorError
+from sklar.inference.errors_of_tables import (
+    CONFIDENCE,
+    ErrorScore,
+    SquaredError,
+    score_table,
+    score_together,
+    squared_error,
+)
+from sklar.inference.fitted import Fitted
+from sklar.inference.released_tables import ReleasedTable, tables_of_rows, tables_of_step
+from sklar.inference.residuals import residuals
+from sklar.methods.held_back import held_noise, held_tables
+from sklar.methods.registry import find_method
+from sklar.release.charges import request_digest
+
+REDRAWN = 400
+"""Fresh noises from which the spread of an AUC is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorecardAuc:
+    """How well a scorecard of the model ranks the target: among rows of the model, and among the real ones.
+
+    Attributes:
+        columns: What it scores by; the target comes last.
+        model: AUC among rows of the model.
+        value: AUC among the real rows, from their noisy table.
+        spread: Standard deviation of that, from the noise.
+    """
+
+    columns: tuple[str, ...]
+    model: float
+    value: float
+    spread: float
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Where the AUC among the real rows lies."""
+        half = NormalDist().inv_cdf((1 + confidence) / 2) * self.spread
+        return max(self.value - half, 0.0), min(self.value + half, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOut:
+    """The model against tables that were held back.
+
+    Attributes:
+        tables: The error of each.
+        together: The error of all.
+        contradicted: Columns of those that the model contradicts.
+        auc: The scorecard's, where a target was declared.
+        squared: The errors before they became intervals, for other confidences.
+    """
+
+    tables: tuple[ErrorScore, ...]
+    together: ErrorScore
+    contradicted: tuple[tuple[str, ...], ...]
+    auc: ScorecardAuc | None
+    squared: tuple[SquaredError, ...]
+
+
+def held_releases(fitted: Fitted) -> tuple[ReleasedTable, ...]:
+    """The tables that were held back, with the groups they count; they follow from the model and the recorded seed.
+
+    Raises:
+        DoorError: What was recorded is not what this version of Sklar holds back.
+    """
+    assert fitted.held is not None
+    options = find_method(fitted.method).stored_options(fitted.options)
+    whole = fitted.whole
+    noise = held_noise(whole, fitted.unit, fitted.check_share, fitted.schema, options)
+    asked = held_tables(fitted.schema, fitted.model, noise, fitted.streams()[1], options)
+    if request_digest(asked) != fitted.held.request:
+        raise DoorError("what was held back is not what this version of Sklar asks for")
+    return tuple(tables_of_step(fitted.schema, fitted.held.label, asked, fitted.held.releases))
+
+
+def held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
+    """Compare the model with the tables that were held back, on so many rows drawn from it."""
+    tables, names = held_releases(fitted), fitted.schema.modelled
+    shares = tables_of_rows(tables, fitted.model.simulate_rounded(drawn, rng))
+    squared = [squared_error(table, share, fitted.rows) for table, share in zip(tables, shares, strict=True)]
+    together = score_together(squared)
+    assert together is not None
+    bad = [check.at for check in residuals(tables, shares, fitted.rows, drawn) if check.contradicts]
+    has_target = fitted.options.get("target") is not None and len(names) > 1
+    return HeldOut(
+        tables=tuple(score_table(names, error) for error in squared),
+        together=together,
+        contradicted=tuple(tuple(names[column] for column in tables[at].columns) for at in bad),
+        auc=_auc_of(tables[-1], shares[-1], names, rng) if has_target else None,
+        squared=tuple(squared),
+    )
+
+
+def _auc_of(
+    table: ReleasedTable, share: Floats, names: tuple[str, ...], rng: np.random.Generator
+) -> ScorecardAuc | None:
+    """The scorecard scores a cell by the odds that the model gives the upper half of the target there."""
+    if table.observed.shape[-1] != 2:
+        return None
+    mine, told = share.reshape(-1, 2), table.observed.reshape(-1, 2)
+    points = mine[:, 1] / np.maximum(mine.sum(axis=1), 1e-300)
+    fresh = rng.normal(0.0, table.sigma, (REDRAWN, *told.shape))
+    spread = float(np.std([auc(points, told + more) for more in fresh]))
+    return ScorecardAuc(
+        columns=tuple(names[column] for column in table.columns), model=auc(points, mine), value=auc(points, told),
+        spread=spread,
+    )  # fmt: skip
+
+
+def auc(points: Floats, counts: Floats) -> float:
+    """Probability that a row of the second class has more points than one of the first, ties counted half."""
+    order = np.argsort(points, kind="stable")
+    values, starts = np.unique(points[order], return_index=True)
+    first, second = (np.add.reduceat(counts[order, side], starts) for side in (0, 1))
+    below = np.cumsum(first) - first
+    total = float(first.sum() * second.sum())
+    if not len(values) or total <= 0:
+        return 0.5
+    return float(np.clip(second @ (below + first / 2) / total, 0.0, 1.0))

@@ -1,0 +1,132 @@
+"""The exact sums and the exact scores of what a method asked for, on public tables: written down once more, plainly.
+
+Nothing here is shared with what the Door computes. So an audit that finds the releases to be these numbers plus the
+stated noise has checked the numbers too. What depends on a keyed sample of the rows (blocks, sampled taus) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import Floats
+from sklar.release.door import SplitNorms, TableDistance, TailNorms
+from sklar.release.features import BASIS_BITS, Coefficients, Contrasts, PairSums, StarSums, TauVector
+from sklar.release.scores import SCORE_BITS, Scores
+
+Codes = Mapping[str, npt.NDArray[Any]]
+SUMMED = (StarSums, PairSums, Coefficients, TauVector)
+"""The features whose exact values are told here; subclasses are other features."""
+
+
+def exact_sums(feature: StarSums | PairSums | Coefficients | TauVector, codes: Codes) -> Floats:
+    """The vector of a feature, in whole units of its resolution."""
+    if isinstance(feature, StarSums):
+        return _star(feature, codes)
+    if isinstance(feature, PairSums):
+        return _pairs(feature, codes)
+    return _coefficients(feature, codes) if isinstance(feature, Coefficients) else _orders(feature, codes)
+
+
+def _points(scores: Scores, codes: Codes) -> Floats:
+    """Rows on the sphere of radius sqrt(d), one line each, rounded toward zero to multiples of 2^-10."""
+    read = zip(scores.columns, scores.lookups, strict=True)
+    k = np.array([lookup[codes[name]] for name, lookup in read], dtype=np.int64).reshape(scores.count, -1).T
+    norm = np.maximum((k * k).sum(axis=1, keepdims=True), 1)
+    square = k * k * (scores.count << (2 * SCORE_BITS)) // norm
+    return np.sign(k) * np.floor(np.sqrt(square))
+
+
+def _weights(contrasts: Contrasts | None, codes: Codes) -> Floats:
+    """One line a contrast; without any, each row counts once."""
+    if contrasts is None:
+        return np.ones((1, len(next(iter(codes.values())))))
+    return np.array([lookup[codes[contrasts.column]] for lookup in contrasts.lookups], dtype=np.float64)
+
+
+def _star(feature: StarSums, codes: Codes) -> Floats:
+    weights = _weights(feature.contrasts, codes)
+    parts = [weights @ _points(feature.scores, codes)] if feature.scores.count else []
+    for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
+        parts.append(weights @ np.eye(count)[levels[codes[name]]] * 2**SCORE_BITS)
+    return np.concatenate(parts, axis=1).ravel()
+
+
+def _pairs(feature: PairSums, codes: Codes) -> Floats:
+    points = _points(feature.scores, codes)
+    upper = np.triu_indices(feature.scores.count, 1)
+    return np.concatenate([((points.T * line) @ points)[upper] for line in _weights(feature.contrasts, codes)])
+
+
+def _coefficients(feature: Coefficients, codes: Codes) -> Floats:
+    counts = np.bincount(feature.lookup[codes[feature.column]], minlength=feature.bins).astype(np.float64)
+    if feature.basis == "cosine":
+        frequency, place = np.arange(feature.kept)[:, None], np.arange(feature.bins) + 0.5
+        basis = np.cos(np.pi * frequency * place / feature.bins) * np.sqrt(2 / feature.bins)
+        basis[0] /= np.sqrt(2)
+        return np.trunc(basis * (1 - 1e-12) * 2**BASIS_BITS) @ counts
+    level = np.pad(counts, (0, feature.leaves - feature.bins))
+    found: list[Floats] = []
+    while level.size > 1:
+        found.insert(0, level[0::2] - level[1::2])
+        level = level[0::2] + level[1::2]
+    return np.concatenate([level, *found])
+
+
+def _orders(feature: TauVector, codes: Codes) -> Floats:
+    """Concordant minus discordant pairs of rows, by comparing all rows with all."""
+    ranks = [
+        lookup[codes[name]].astype(np.int64) for name, lookup in zip(feature.columns, feature.lookups, strict=True)
+    ]
+    signs = [np.sign(rank[:, None] - rank) for rank in ranks]
+    return np.array([float((a * b).sum()) / 2 for a, b in combinations(signs, 2)])
+
+
+def exact_scores(score: TableDistance | TailNorms | SplitNorms, tables: Sequence[Floats]) -> Floats:
+    """The score of each candidate, from the exact counts that it is about."""
+    if isinstance(score, TableDistance):
+        bonuses = score.bonuses or (0.0,) * len(score.candidates)
+        told = zip(tables, score.candidates, bonuses, strict=True)
+        return np.array([np.abs(table - one.estimate.ravel()).sum() + bonus for table, one, bonus in told])
+    if isinstance(score, TailNorms):
+        from scipy.fft import dct
+
+        power = np.asarray(dct(tables[0], norm="ortho")) ** 2
+        return np.array([-np.sqrt(power[k + 1 :].sum()) - more for k, more in enumerate(score.penalties)])
+    return _splits(score, tables[0][: score.end])
+
+
+def _splits(score: SplitNorms, counts: Floats) -> Floats:
+    """Minus the distance from the means of the best runs, for every beginning of the last one."""
+    error = {(a, b): float(((counts[a:b] - counts[a:b].mean()) ** 2).sum())
+             for a, b in combinations(range(len(counts) + 1), 2)}  # fmt: skip
+    best = {end: error[0, end] for end in range(1, len(counts))}
+    for run in range(2, score.runs):
+        best = {end: min(best[cut] + error[cut, end] for cut in best if cut < end)
+                for end in range(run, len(counts))}  # fmt: skip
+    return np.array([-np.sqrt(best[start] + error[start, len(counts)]) for start in range(score.runs - 1, score.end)])
+
+
+def choice_terms(one: Floats, other: Floats, scale: float, picked: Sequence[int]) -> tuple[float, float]:
+    """Log-likelihood ratio of a choice by Gumbel noise of this scale, and its variance, pick by pick.
+
+    Each pick is the largest of what is left, by an exponential mechanism: its probabilities are exp(score / scale) over
+    their sum. The ratio is centred, as those of Gaussian cells are: it has mean 0 on the first table to second order.
+    """
+    ratio = variance = 0.0
+    left = np.ones(len(one), dtype=bool)
+    for index in picked:
+        a, b = one[left] / scale, other[left] / scale
+        p = np.exp(a - a.max())
+        p /= p.sum()
+        moved = b - a
+        spread = float(p @ (moved - p @ moved) ** 2)
+        ratio += float((other[index] - one[index]) / scale - np.log(p @ np.exp(moved - moved.max())) - moved.max())
+        ratio += spread / 2
+        variance += spread
+        left[index] = False
+    return ratio, variance

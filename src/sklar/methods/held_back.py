@@ -1,0 +1,195 @@
+"""Tables that are measured with a share of the budget and never used in the fit: an honest check under the same claim.
+
+Any method can be asked to leave them out: it is handed a Door with the rest of the allowance, and once its model is
+made the tables are counted as one last step. Which ones follows from the schema, the model (made from releases) and the
+fit's recorded seed alone. What they tell about the model is told in `sklar.inference.held_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.arrays import Floats
+from sklar.errors import UsageError
+from sklar.methods.method import Method, Outline
+from sklar.model.margins.margin import Margin
+from sklar.model.protocol import TableModel
+from sklar.release.door import Door, RecodedTable
+from sklar.release.scores import Lookup
+from sklar.schema.table import Schema
+
+LABEL = "held back"
+MOST_SHARE = 0.5
+TRIPLES, RANGES = 8, 8
+"""Random tables of three columns, and of random ranges of two: more look at more of the model, each with more noise."""
+MOST_GROUPS = 4
+ROWS_PER_CELL = 1.5
+"""A cell of a triple holds this many standard deviations of noise on average, or there are two groups a column."""
+CARD_COLUMNS, CARD_GROUPS, CARD_ROWS = 3, 3, 4_000
+"""A scorecard for a declared target: columns, groups of each, and rows of the model that choose them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartDoor:
+    """A Door whose allowance is a part of another's."""
+
+    whole: Door
+    allowance: Allowance
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.whole, name)
+
+
+def holding_back(method: Method[Any], share: float) -> Method[Any]:
+    """The method, with this share of its allowance spent on tables that its model never sees.
+
+    No plan covers what is asked last, so a filter adds up what is spent.
+    """
+    require_share(share)
+    rest = 1.0 - share
+
+    def fit(door: Door, options: Any, rng: np.random.Generator) -> TableModel:
+        (stream,) = rng.spawn(1)
+        part: Any = PartDoor(whole=door, allowance=door.allowance.part(rest))
+        model = method.fit(part, options, rng)
+        tables = held_tables(
+            door.schema, model, held_noise(door.allowance, door.unit, share, door.schema, options), stream, options
+        )
+        # Sensitivity: plain tables of counts; a row is in exactly one cell of each, as the Door charges for them.
+        door.count_recoded(tables, LABEL)
+        return model
+
+    def outline(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+        noise = held_noise(allowance, unit, share, schema, options)
+        cells = held_groups(rows, noise.std) ** min(3, len(schema.modelled))
+        own = Outline(label=LABEL, tables=table_count(schema, options), cells=cells, noise=noise)
+        return (*method.outline(schema, options, allowance.part(rest), unit, rows), own)
+
+    def gaussian(schema: Schema, options: Any) -> bool:
+        return bool(method.plan is not None and method.plan(schema, options)) or method.gaussian(schema, options)
+
+    said = f"{share:.3g} of the budget bought tables that the model was not fitted to, to check it."
+    return replace(
+        method, fit=fit, plan=None, outline=outline, gaussian=gaussian, caveats=(*method.caveats, said),
+        expect=None if method.expect is None else _less(method, rest),
+    )  # fmt: skip
+
+
+def require_share(share: object) -> None:
+    """Refuse what is no share of a budget that leaves most of it to the fit."""
+    if isinstance(share, bool) or not isinstance(share, float | int) or not 0 < share <= MOST_SHARE:
+        raise UsageError(
+            f"check_share, the part of the budget for tables that only check the model, lies above 0 and is at most "
+            f"{MOST_SHARE:g}; {share!r} was given"
+        )
+
+
+def _less(method: Method[Any], rest: float) -> Any:
+    def expect(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> Any:
+        assert method.expect is not None
+        return method.expect(schema, options, allowance.part(rest), unit, rows)
+
+    return expect
+
+
+def held_noise(allowance: Allowance, unit: Unit, share: float, schema: Schema, options: Any) -> Noise:
+    """The noise on every table that is held back: a hair less than the share, so that rounding asks for no more."""
+    return allowance.part(share * (1 - 1e-9)).noise(unit, tables=table_count(schema, options))
+
+
+def table_count(schema: Schema, options: Any) -> int:
+    """How many tables are held back, which schema and options tell."""
+    columns = len(schema.modelled)
+    triples = min(TRIPLES, len(list(combinations(range(columns), min(3, columns)))))
+    return triples + (RANGES if columns > 1 else 0) + (_target(schema, options) is not None)
+
+
+def held_groups(rows: float, sigma: float) -> int:
+    """Groups of each column of a triple that the noise bears."""
+    return int(np.clip((rows / (ROWS_PER_CELL * max(sigma, 1e-9))) ** (1 / 3), 2, MOST_GROUPS))
+
+
+def held_tables(
+    schema: Schema, model: TableModel, noise: Noise, rng: np.random.Generator, options: Any
+) -> tuple[RecodedTable, ...]:
+    """The tables that are held back: random triples and ranges, and a scorecard if a target was declared."""
+    columns, margins = len(schema.modelled), model.margins
+    ordered = [schema[name].ordered for name in schema.modelled]
+    groups = held_groups(model.rows_estimate, noise.std)
+    cut = [even_groups(margin, groups, order) for margin, order in zip(margins, ordered, strict=True)]
+    every = list(combinations(range(columns), min(3, columns)))
+    chosen = rng.choice(len(every), size=min(TRIPLES, len(every)), replace=False).tolist()
+    asked = [(every[at], tuple(cut[c] for c in every[at])) for at in chosen]
+    for _ in range(RANGES if columns > 1 else 0):
+        first, second = sorted(rng.choice(columns, size=2, replace=False).tolist())
+        asked.append(((first, second), tuple(_range(margins[c], ordered[c], rng) for c in (first, second))))
+    target = _target(schema, options)
+    if target is not None:
+        asked.append(_scorecard(model, ordered, target, rng))
+    return tuple(
+        RecodedTable(columns=tuple(schema.modelled[c] for c in places), lookups=lookups, noise=noise)
+        for places, lookups in asked
+    )
+
+
+def _target(schema: Schema, options: Any) -> int | None:
+    name = getattr(options, "target", None)
+    return schema.modelled.index(name) if name is not None and len(schema.modelled) > 1 else None
+
+
+def even_groups(margin: Margin, groups: int, ordered: bool) -> Lookup:
+    """At most so many groups of about equal mass, of codes in their order, or of labels from frequent to rare."""
+    middle = _places(margin, ordered)
+    return _numbered(np.minimum((middle * groups).astype(np.int64), groups - 1))
+
+
+def _range(margin: Margin, ordered: bool, rng: np.random.Generator) -> Lookup:
+    """Inside or outside a random range that holds a fifth to four fifths of the mass, as far as its codes let it."""
+    width = rng.uniform(0.2, 0.8)
+    low = rng.uniform(0.0, 1.0 - width)
+    middle = _places(margin, ordered)
+    return _numbered(((middle >= low) & (middle < low + width)).astype(np.int64))
+
+
+def _places(margin: Margin, ordered: bool) -> Floats:
+    """Where the middle of each base code lies on [0, 1]."""
+    dense = margin.dense()
+    order = np.arange(len(dense)) if ordered else np.argsort(-dense, kind="stable")
+    middle = np.empty(len(dense))
+    middle[order] = np.cumsum(dense[order]) - dense[order] / 2
+    return np.clip(middle, 0.0, 1.0)
+
+
+def _numbered(labels: np.ndarray) -> Lookup:
+    """Labels 0, 1, 2, ... without gaps."""
+    return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+
+def _scorecard(
+    model: TableModel, ordered: Sequence[bool], target: int, rng: np.random.Generator
+) -> tuple[tuple[int, ...], tuple[Lookup, ...]]:
+    """The table that scores a target by the columns that tell it best in rows of the model; the target comes last."""
+    codes = model.simulate_rounded(CARD_ROWS, rng)
+    halves = even_groups(model.margins[target], 2, ordered[target])
+    cut = [even_groups(m, CARD_GROUPS, order) for m, order in zip(model.margins, ordered, strict=True)]
+    others = [column for column in range(len(cut)) if column != target]
+    told = [_information(cut[c][codes[:, c]], halves[codes[:, target]]) for c in others]
+    best = sorted(others[at] for at in np.argsort(-np.array(told), kind="stable")[:CARD_COLUMNS].tolist())
+    return (*best, target), (*(cut[c] for c in best), halves)
+
+
+def _information(first: np.ndarray, second: np.ndarray) -> float:
+    """Mutual information of two groupings of the same rows."""
+    joint = np.zeros((int(first.max()) + 1, int(second.max()) + 1))
+    np.add.at(joint, (first, second), 1.0 / len(first))
+    apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    held = joint > 0
+    return float(np.sum(joint[held] * np.log(joint[held] / apart[held])))

@@ -1,0 +1,171 @@
+"""Single columns for the public report: released counts with error bands beside the model, and what can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.inference.errors_of_tables import ErrorScore
+from sklar.inference.released_tables import ReleasedTable
+from sklar.inference.widths import COVERAGE, Width, column_width
+from sklar.model.margins.margin import Margin
+from sklar.model.vine.intervals import half_width
+from sklar.release.scores import Lookup
+from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.confirming import describe_column
+from sklar.schema.grid import from_ticks
+from sklar.schema.numbers import Datetime, Integer, Real
+
+SHOWN = 12
+"""Labels of a column that are drawn; the rest is summed up."""
+MOST_CELLS = 48
+"""Cells of numbers that can be told apart in a drawing."""
+TICKS = 5
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFinding:
+    """One column: its released histogram with bands, the model beside it, widths of intervals, and its error.
+
+    Attributes:
+        what: Its facts in a few words.
+        labels: What each cell drawn holds.
+        released: Released shares of rows, which may be below zero.
+        bands: Half widths of their 95% intervals from the known noise.
+        model: The model's shares.
+        ticks: Texts below the drawing, by place from 0 to 1.
+        width: Half widths of intervals for plain questions; None if no histogram was released.
+        unseen: The smallest shares of nulls and of a tail that are told from none.
+        error: Error of its released histogram, where noise fission could score it.
+    """
+
+    column: str
+    what: str
+    numeric: bool
+    labels: tuple[str, ...]
+    released: tuple[float, ...]
+    bands: tuple[float, ...]
+    model: tuple[float, ...]
+    ticks: tuple[tuple[float, str], ...]
+    width: Width | None
+    unseen: dict[str, float]
+    error: ErrorScore | None
+
+    @property
+    def seen(self) -> str:
+        """What the drawing shows, in words."""
+        if not self.labels:
+            return "no table of this column was released"
+        top = int(np.argmax(self.model))
+        near = np.abs(np.subtract(self.released, self.model)) <= self.bands
+        inside = f"the model lies inside the bands of {int(near.sum())} of {len(near)} cells"
+        return f"largest in the model is {self.labels[top]} ({self.model[top]:.1%}); {inside}"
+
+
+def column_finding(
+    name: str,
+    column: Column,
+    margin: Margin,
+    tables: Sequence[ReleasedTable],
+    shares: Sequence[Floats],
+    rows: float,
+    unseen: dict[str, float],
+    error: ErrorScore | None,
+) -> ColumnFinding:
+    """What is told about a column, from the released histograms of it and the model's shares of their cells."""
+    drawn = _drawn(column, tables, shares, rows)
+    return ColumnFinding(
+        column=name, what=describe_column(column), numeric=column.numeric, **drawn,
+        width=column_width(column, margin, tables, rows), unseen=unseen, error=error,
+    )  # fmt: skip
+
+
+def _drawn(column: Column, tables: Sequence[ReleasedTable], shares: Sequence[Floats], rows: float) -> dict[str, Any]:
+    """The histogram to draw: that whose cells share the rows most evenly, among those that can be drawn."""
+    if not tables:
+        return dict.fromkeys(("labels", "released", "bands", "model", "ticks"), ())
+    merged = [_cells(column, table) for table in tables]
+    even = [_evenness(share, cells) for share, cells in zip(shares, merged, strict=True)]
+    best = int(np.argmax([-1.0 if len(cells) > MOST_CELLS else one for one, cells in zip(even, merged, strict=True)]))
+    table, share, cells = tables[best], shares[best], merged[best]
+    width = half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows
+    model = np.array([share[groups].sum() for groups in cells])
+    order = np.arange(len(cells)) if column.ordered else np.argsort(-model, kind="stable")
+    kept = [cells[i] for i in order]
+    if not column.numeric and len(kept) > SHOWN:
+        kept = [*kept[: SHOWN - 1], [group for groups in kept[SHOWN - 1 :] for group in groups]]
+    labels = [group_label(column, table.lookups[0], groups) for groups in kept]
+    return {
+        "labels": tuple(labels),
+        "released": tuple(float(table.observed[groups].sum()) / rows for groups in kept),
+        "bands": tuple(width * len(groups) ** 0.5 for groups in kept),
+        "model": tuple(float(share[groups].sum()) for groups in kept),
+        "ticks": axis_ticks(labels, column.numeric),
+    }
+
+
+def _evenness(share: Floats, cells: Sequence[Sequence[int]]) -> float:
+    """Entropy of the shares of cells."""
+    mass = np.array([share[list(groups)].sum() for groups in cells])
+    return float(-np.sum(np.where(mass > 0, mass * np.log(np.maximum(mass, 1e-300)), 0.0)))
+
+
+def _cells(column: Column, table: ReleasedTable) -> list[list[int]]:
+    """Groups of a histogram that make one cell of the drawing: those of numbers that lie inside each other are one."""
+    lookup = table.lookups[0]
+    groups = range(table.observed.size)
+    if not column.numeric:
+        return [[group] for group in groups if np.any(lookup == group)]
+    codes = np.arange(len(lookup))
+    first, last = np.full(len(groups), len(lookup)), np.full(len(groups), -1)
+    np.minimum.at(first, lookup, codes)
+    np.maximum.at(last, lookup, codes)
+    cells: list[list[int]] = []
+    end = -1
+    for group in np.argsort(first, kind="stable").tolist():
+        if last[group] < 0:
+            continue
+        alone = first[group] >= column.value_cells  # nulls share no cell with numbers
+        if cells and first[group] < end and not alone:
+            cells[-1].append(group)
+        else:
+            cells.append([group])
+        end = max(end, int(last[group]))
+    return cells
+
+
+def group_label(column: Column, lookup: Lookup, groups: Sequence[int]) -> str:
+    """What the codes of some groups of a column are, in a word or two."""
+    codes = np.flatnonzero(np.isin(lookup, groups))
+    values = codes[codes < column.value_cells]
+    if not len(values):
+        other = column.other_code is not None and column.other_code in codes
+        return str(getattr(column, "other", "other")) if other else MISSING
+    if isinstance(column, Labels | Boolean):
+        first = _value(column, int(values[0]))
+        return first if len(codes) == 1 else f"{first} and {len(codes) - 1} more"
+    return _value(column, int(values[0]))
+
+
+def _value(column: Column, code: int) -> str:
+    if isinstance(column, Labels):
+        return str(column.values[code])
+    if isinstance(column, Datetime):
+        moment = from_ticks(int(column.grid.starts[code]), column.resolution)
+        return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
+    if isinstance(column, Integer | Real):
+        return f"{column.grid.starts[code].item():,.6g}"
+    return str(bool(code)).lower()
+
+
+def axis_ticks(labels: Sequence[str], numeric: bool) -> tuple[tuple[float, str], ...]:
+    """Texts along an axis of cells: below the middle of labels, and below the beginning of some cells of numbers."""
+    if not numeric:
+        return tuple(((at + 0.5) / len(labels), label) for at, label in enumerate(labels))
+    step = max(1, len(labels) // TICKS)
+    return tuple((at / len(labels), label) for at, label in enumerate(labels) if at % step == 0)

@@ -1,0 +1,198 @@
+"""The public report, put together: a model against its own releases, as findings, as plain data and as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklar.arrays import Floats
+from sklar.errors import SklarError, UsageError
+from sklar.inference.errors_of_tables import ErrorScore
+from sklar.inference.fission import ADDED, Fission, fission
+from sklar.inference.fitted import Fitted
+from sklar.inference.held_out import HeldOut
+from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
+from sklar.inference.residuals import FALSE_ALARMS, Residual, residuals
+from sklar.pipeline.fit.accept import found_out
+from sklar.pipeline.inspection import inspect_model
+from sklar.pipeline.model_file import Stored, model_digest
+from sklar.pipeline.public_report.columns import ColumnFinding, column_finding
+from sklar.pipeline.public_report.pairs import PairFinding, pair_findings
+from sklar.pipeline.public_report.sentences import doubted, trusted
+from sklar.report.page import public_page, write_public_page
+from sklar.sample.rng import named_streams
+from sklar.schema.confirming import describe_column
+
+DRAWN = 50_000
+"""Rows drawn from the model to count its tables on: their own chance is far below the noise of most releases."""
+PICTURED = 12
+"""Pairs that are drawn, the clearest first."""
+TEMPLATE = "public.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Checked:
+    """One released table against the model, for the list of all."""
+
+    columns: tuple[str, ...]
+    label: str
+    cells: int
+    sigma: float
+    residual: Residual
+    error: ErrorScore | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicReport:
+    """What a release is worth, told from releases alone.
+
+    Attributes:
+        claim: The promise, one paragraph.
+        dictionary: Name and facts of every column.
+        trust: What may be trusted, in sentences.
+        doubt: What may not.
+        columns: Single columns.
+        pairs: Pairs of columns, the clearest first.
+        checked: Every released table against the model.
+        errors: Scores of noise fission; None if the noise is not Gaussian, or the method would not ask the same again.
+        held: The model against tables that were held back; None if none were.
+        accepted: The criteria that it had to meet on them to be released, if any were stated.
+        false_alarms: How often at most any table at all is named although the rows come from the model.
+        added: Noise variance that fission added to the half it fitted on, as a part of what was there.
+        digest: Recognizes the model.
+    """
+
+    claim: str
+    label: str
+    method: str
+    rows: int
+    dictionary: tuple[tuple[str, str], ...]
+    trust: tuple[str, ...]
+    doubt: tuple[str, ...]
+    columns: tuple[ColumnFinding, ...]
+    pairs: tuple[PairFinding, ...]
+    checked: tuple[Checked, ...]
+    errors: Fission | None
+    held: HeldOut | None
+    accepted: dict[str, Any]
+    false_alarms: float
+    added: float
+    drawn: int
+    digest: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        held = None if self.held is None else dataclasses.replace(self.held, squared=())
+        return _plain(dataclasses.asdict(dataclasses.replace(self, held=held)))
+
+    def page(self) -> str:
+        """The page, as text."""
+        return public_page(TEMPLATE, report=self, pictured=self.pairs[:PICTURED])
+
+    def html(self, path: str | PathLike[str]) -> None:
+        """Write the page; anyone may read it."""
+        write_public_page(path, self.page())
+
+
+def public_path(path: str | PathLike[str]) -> str:
+    """Where the page about a model or a synthetic table goes if nobody says: beside it, as people.public.html."""
+    return os.fspath(Path(path).with_suffix(".public.html"))
+
+
+def public_report(stored: Stored) -> PublicReport:
+    """Check a model against its own releases. The same model gives the same report, to the last digit shown.
+
+    Raises:
+        UsageError: The model promises nothing, so that nothing about it may be published as private; or its releases
+            are not what this version of its method asks for.
+    """
+    if not stored.claim.guarantee:
+        raise UsageError(
+            f"a model of method '{stored.claim.method}' has no releases to report on: it was learned from rows without "
+            "any guarantee, and what is told about it may not be published as private. Use sklar evaluate, for the "
+            "custodian."
+        )
+    fitted, stream = stored.fitted, named_streams(stored.fit["seed"])
+    try:
+        design = design_of(fitted)
+    except SklarError as error:
+        raise UsageError(
+            "the releases of this model are not what this version of its method asks for, so that nothing can be told "
+            f"about their cells ({error}). Report with the version that made it, {stored.claim.version}"
+        ) from None
+    tables = released_tables(fitted.schema, design, fitted.recorded)
+    shares = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, stream("report")))
+    errors = fission(fitted, design, DRAWN, stream("fission"))
+    held = None if fitted.held is None else found_out(fitted)
+    return _report(stored, fitted, tables, shares, errors, held)
+
+
+def _report(
+    stored: Stored,
+    fitted: Fitted,
+    tables: Sequence[ReleasedTable],
+    shares: Sequence[Floats],
+    errors: Fission | None,
+    held: HeldOut | None,
+) -> PublicReport:
+    names = fitted.schema.modelled
+    checks = residuals(tables, shares, fitted.rows, DRAWN)
+    scores = {(score.label, score.names): score for score in ([] if errors is None else errors.tables)}
+    checked = [
+        Checked(
+            columns=(columns := tuple(names[c] for c in table.columns)), label=table.label, cells=table.observed.size,
+            sigma=table.sigma, residual=check, error=scores.get((table.label, columns)),
+        )
+        for table, check in zip(tables, checks, strict=True)
+    ]  # fmt: skip
+    pairs = pair_findings(fitted.schema, fitted.model.margins, tables, shares, checks, scores, fitted.rows)
+    columns = _columns(stored, fitted, tables, shares, scores)
+    contradicted = [one.columns for one in checked if one.residual.contradicts]
+    contradicted += [] if held is None else held.contradicted
+    bad = list(dict.fromkeys(" and ".join(names) for names in contradicted))
+    return PublicReport(
+        claim=str(stored.claim), label=stored.claim.label, method=stored.claim.method, rows=stored.model.rows_estimate,
+        dictionary=tuple((name, describe_column(column)) for name, column in stored.schema.items()),
+        trust=tuple(trusted(columns, pairs, errors, held, stored.model.rows_estimate)),
+        doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
+        held=held,
+        accepted=stored.fit.get("accepted", {}),
+        false_alarms=FALSE_ALARMS, added=ADDED, drawn=DRAWN, digest=model_digest(stored)[:16],
+    )  # fmt: skip
+
+
+def _columns(
+    stored: Stored,
+    fitted: Fitted,
+    tables: Sequence[ReleasedTable],
+    shares: Sequence[Floats],
+    scores: dict[tuple[str, tuple[str, ...]], ErrorScore],
+) -> tuple[ColumnFinding, ...]:
+    unseen = {margin["column"]: margin.get("unseen", {}) for margin in inspect_model(stored)["margins"]}
+    for name in set(unseen) - set(stored.schema):  # a weekday, say, has no tail
+        unseen[name] = {what: share for what, share in unseen[name].items() if what != "tail"}
+    found: list[ColumnFinding] = []
+    for at, (name, margin) in enumerate(zip(fitted.schema.modelled, fitted.model.margins, strict=True)):
+        own = [place for place, table in enumerate(tables) if table.columns == (at,)]
+        error = next((score for (_, names), score in scores.items() if names == (name,)), None)
+        found.append(
+            column_finding(
+                name, fitted.schema[name], margin, [tables[i] for i in own], [shares[i] for i in own], fitted.rows,
+                unseen[name], error,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, and tuples too."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

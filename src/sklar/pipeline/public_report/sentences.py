@@ -1,0 +1,112 @@
+"""What the first screen of the public report says, in sentences for people who are no statisticians."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sklar.inference.fission import Fission
+from sklar.inference.held_out import HeldOut
+from sklar.pipeline.public_report.columns import ColumnFinding
+from sklar.pipeline.public_report.pairs import PairFinding
+
+NAMED = 4
+"""How many columns or pairs a sentence names."""
+NOTABLE = 0.002
+"""Nulls below a smaller share than this are not worth a sentence."""
+
+
+def trusted(
+    columns: Sequence[ColumnFinding],
+    pairs: Sequence[PairFinding],
+    errors: Fission | None,
+    held: HeldOut | None,
+    rows: int,
+) -> list[str]:
+    """What may be trusted."""
+    said: list[str] = []
+    widths = [column.width for column in columns if column.width is not None]
+    if widths:
+        half, worth = np.median([w.share for w in widths]), np.median([w.worth for w in widths])
+        said.append(
+            f"A share of one column (say, of women) is right to about {_points(float(half))} of rows either way, "
+            "19 times of 20, beyond the chance that any table of this size has."
+        )
+        said.append(
+            f"For such a question the release is worth about {_rounded(worth)} rows of real people, of about {rows:,}: "
+            "privacy cost the rest."
+        )
+    if errors is not None and errors.pairs is not None:
+        part = errors.pairs
+        what = "how two columns go together" if part.interaction else "tables of two columns"
+        said.append(
+            f"In {what}, a cell of the model is typically off by {_points(part.value)} of rows (between "
+            f"{_points(part.low)} and {_points(part.high)}, 19 times of 20), measured without any row."
+        )
+    if held is not None:
+        part = held.together
+        said.append(
+            f"In {part.tables} tables that the model was never fitted to (random triples of columns, and ranges), a "
+            f"cell is typically off by {_points(part.value)} of rows (between {_points(part.low)} and "
+            f"{_points(part.high)})."
+        )
+    clear = [pair for pair in pairs if pair.signal and not pair.contradicts]
+    if clear:
+        verb = "stands" if len(clear) == 1 else "stand"
+        said.append(f"{_count(len(clear), 'pair')} of columns {verb} clearly out of the noise: {_named(clear)}.")
+    return said
+
+
+def doubted(columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad: Sequence[str]) -> list[str]:
+    """What may not."""
+    said: list[str] = []
+    if bad:
+        said.append(f"The model contradicts what was released about {', '.join(bad)}: do not rely on it there.")
+    silent = [pair for pair in pairs if not pair.signal]
+    if silent:
+        said.append(
+            f"{_count(len(silent), 'pair')} of columns {'carries' if len(silent) == 1 else 'carry'} no signal: "
+            f"{_named(silent)}. Synthetic rows may show them as unrelated although they are not."
+        )
+    nulls = sorted(((c.unseen["null"], c.column) for c in columns if c.unseen.get("null", 0.0) > NOTABLE), reverse=True)
+    if nulls:
+        share, name = nulls[0]
+        more = ", nor below similar shares in other columns (see the list)" if len(nulls) > 1 else ""
+        said.append(f"Missing values below {_percent(share)} of rows in {name} are not told from none{more}.")
+    tails = sorted(((c.unseen["tail"], c.column) for c in columns if "tail" in c.unseen), reverse=True)
+    if tails:
+        said.append(
+            f"Extreme values that fewer than {_percent(tails[0][0])} of rows have ({tails[0][1]}) are made up from the "
+            "shape of the rest."
+        )
+    said.append(
+        "Three columns at a time, rare combinations and single rows: nothing was measured about them unless the lists "
+        "below say so. No synthetic row is a person."
+    )
+    return said
+
+
+def _named(pairs: Sequence[PairFinding]) -> str:
+    more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
+    return ", ".join(" and ".join(pair.columns) for pair in pairs[:NAMED]) + more
+
+
+def _count(number: int, what: str) -> str:
+    return f"One {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%"
+
+
+def _rounded(rows: float) -> str:
+    """Two digits that count."""
+    if rows < 10:
+        return f"{rows:.0f}"
+    size = 10 ** (int(np.log10(rows)) - 1)
+    return f"{round(rows / size) * size:,}"

@@ -1,0 +1,57 @@
+"""Errors from tables that a model knows nothing of are unbiased, and their intervals hold as often as they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ncx2
+
+from sklar.accounting.noise import Noise, NoiseKind
+from sklar.inference.errors_of_tables import SquaredError, noncentrality, score_table, score_together, squared_error
+from sklar.inference.released_tables import ReleasedTable
+from sklar.sample.rng import generator
+
+ROWS, SHAPE, SIGMA = 1_000.0, (4, 5), 10.0
+
+
+def test_noncentrality_inverts_the_law() -> None:
+    for statistic, freedom, level in ((30.0, 5, 0.025), (30.0, 5, 0.975), (900.0, 800, 0.5)):
+        found = noncentrality(statistic, freedom, level)
+        assert ncx2.cdf(statistic, freedom, found) == pytest.approx(level, abs=1e-6)
+    assert noncentrality(1.0, 5, 0.975) == 0.0
+
+
+def error_of(off: float, kind: NoiseKind, rng: np.random.Generator, *, interaction: bool = False) -> SquaredError:
+    """A model that is off by so many rows in each cell, against a noisy table it knows nothing of."""
+    share = np.full(SHAPE, 1.0 / np.prod(SHAPE))
+    signs = np.outer([1.0, -1.0, 1.0, -1.0], [1.0, -1.0, 0.0, 1.0, -1.0]) if interaction else rng.choice([-1, 1], SHAPE)
+    noise = rng.normal(0, SIGMA, SHAPE) if kind == "gaussian" else rng.laplace(0, SIGMA / np.sqrt(2), SHAPE)
+    table = ReleasedTable(
+        label="pairs", columns=(0, 1), lookups=tuple(np.arange(k, dtype=np.int32) for k in SHAPE),
+        observed=ROWS * share + off * signs + noise, noise=Noise(kind=kind, scale=SIGMA), sigma=SIGMA,
+        interaction=interaction,
+    )  # fmt: skip
+    return squared_error(table, share, ROWS)
+
+
+@pytest.mark.parametrize(("kind", "interaction"), [("gaussian", False), ("gaussian", True), ("laplace", False)])
+@pytest.mark.parametrize("off", [0.0, 3.0, 30.0])
+def test_errors_are_unbiased_and_their_intervals_hold(kind: NoiseKind, interaction: bool, off: float) -> None:
+    rng = generator(5)
+    errors = [error_of(off, kind, rng, interaction=interaction) for _ in range(200)]
+    cells = 16 if interaction else 20  # that differ
+    spread = np.sqrt(5 * 20 * SIGMA**4 + 4 * SIGMA**2 * cells * off**2)
+    assert np.mean([error.excess for error in errors]) == pytest.approx(cells * off**2, abs=4 * spread / np.sqrt(200))
+    true = off / ROWS * np.sqrt(cells / 20)
+    found = [score_table(("a", "b"), error) for error in errors]
+    held = np.mean([score.low <= true <= score.high for score in found])
+    assert held >= 0.91 and (off < 30 or held <= 0.99)
+    together = [score_together(errors[at : at + 10]) for at in range(0, 200, 10)]
+    assert np.mean([part is not None and part.low <= true <= part.high for part in together]) >= 0.8
+
+
+def test_more_noise_in_the_scored_fit_lowers_the_lower_end_alone() -> None:
+    error = error_of(30.0, "gaussian", generator(1))
+    plain, added = score_table(("a", "b"), error), score_table(("a", "b"), error, 0.5)
+    assert added.low == pytest.approx(plain.low / np.sqrt(1.5)) and added.high == plain.high
+    assert score_together([]) is None

@@ -1,0 +1,90 @@
+"""Noise fission: two halves without covariance, errors without bias, intervals that hold, and the same questions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sklar
+from sklar.accounting.noise import Noise
+from sklar.inference.fission import (
+    ADDED,
+    _split,  # pyright: ignore[reportPrivateUsage]
+    fission,
+)
+from sklar.inference.released_tables import design_of, released_tables
+from sklar.pipeline.bundle.bundle import stored_of
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
+from sklar.sample.rng import generator
+from tests.contracts.tables import people, schema
+
+CELLS = 400_000
+
+
+def test_halves_have_the_stated_noise_and_nothing_in_common() -> None:
+    rng = generator(3)
+    for scale in (1.0, 7.3):
+        noise = np.rint(rng.normal(0.0, scale, CELLS)).astype(np.int64)
+        scale = float(np.sqrt(scale**2 + 1 / 12))  # of the rounded noise
+        halves = _split(NoisyCounts(columns=("x",), counts=noise, noise=Noise(kind="gaussian", scale=scale)), rng)
+        assert halves is not None
+        fit, score = (half.counts for half in halves if isinstance(half, NoisyCounts))
+        for half, values in zip(halves, (fit, score), strict=True):
+            assert isinstance(half, NoisyCounts)
+            assert np.var(values) == pytest.approx(half.noise.variance, rel=5 * np.sqrt(2 / CELLS) + 1e-3)
+        assert fit.dtype == np.int64 and np.var(fit) > (1 + 0.9 * ADDED) * np.var(noise)
+        assert abs(np.corrcoef(fit, score)[0, 1]) < 5 / np.sqrt(CELLS)
+        assert abs(np.corrcoef(fit**2, score**2)[0, 1]) < 6 / np.sqrt(CELLS) + 2e-3
+
+
+def test_halves_weighted_by_their_precision_are_the_release_again() -> None:
+    release = NoisySums(values=np.arange(6.0) / 8, noise=Noise(kind="gaussian", scale=2.0), resolution=1 / 8)
+    halves = _split(release, generator(4))
+    assert halves is not None
+    weights = [1 / half.noise.scale**2 for half in halves if isinstance(half, NoisySums)]
+    values = [half.values for half in halves if isinstance(half, NoisySums)]
+    assert np.allclose(np.average(values, axis=0, weights=weights), release.values)
+    assert np.allclose(values[0] * 8, np.rint(values[0] * 8))
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        NoisyChoice(indices=(1,)),
+        NoisyCounts(columns=("x",), counts=np.arange(5), noise=Noise(kind="laplace", scale=9.0)),
+        NoisyCounts(columns=("x",), counts=np.arange(5), noise=Noise(kind="gaussian", scale=0.5)),
+        NoisyCounts(columns=("x",), counts=np.arange(1), noise=Noise(kind="gaussian", scale=9.0)),
+    ],
+)
+def test_what_cannot_be_split_stays_whole(release: NoisyChoice | NoisyCounts) -> None:
+    assert _split(release, generator(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "rows", "options"),
+    [
+        ("vine", 2_000, {}),
+        ("vine", 2_000, {"look": True}),
+        ("vine", 40, {}),
+        ("independent", 300, {}),
+        ("dpc-gauss", 300, {}),
+    ],
+)
+def test_a_method_asks_on_one_half_what_it_asked_before(method: str, rows: int, options: dict[str, bool]) -> None:
+    names = ["age", "income", "sex", "region"]
+    few = sklar.Schema({name: schema()[name] for name in names})
+    fitted = stored_of(sklar.fit(people(rows)[names], few, method=method, epsilon=1.0, **options)).fitted
+    design = design_of(fitted)
+    tables = released_tables(fitted.schema, design, fitted.recorded)
+    found = fission(fitted, design, 2_000, generator(6))
+    assert found is not None and tables
+    assert sorted((score.label, score.names) for score in found.tables) == sorted(
+        (table.label, tuple(fitted.schema.modelled[column] for column in table.columns)) for table in tables
+    )
+    assert all(0 <= score.low <= score.high and score.value <= score.high for score in found.tables)
+    assert fission(fitted, design, 2_000, generator(6)) == found
+
+
+def test_laplace_noise_is_not_split() -> None:
+    fitted = stored_of(sklar.fit(people(300), schema(), method="independent", epsilon=1.0, delta=0.0)).fitted
+    assert fission(fitted, design_of(fitted), 1_000, generator(0)) is None
