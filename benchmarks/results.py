@@ -1,4 +1,4 @@
-"""What benchmarks printed, kept with command, time and versions, and put into RESULTS.md between its markers.
+"""What benchmarks printed, kept with command, time and versions, and listed in RESULTS.md between its markers.
 
 Each benchmark's output is a file in benchmarks/results; `python -m benchmarks.all` makes them and writes RESULTS.md.
 """
@@ -21,11 +21,10 @@ RESULTS = HERE / "RESULTS.md"
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
 LIBRARIES = ("numpy", "scipy", "numba", "opendp", "pyvinecopulib", "pyarrow")
 TITLE = (
-    "## As printed\n\nWhat each benchmark printed when it was last kept in benchmarks/results, with its command (wall "
-    "time on a loaded machine); above is what it means.\n"
+    "## As printed\n\nWhat each benchmark printed when it was last kept, in full, is in its file of benchmarks/results "
+    "(wall time on a loaded machine); above is what it means.\n\n"
+    "| command | when | seconds | file |\n|---|---|---|---|\n"
 )
-LINES = 200
-"""Lines of one benchmark that are shown; the rest is in its file."""
 
 
 def run_kept(module: str, words: list[str]) -> bool:
@@ -68,23 +67,19 @@ def versions() -> dict[str, str]:
 
 
 def write_results() -> int:
-    """Put everything that is kept between the markers of RESULTS.md, at its end if it has none; how many there were."""
-    blocks = [_block(path) for path in sorted(STORE.glob("*.json"))]
+    """List everything that is kept between the markers of RESULTS.md, at its end if it has none; how many there are."""
+    lines = [_line(path) for path in sorted(STORE.glob("*.json"))]
     text = RESULTS.read_text()
     if BEGIN not in text:
         text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2]
-    RESULTS.write_text(f"{head}{BEGIN}\n{TITLE}\n" + "\n".join(blocks) + f"{END}{tail}")
-    return len(blocks)
+    RESULTS.write_text(f"{head}{BEGIN}\n{TITLE}" + "".join(lines) + f"{END}{tail}")
+    return len(lines)
 
 
-def _block(path: Path) -> str:
+def _line(path: Path) -> str:
     facts = json.loads(path.read_text())
-    shown = facts["output"].rstrip().splitlines()
-    cut = [f"... {len(shown) - LINES} more lines"] if len(shown) > LINES else []
-    text = "\n".join(f"    {line}".rstrip() for line in [*shown[:LINES], *cut])
-    known = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
-    ended = "" if facts["code"] == 0 else f" **It did not finish (exit code {facts['code']}).**"
-    about = f"{facts['when']}, {facts['seconds']} s, {facts['cores']} cores; {known}.{ended}"
-    return f"### `{facts['command']}`\n\n{about}\n\n{text}\n"
+    ended = "" if facts["code"] == 0 else f" (it did not finish: exit code {facts['code']})"
+    about = f"{facts['when']} | {facts['seconds']}{ended} | [{path.name}](results/{path.name})"
+    return f"| `{facts['command']}` | {about} |\n"

@@ -12,6 +12,8 @@ LINE = "1px solid rgba(128,128,128,.45)"
 """Seen on light and dark pages alike; texts take the colour of the page itself."""
 MOST_ROWS = 60
 """Rows of a table that are shown; the rest is told by its number."""
+SHORT = 16
+"""Letters of a cell that stays on one line: the longer ones beside it have the room to break."""
 PATIENCE = 1.0
 """Seconds before a bar is shown: what is done sooner needs none."""
 EVERY = 0.2
@@ -50,7 +52,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _side(value: object) -> str:
-    return "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
+    side = "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
+    return f"{side};white-space:nowrap" if len(_text(value)) < SHORT else side
 
 
 def _text(value: object) -> str:

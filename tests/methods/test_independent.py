@@ -68,8 +68,8 @@ def test_any_histogram_gives_margins_near_the_rows(name: str):
 
 def test_the_plan_is_public_and_only_for_gaussian_noise():
     assert INDEPENDENT.plan is not None
-    # One histogram of sex; a coarse and a finer one of age and of dose, and one of the digits of dose.
-    assert sum(line.tables for line in INDEPENDENT.plan(SCHEMA, IndependentOptions())) == 6
+    # One histogram of sex; a coarse and a finer one of age and of dose, and one of the round numbers of each.
+    assert sum(line.tables for line in INDEPENDENT.plan(SCHEMA, IndependentOptions())) == 7
     assert INDEPENDENT.plan(SCHEMA, IndependentOptions(noise="geometric")) == ()
 
 

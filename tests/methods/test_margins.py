@@ -171,7 +171,7 @@ def test_bounds_much_too_wide_make_no_wild_tail(open_door):
         door = open_door(Schema({"x": column}), codes, rho=0.0005, seed=seed)
         mass = measure_margins(door, door.allowance).margins[0].dense()
         ratios.append(np.sqrt(mass @ middle**2 - (mass @ middle) ** 2) / values.std())
-    assert np.mean(np.abs(np.log(ratios))) < 0.25 and max(ratios) < 1.6
+    assert np.mean(np.abs(np.log(ratios))) < 0.25 and np.sort(ratios)[-2] < 1.3 and max(ratios) < 1.8
 
 
 @pytest.mark.parametrize("rho", [1e-12, 1e-5])

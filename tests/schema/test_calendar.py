@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
+from sklar.errors import SchemaError
+from sklar.schema import Datetime, Schema
 from sklar.schema.calendar import Calendar, calendar_of
 from sklar.schema.grid import EPOCH, RESOLUTIONS, to_ticks
 
@@ -89,3 +91,12 @@ def test_days_that_agree_are_equally_likely() -> None:
     saturdays = [to_ticks(f"2020-05-{day:02}", "day") for day in (2, 9, 16, 23, 30)]
     assert days.tolist() == saturdays
     assert np.abs(counts - rows / 5).max() < 6 * np.sqrt(rows / 5)
+
+
+@pytest.mark.parametrize("part", ["month", "weekday", "hour"])
+@pytest.mark.parametrize(
+    ("lower", "upper"), [("2020-03-01", "2020-03-01"), ("2020-03-01T05:00:00", "2020-03-01T05:59:59")]
+)
+def test_a_calendar_of_one_day_or_one_hour_is_refused(lower: str, upper: str, part: str):
+    with pytest.raises(SchemaError, match="column 'seen': calendar asks for parts that its bounds"):
+        Schema({"seen": Datetime(lower, upper, calendar=[part])})

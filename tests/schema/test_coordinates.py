@@ -30,6 +30,7 @@ from sklar.schema import (
 )
 from sklar.schema.coordinates import Difference, coordinates, fitted_coordinates
 from sklar.schema.coordinates.lengths import LENGTH_CELLS, growing_edges
+from sklar.schema.rules import Expression
 
 DAYS = Datetime("2020-01-01", "2029-12-31", calendar=[])
 
@@ -202,6 +203,8 @@ GOOD: list[Rule] = [
     OneHot(columns=["x", "y"], at_most_one=True),
     Together(columns=["cigs", "since"]),
     Together(columns=["cigs"], only_if={"smoker": True, "z": [0, 1]}),
+    Expression("rest > part and not (rest < 3 or rest * rest > 200) and part / rest < 2"),
+    Expression("all > part + rest and part < rest"),
 ]
 BAD: list[tuple[list[Rule], str]] = [
     ([Sum(total="all", parts=["part"])], "two or more different parts"),
@@ -222,7 +225,17 @@ BAD: list[tuple[list[Rule], str]] = [
     ([OneHot(columns=["x", "y"]), OneHot(columns=["y", "z"])], "'y' is given by two rules"),
     ([Sum(total="all", parts=["part", "rest"]), Sum(total="rest", parts=["y", "half"]),
       Sum(total="half", parts=["y", "rest"])], "'half', 'rest' go round in a circle"),
-    ([Never(values={"x": True}), Never(values={"x": False})], "leave no value of 'x'"),
+    ([Never(values={"x": True}), Never(values={"x": False})], "leaves no value of 'x'"),
+    ([Never(values={"x": a, "y": b}) for a in (True, False) for b in (0, 1)], "rule 4 (never): with the rules before"),
+    ([Never(values={"y": 0}), Never(values={"y": 1, "x": True}), Expression("x or y == 0")], "rule 3 (expression)"),
+    ([OneHot(columns=["x", "y"]), Never(values={"x": True}), Never(values={"y": 1})], "rule 3 (never)"),
+    ([Function(column="x", of="smoker", table={"true": True, "false": True}), Never(values={"x": True})], "rule 2"),
+    ([Expression("not (cigs is null)"), Together(columns=["cigs"], only_if={"smoker": True}),
+      Never(values={"smoker": True})], "leaves no value of 'smoker'"),
+    ([Expression("rest > half"), Expression("half >= rest")], "rule 2 (expression): it cannot hold together"),
+    ([Expression("rest > half and half > 20 - 0")], "it cannot hold together"),
+    ([Expression("2 * rest - half / 2 >= 41")], "it cannot hold together"),
+    ([AtMost(low="rest", high="half"), Expression("part > all"), Expression("part <= all")], "rule 3 (expression)"),
 ]  # fmt: skip
 ALL = {**MORE, "far": Real(100, 200), "maybe": Boolean(nullable=True), "half": Integer(0, 20)}
 
@@ -258,3 +271,39 @@ def test_entries_of_the_wrong_type_are_refused(entry: dict[str, object]) -> None
 
     with pytest.raises(SchemaError, match="needs exactly"):
         schema_from_dict({"columns": {"a": {"kind": "boolean"}}, "rules": [entry]})
+
+
+def test_rules_are_said_of_coordinates_too() -> None:
+    columns: dict[str, Column] = {
+        **DUMMIES,
+        "town": Category(["a", "b", "c"]),
+        "region": Category(["N", "S"]),
+        "sick": Boolean(),
+        "day": Datetime("2015-01-01", "2019-12-31", nullable=True),
+        "dose": Integer(0, 9, nullable=True),
+        "low": Integer(0, 9),
+        "high": Integer(0, 9, nullable=True),
+    }
+    rules: list[Rule] = [
+        OneHot(columns=["x", "y", "z"]),
+        Function(column="region", of="town", table={"a": "N", "b": "N", "c": "S"}),
+        AtMost(low="low", high="high"),
+        Never(values={"region": "N", "sick": True}),
+        Never(values={"y": 1, "sick": True}),
+        Never(values={"high": 3, "sick": True}),
+        Together(columns=["day", "dose", "high"], only_if={"x": False, "sick": True}),
+        Expression("sick or town == 'a'"),
+        Expression("sick or region == 'N'"),
+    ]
+    made = coordinates(Schema(columns, rules)).schema
+    parts = ["day (year)", "day (month)", "day (weekday)"]
+    assert made.rules == (
+        Never(values={"x | y | z": "none"}),
+        Never(values={"town": "a", "sick": True}),
+        Never(values={"town": "b", "sick": True}),
+        Never(values={"x | y | z": "y", "sick": True}),
+        Together(columns=[*parts, "dose", "high - low"], only_if={"x | y | z": ["y", "z", "none"], "sick": True}),
+        Expression("sick or town == 'a'"),
+    )
+    alone = coordinates(Schema({"day": columns["day"]})).schema
+    assert alone.rules == (Together(columns=parts, source="public"),)

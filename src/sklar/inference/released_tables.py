@@ -18,7 +18,7 @@ from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
 from sklar.inference.fitted import Fitted
 from sklar.methods.registry import find_method
-from sklar.model.margins.bins import digits_to_seek
+from sklar.model.margins.units import units_to_seek
 from sklar.model.pairs.interactions import centred
 from sklar.model.protocol import Codes
 from sklar.release.door import Interaction, PairTables, RecodedTable, Table
@@ -126,10 +126,10 @@ def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]
 
 
 def _of_cells(table: ReleasedTable, schema: Schema) -> bool:
-    """Whether a table counts cells that rows of a model have: not the total alone, nor numbers by their digits."""
-    search = digits_to_seek(schema[schema.modelled[table.columns[0]]]) if len(table.columns) == 1 else None
-    digits = search is not None and np.array_equal(search.lookup, table.lookups[0])
-    return table.observed.size > 1 and not digits
+    """Whether a table counts cells that rows of a model have: not the total alone, nor numbers by their units."""
+    search = units_to_seek(schema[schema.modelled[table.columns[0]]]) if len(table.columns) == 1 else None
+    units = search is not None and np.array_equal(search.lookup, table.lookups[0])
+    return table.observed.size > 1 and not units
 
 
 def tables_of_step(

@@ -1,7 +1,7 @@
 """Margins through a Door: histograms measured with noise, and the margins fitted to them.
 
-One pass counts every column on public bins, integer columns with a long range value by value too, and reals that
-declare no digits by their digits; a second pass counts numeric columns on bins cut finer where the first pass found
+One pass counts every column on public bins, integer columns with a long range value by value too, and numbers by what
+they are multiples of; a second pass counts numeric columns on bins cut finer where the first pass found
 mass. What is counted second depends on releases, but the number of tables and their noise follow from the schema, the
 options and the allowance alone.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -33,13 +34,16 @@ from sklar.model.margins.bins import (
     lay_out_column,
     significant_candidates,
     unless_crowded,
-    with_digits,
+    with_unit,
 )
 from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
+from sklar.model.margins.heaps import heaped
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
 from sklar.release.door import Door, RecodedTable, settled
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
 _Request = tuple[int, Ints, Noise]
@@ -56,7 +60,7 @@ class MeasuredMargins:
 
     Attributes:
         margins: One per modelled column, in schema order.
-        histograms: Those released of each column, the first one first, as far as the column's digits allow.
+        histograms: Those released of each column, the first one first, as far as the column's unit allows.
         rows: Estimated (or public) number of rows.
         rows_sigma: Its standard deviation; 0 when it is public.
     """
@@ -75,7 +79,8 @@ class _Column:
         layout: Its bins: first as counted, then as the first histogram suggests to fit them.
         noise: That of its histograms.
         seen: What was released of it.
-        digits: Those found.
+        by_unit: The histogram by what numbers are multiples of, where it was asked for.
+        found: The unit that it tells of.
         atoms: Values with a cell of their own.
         finer: Bins of the second histogram.
         cuts: Coarse cells as counted.
@@ -85,7 +90,8 @@ class _Column:
     layout: BinLayout
     noise: dict[Step, Noise]
     seen: tuple[Histogram, ...] = ()
-    digits: int | None = None
+    by_unit: Histogram | None = None
+    found: Fraction | None = None
     atoms: Ints
     finer: Ints | None = None
     cuts: Ints | None = None
@@ -117,7 +123,7 @@ def measure_margins(
     columns = _measure_finer(door, columns, _pool(columns, before))
     pooled = _pool(columns, before)
     return MeasuredMargins(
-        margins=tuple(_margin(column, pooled, options) for column in columns),
+        margins=tuple(_margin(door.schema[column.name], column, pooled, options) for column in columns),
         histograms=tuple(column.seen for column in columns),
         rows=pooled.rows,
         rows_sigma=pooled.sigma,
@@ -135,28 +141,29 @@ def _columns(door: Door, allowance: Allowance, options: MarginOptions) -> list[_
 
 
 def _measure_first(door: Door, columns: Sequence[_Column]) -> list[_Column]:
-    """First histograms of all columns, and single values and digits where they are looked for, in one pass."""
+    """First histograms of all columns, and single values and units where they are looked for, in one pass."""
     asked: list[_Request] = []
     for i, column in enumerate(columns):
         asked.append((i, first_lookup(column.layout), column.noise[WHOLE if WHOLE in column.noise else COARSE]))
         if VALUES in column.noise:
             asked.append((i, np.arange(column.layout.size), column.noise[VALUES]))
-        if column.layout.digits is not None and DIGITS in column.noise:
-            asked.append((i, column.layout.digits.lookup, column.noise[DIGITS]))
-    return [_find_digits(door, column) for column in _measure(door, columns, asked, "margins")]
+        if column.layout.units is not None and UNITS in column.noise:
+            asked.append((i, column.layout.units.lookup, column.noise[UNITS]))
+    return [_find_unit(door, column) for column in _measure(door, columns, asked, "margins")]
 
 
-def _find_digits(door: Door, column: _Column) -> _Column:
-    """The column by the digits that its last histogram tells of, if it was counted to tell them."""
-    search = column.layout.digits
-    if search is None or DIGITS not in column.noise:
+def _find_unit(door: Door, column: _Column) -> _Column:
+    """The column by the unit that its last histogram tells of, if it was counted to tell it."""
+    search = column.layout.units
+    if search is None or UNITS not in column.noise:
         return column
-    *seen, by_digits = column.seen
-    digits = settled(door, "digits", search.find_digits(by_digits.counts, by_digits.sigma))
-    if digits is None:
-        return replace(column, seen=tuple(seen))
-    layout = with_digits(column.layout, door.schema[column.name], digits)
-    return replace(column, layout=layout, digits=digits, seen=tuple(histogram.on(layout) for histogram in seen))
+    *seen, by_unit = column.seen
+    found = settled(door, "unit", search.find_unit(by_unit.counts, by_unit.sigma))
+    if found is None:
+        return replace(column, seen=tuple(seen), by_unit=by_unit)
+    layout = with_unit(column.layout, door.schema[column.name], found)
+    seen = tuple(histogram.on(layout) for histogram in seen)
+    return replace(column, layout=layout, found=found, seen=seen, by_unit=by_unit)
 
 
 def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal) -> list[_Column]:
@@ -194,11 +201,12 @@ def _atoms(column: _Column) -> Ints:
     layout, first = column.layout, column.seen[0]
     if layout.searched:
         values = column.seen[1]
-        return heavy_values(layout, values.counts, values.sigma, first.counts[: int(layout.coarse[-1]) + 1])
+        counts = values.counts[values.lookup]
+        return heavy_values(layout, counts, values.sigma, first.counts[: int(layout.coarse[-1]) + 1])
     return significant_candidates(layout, first.lookup, first.counts, first.sigma)
 
 
-def _margin(column: _Column, total: KnownTotal, options: MarginOptions) -> Margin:
+def _margin(declared: Column, column: _Column, total: KnownTotal, options: MarginOptions) -> Margin:
     layout = column.layout
     if options.repair != "density":
         first = column.seen[0]
@@ -208,7 +216,11 @@ def _margin(column: _Column, total: KnownTotal, options: MarginOptions) -> Margi
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
     cell = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, layout.size)))
-    return replace(spread(column.name, layout, cell, mass, column.cuts), decimals=column.digits)
+    margin = spread(column.name, layout, cell, mass, column.cuts)
+    if layout.units is None or column.by_unit is None or not isinstance(declared, Integer | Real):
+        return margin
+    seen = layout.units, column.by_unit.counts, column.by_unit.sigma
+    return heaped(margin, declared, column.found, seen, total.rows)
 
 
 def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:
@@ -216,19 +228,20 @@ def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:
 
 
 Repair = Literal["density", "simplex", "clip"]
-Step = Literal["margins", "coarse margins", "single values", "digits", "finer margins"]
+Step = Literal["margins", "coarse margins", "single values", "round numbers", "finer margins"]
 WHOLE: Step = "margins"
 COARSE: Step = "coarse margins"
 VALUES: Step = "single values"
-DIGITS: Step = "digits"
+UNITS: Step = "round numbers"
 FINER: Step = "finer margins"
 
 FINER_SHARE = 0.3
 """Part of a numeric column's share that goes to its second, finer histogram."""
 VALUES_SHARE = 0.1
 """Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
-DIGITS_SHARE = 0.02
-"""Part of the whole that goes to the digits of reals that declare none, if there are any."""
+UNITS_SHARE, MOST_UNITS_SHARE = 0.012, 0.08
+"""Part of the whole that goes to the unit and the heaps of a column of numbers, and most for all of them: of 13 columns
+with 5,960 rows at epsilon 1 a count then has a noise of 90, which tells loans in hundreds."""
 CELLS_POWER = 1.0 / 3.0
 """A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
 MOST_WEIGHTED_CELLS = 1024
@@ -252,10 +265,10 @@ def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[
     """Every table that `measure_margins` will count, with weights that sum to one."""
     layouts = [lay_out_column(schema[name]) for name in schema.modelled]
     steps: list[tuple[Step, BinLayout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
-    sought: dict[Step, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, DIGITS)}
+    sought: dict[Step, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, UNITS)}
     aside: dict[Step, float] = {
         VALUES: min(VALUES_SHARE, 0.5 * sought[VALUES] / len(layouts)),
-        DIGITS: DIGITS_SHARE if sought[DIGITS] else 0.0,
+        UNITS: min(UNITS_SHARE * sought[UNITS], MOST_UNITS_SHARE),
     }
     unit = (1.0 - sum(aside.values())) / sum(_column_weight(layout) for layout in layouts)
     tables: dict[str, int] = {}
@@ -272,14 +285,14 @@ def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[Step, ..
     """The histograms measured of a column."""
     if not layout.refined or (options is not None and options.repair != "density"):
         return (WHOLE,)
-    if layout.searched:
-        return (COARSE, VALUES, FINER)
-    return (COARSE, FINER) if layout.digits is None else (COARSE, DIGITS, FINER)
+    values: tuple[Step, ...] = (VALUES,) if layout.searched else ()
+    units: tuple[Step, ...] = () if layout.units is None else (UNITS,)
+    return (COARSE, *values, *units, FINER)
 
 
 def line_label(step: Step, layout: BinLayout) -> str:
     """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
-    return step if step in (VALUES, DIGITS) else f"{step} of about {_rounded_bins(layout)} cells"
+    return step if step in (VALUES, UNITS) else f"{step} of about {_rounded_bins(layout)} cells"
 
 
 def _rounded_bins(layout: BinLayout) -> int:
@@ -308,8 +321,8 @@ def outline_margins(
 def _cells(step: Step, layout: BinLayout) -> int:
     if step == VALUES:
         return layout.size
-    if step == DIGITS and layout.digits is not None:
-        return int(layout.digits.lookup.max()) + 1
+    if step == UNITS and layout.units is not None:
+        return layout.units.classes + 1
     return min(MOST_FINE_BINS, layout.size) if step == FINER else int(first_lookup(layout).max()) + 1
 
 

@@ -89,6 +89,8 @@ def solve_cell(mass: float, observed: float, variance: float, dual: float) -> fl
     The left side is convex and increasing in d, so Newton's method from the right of the root never overshoots. Two
     upper bounds of the root: that of the linear part alone, and, where d >= 0, log((observed - variance dual) / mass).
     """
+    if variance == 0.0:  # known without noise: its weight is fixed
+        return 0.0
     bound = observed / variance - dual
     if mass <= 1e-25:  # no particle carries the cell, so there is nothing to learn: at most go back to no tilt
         return min(max(min(bound, -dual), 0.0), 30.0)

@@ -18,7 +18,7 @@ from sklar.schema.numbers import Datetime, Integer, Real
 
 NULL_SIGMAS = 2.0
 """Standard deviations of noise above which a count is told from none, 39 times of 40."""
-NOT_MARGINS = ("rows", "digits")
+NOT_MARGINS = ("rows", "digits", "round numbers")
 """Steps that count single columns, but not cell by cell."""
 
 
@@ -102,6 +102,8 @@ def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
         facts["true"] = float(dense[1])
     elif isinstance(column, Integer | Real | Datetime):
         facts["quantiles"] = _quantiles(column, dense)
+    if margin.heaps:
+        facts["rounded to"] = {f"{unit:g}": part for unit, part in margin.heaps}
     return facts
 
 
@@ -117,7 +119,7 @@ def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
         for step in stored.recorded
         if step.label not in NOT_MARGINS
     )
-    seen = [counted[0] for counted in of_column if counted]  # later ones of a step look for digits and single values
+    seen = [counted[0] for counted in of_column if counted]  # later ones of a step look for units and single values
     if not seen:
         return {}
     sigma = sum(max(release.noise.std, 1e-9) ** -2.0 for release in seen) ** -0.5

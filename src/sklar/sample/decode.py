@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from sklar.arrays import Floats, Ints, Mask
 from sklar.sample.rng import generator
 from sklar.schema.columns import Column, Id, Ignore, Labels
-from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio
+from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio, unit_weights
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -115,24 +116,38 @@ def _length(first: int | float, last: int | float, integer: bool) -> float:
     return max(float(last) - float(first), float(np.spacing(abs(first))))
 
 
+Heaps = tuple[tuple[float, float], ...]
+"""Units that parts of the numbers of a column are multiples of, and these parts."""
+
+
 def decode(
-    schema: Schema, codes: Cells, rng: np.random.Generator, limits: Mapping[str, Restriction] | None = None
+    schema: Schema,
+    codes: Cells,
+    rng: np.random.Generator,
+    limits: Mapping[str, Restriction] | None = None,
+    heaps: Mapping[str, Heaps] | None = None,
 ) -> SampledTable:
     """Values of the modelled columns by name; keys (`id` columns) are added by `with_keys`.
 
-    Each number gets a place inside its cell; those of some columns keep to ranges or points (`limits`).
+    Each number gets a place inside its cell; those of some columns keep to ranges or points (`limits`), or heap at
+    round numbers (`heaps`).
     """
-    columns, limits = enumerate(schema.modelled), limits or {}
-    return {name: decode_column(schema[name], codes[:, j], rng, limits.get(name)) for j, name in columns}
+    columns, limits, heaps = enumerate(schema.modelled), limits or {}, heaps or {}
+    return {
+        name: decode_column(schema[name], codes[:, j], rng, limits.get(name), heaps.get(name, ()))
+        for j, name in columns
+    }
 
 
-def decode_column(column: Column, codes: Cells, rng: np.random.Generator, limit: Restriction | None = None) -> Values:
+def decode_column(
+    column: Column, codes: Cells, rng: np.random.Generator, limit: Restriction | None = None, heaps: Heaps = ()
+) -> Values:
     """Values of one column."""
     null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
     cells = np.where(null, 0, codes) if null.any() else codes
     if isinstance(column, Labels):
         return _decode_labels(column, cells, null)
-    return Values(data=_zero_where(null, _draw(column, cells, rng, limit)), null=null)
+    return Values(data=_zero_where(null, _draw(column, cells, rng, limit, heaps)), null=null)
 
 
 def decode_codes(column: Column, codes: Cells) -> Values:
@@ -169,15 +184,54 @@ def _decode_labels(column: Labels, cells: Cells, null: Mask) -> Values:
     return Values(data=positions, null=null, labels=tuple(str(label) for label in labels))
 
 
-def _draw(column: Column, cells: Cells, rng: np.random.Generator, limit: Restriction | None) -> npt.NDArray[Any]:
+def _draw(
+    column: Column, cells: Cells, rng: np.random.Generator, limit: Restriction | None, heaps: Heaps
+) -> npt.NDArray[Any]:
     if isinstance(column, Integer | Real | Datetime):
         if isinstance(limit, CellPoints):
             return draw_points(column.grid, cells, limit, rng)
         window = limit if isinstance(limit, Window) else None
         if isinstance(column, Real):
-            return draw_reals(column, cells, window, rng)
-        return draw_integers(column.grid, cells, window, rng)
+            drawn = draw_reals(column, cells, window, rng)
+        else:
+            drawn = draw_integers(column.grid, cells, window, rng)
+        if heaps and isinstance(column, Integer | Real) and np.any(column.grid.widths != column.grid.step):
+            return put_on_heaps(column, cells, drawn, window, heaps, rng)
+        return drawn
     return cells == 1  # boolean: False, then True
+
+
+def put_on_heaps(
+    column: Integer | Real,
+    cells: Cells,
+    drawn: npt.NDArray[Any],
+    window: Window | None,
+    heaps: Heaps,
+    rng: np.random.Generator,
+) -> npt.NDArray[Any]:
+    """Some of the drawn numbers as round ones of their cells: in a cell each unit has its part times what it holds.
+
+    Where a cell (inside the window) holds no multiple of any unit, and for the part that has none, numbers stay.
+    """
+    first, stop = _cell_ends(column, window)
+    base = unit_weights(first, stop, column.unit) * max(1.0 - sum(part for _, part in heaps), 0.0)
+    units = [Fraction(repr(unit)) for unit, _ in heaps]
+    held = [part * unit_weights(first, stop, unit) for unit, (_, part) in zip(units, heaps, strict=True)]
+    rising = np.cumsum([base, *held], axis=0)
+    place = rng.random(len(cells)) * rising[-1].take(cells)
+    out, u = drawn.copy(), rng.random(len(cells))
+    for unit, below, upto in zip(units, rising[:-1], rising[1:], strict=True):
+        rows = np.flatnonzero((place >= below.take(cells)) & (place < upto.take(cells)))
+        out[rows] = _on_multiples(u[rows], cells[rows], first, stop, unit).astype(out.dtype)
+    return out
+
+
+def _cell_ends(column: Integer | Real, window: Window | None) -> tuple[Floats, Floats]:
+    """First value of each cell, and where it ends, inside the window."""
+    grid, (low, high) = column.grid, column.span if window is None else (window.low, window.high)
+    first = np.maximum(grid.starts.astype(np.float64), float(low))
+    after = float(high) + 1.0 if grid.integer else np.nextafter(float(high), np.inf)
+    return first, np.minimum(np.append(grid.starts[1:].astype(np.float64), float(grid.stop)), after)
 
 
 def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -220,8 +274,7 @@ def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random
     the bounds that is nearest to its middle. Declared atoms come out exactly as declared.
     """
     low, high = (column.lower, column.upper) if window is None else (float(window.low), float(window.high))
-    first = np.maximum(column.grid.starts, low)
-    stop = np.minimum(np.append(column.grid.starts[1:], column.grid.stop), np.nextafter(high, np.inf))
+    first, stop = _cell_ends(column, window)
     u = rng.random(len(cells))
     drawn = (stop - first).take(cells)
     drawn *= u

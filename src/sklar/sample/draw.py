@@ -97,13 +97,14 @@ def _draw_rows(
     drawn = worth = 0.0
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
     asked = on_coordinates(by, conditions)
+    heaps = {margin.column: margin.heaps for margin in sampler.margins if margin.heaps}
 
     def draw(count: int, first: bool = False) -> Drawn:
         nonlocal drawn, worth
         tell = told if first and told is not None else _tell_nobody
         codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first, tell=tell)
         drawn, worth = drawn + count, worth + found
-        return assemble(by, decode(by.schema, codes, rng, restrictions(asked)), rng)
+        return assemble(by, decode(by.schema, codes, rng, restrictions(asked), heaps), rng)
 
     as_asked = partial(conditions_hold, schema, conditions) if conditions else None
     return enforce(schema, draw(rows, first=True), draw, rng, as_asked), rows * worth / drawn

@@ -156,7 +156,8 @@ def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...
         return None
     line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
     told: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
-    without: tuple[Part, ...] = (*told[line], *(("hour",) if ticks_per_day == 1 else ()))
+    one_hour = ticks_per_day == 1 or lower * 24 // ticks_per_day == upper * 24 // ticks_per_day
+    without: tuple[Part, ...] = (*told[line], *(("hour",) if one_hour else ()))
     parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
     if not parts:
         return None

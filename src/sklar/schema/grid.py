@@ -184,6 +184,14 @@ def multiples(first: Floats, stop: Floats, unit: Unit) -> tuple[Floats, Floats]:
         return start, np.nan_to_num(np.maximum(end - start, 0))
 
 
+def unit_weights(first: Floats, stop: Floats, unit: Unit | None) -> Floats:
+    """How much of each [first, stop) the multiples of a unit stand for: their number times it; without a unit, all."""
+    if unit is None:
+        return stop - first
+    over, under = ratio(unit)
+    return multiples(first, stop, unit)[1] * over / under
+
+
 def span_of(low: float, high: float, unit: Unit) -> tuple[float, float]:
     """First and last multiple of the unit in [low, high], in units of it; first > last if there is none."""
     first, count = multiples(np.array([low]), np.array([np.nextafter(high, np.inf)]), unit)

@@ -80,6 +80,11 @@ class Integer(Ranged):
     def grid(self) -> Grid:
         return integer_grid(self.lower, self.upper, self.bins, tuple(self.edges), tuple(self.atoms), self.step or 1)
 
+    @property
+    def unit(self) -> Fraction:
+        """What all values are multiples of."""
+        return Fraction(self.step or 1)
+
     def faults(self) -> list[str]:
         faults = Column.faults(self)
         numbers = {"lower": self.lower, "upper": self.upper, "missing_value": self.missing_value or 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.margins.bins import BinLayout, cell_starts, lay_out_column, with_digits
+from sklar.model.margins.bins import BinLayout, cell_starts, lay_out_column, with_unit
 from sklar.model.margins.fit import chained_cells
 from sklar.model.margins.slopes import agreed_slopes, tilt_cells
 from sklar.schema.numbers import Real
@@ -62,7 +62,7 @@ def test_flat_and_empty_cells_stay_whole():
 
 def test_no_part_cuts_through_a_number():
     column = Real(0, 60)
-    layout = with_digits(lay_out_column(column), column, 0)
+    layout = with_unit(lay_out_column(column), column, 0)
     starts, chained, mass, _ = falling(layout, 20.0)
     after, _ = tilt_cells(layout, starts, mass, chained)
     inside = after[(after > 0) & (after < layout.values)]

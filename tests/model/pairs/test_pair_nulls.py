@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklar.model.axis import NO_NULLS
-from sklar.model.pairs.families import denoise_pair, fit_pair, mutual_information
+from sklar.model.pairs.families import PairFacts, denoise_pair, fit_pair, mutual_information
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, null_direction, nulls_together, read_null_excess
 
@@ -80,7 +80,7 @@ def test_denoising_keeps_the_corner():
 def test_a_fitted_pair_has_nulls_together_and_exact_margins():
     excess = read(ROWS * 0.038, 4)
     both = groups(MASS1), groups(MASS2)
-    fitted = fit_pair(counts_with(ROWS * 0.038, 4), SIGMA, ROWS, both, both, None, TOPS, excess)
+    fitted = fit_pair(counts_with(ROWS * 0.038, 4), SIGMA, ROWS, both, both, PairFacts(tops=TOPS, nulls=excess))
     mass = fitted.copula.mass
     np.testing.assert_allclose(mass.sum(axis=0), MASS2, atol=1e-9)
     np.testing.assert_allclose(mass.sum(axis=1), MASS1, atol=1e-3)

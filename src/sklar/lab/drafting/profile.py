@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.model.margins.bins import RARE
+from sklar.model.margins.units import RARE
 
 MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}

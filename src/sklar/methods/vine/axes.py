@@ -72,6 +72,7 @@ class MeasuredTable:
         hint: what else is known about the correlation of a pair, or None.
         tops: where the values of the two axes of a pair end, as far as nulls are groups of their own.
         nulls: what is known about nulls of a pair that come together, or None.
+        possible: the part of each cell in which public rules let rows be; None if that is all.
     """
 
     columns: tuple[int, ...]
@@ -82,6 +83,12 @@ class MeasuredTable:
     hint: Hint | None = None
     tops: Tops = NO_NULLS
     nulls: NullExcess | None = None
+    possible: np.ndarray | None = None
+
+    @property
+    def empty(self) -> np.ndarray | None:
+        """Cells that no row can be in, or None if there are none."""
+        return None if self.possible is None or self.possible.all() else self.possible == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,6 +11,7 @@ from sklar.arrays import Floats
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.pairs.interactions import centred
 from sklar.model.vine.calibration import (
+    EMPTY,
     MOST_CELLS,
     NO_TILT,
     Calibration,
@@ -22,6 +23,7 @@ from sklar.model.vine.calibration import (
     noisy_cells,
     prior_strength,
     proved_strength,
+    untilted,
 )
 from sklar.model.vine.pool import pool_size
 from sklar.model.vine.sampling import simulate_vine
@@ -136,7 +138,8 @@ def _proved_strengths(draft: Calibration, strengths: Floats, cells: np.ndarray, 
         if len(table.parts) > 1:
             own = np.bincount(cell, weights, len(table.observed))
             degrees = noisy_cells(draft.partitions, table)
-            raised[k] = min(raised[k], proved_strength(table.observed, own, table.variance, degrees))
+            told = table.told_cells
+            raised[k] = min(raised[k], proved_strength(table.observed[told], own[told], table.variance, degrees))
     return raised if np.any(raised < strengths) or _stands_alone(draft.tables[0]) else None
 
 
@@ -149,12 +152,13 @@ def _bearable(
     trials.
     """
     some, factor = np.ascontiguousarray(cells[:, :TRIAL_PARTICLES]), 1.0
+    possible = untilted(draft, some).effective
     while True:
         tables = _with_strengths(draft, factor * strengths, start or draft)
         if factor * strengths.max() >= MOST_STRENGTH:
             return tables
         trial, _ = calibrate(draft.partitions, tables, some, sweeps=TRIAL_SWEEPS)
-        if trial.effective >= LEAST_EFFECTIVE:
+        if trial.effective >= LEAST_EFFECTIVE * possible:
             return tables
         factor *= 2
 
@@ -181,5 +185,6 @@ def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
 def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTable:
     observed = table.counts.ravel().astype(float) / rows
     variance = (table.sigma / rows) ** 2
-    dual = np.zeros(len(observed))
-    return SoftTable(parts=parts, observed=observed, variance=variance, dual=dual, told=table.told)
+    empty = None if table.empty is None else table.empty.ravel()
+    dual = np.zeros(len(observed)) if empty is None else np.where(empty, EMPTY, 0.0)
+    return SoftTable(parts=parts, observed=observed, variance=variance, dual=dual, told=table.told, empty=empty)

@@ -27,6 +27,7 @@ from sklar.methods.vine.pairs import (
     pairs_to_measure,
 )
 from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
+from sklar.methods.vine.structure import find_structure, keep_to_rules
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
 from sklar.methods.vine.tree import (
     choose_tree,
@@ -81,27 +82,30 @@ def fit_vine(
     door: Door, stages: Stages, total: tuple[float, float], options: VineOptions, rng: np.random.Generator
 ) -> VineModel:
     """Measure margins, pairs and tree one; then fit deeper trees and calibrate without looking at rows again."""
-    margins = settled(door, "margins", measure_margins(door, stages.margins, *total))
+    measured = keep_to_rules(door.schema, measure_margins(door, stages.margins, *total))
+    margins = settled(door, "margins", measured)
     coarse = {margin.column: seen[0].lookup for margin, seen in zip(margins.margins, margins.histograms, strict=True)}
     axes = lay_out_axes(door.schema, margins.margins, coarse)
-    rows = max(margins.rows, 1.0)
+    rows, structure = max(margins.rows, 1.0), find_structure(door.schema, axes)
     # A stream of its own: what is drawn later does not depend on whether sums were asked for.
     (stream,) = rng.spawn(1)
     known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
     pairs = _measure_pairs(door, stages, axes, rows, options)
     standing, stages = _look(door, stages, axes, rows, pairs, _target(door, options))
     known = doubt(known, pairs, rows)
-    pairs = link_nulls(pairs, rows)
+    pairs = structure.excluded(link_nulls(pairs, rows))
     sharp = sharpen(known, pairs, rows)
     strengths = {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp}
     forest = settled(door, "tree", choose_tree(len(axes), strengths))
-    fine = link_again(measure_tree(door, stages.tree, axes, forest, rows), pairs, rows)
+    fine = structure.excluded(link_again(measure_tree(door, stages.tree, axes, forest, rows), pairs, rows))
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
-        others = [*fine, *extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
-        calibrated = calibrate_vine(vine, axes, (*standing, *pairs), others, rows, rng, _target(door, options))
+        others = [*extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
+        others = [*fine, *structure.tables(rows), *structure.excluded(others)]
+        first = *structure.excluded(standing), *pairs
+        calibrated = calibrate_vine(vine, axes, first, others, rows, rng, _target(door, options))
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),
@@ -199,7 +203,8 @@ def _grow(
 
 def _pair_table(table: MeasuredTable) -> PairTable:
     first, second = table.groups
-    return PairTable(observed=table.counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
+    counts = table.counts if table.empty is None else np.where(table.empty, 0.0, table.counts)
+    return PairTable(observed=counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
 
 
 def _eligible(axes: Sequence[VineAxis]) -> dict[int, float]:

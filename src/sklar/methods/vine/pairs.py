@@ -106,7 +106,9 @@ def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) 
 def dependence(table: MeasuredTable, rows: float) -> float:
     """Mutual information of a pair table after denoising: zero when nothing stands out of the noise."""
     first, second = table.groups
-    return mutual_information(denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.nulls))
+    return mutual_information(
+        denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.nulls, table.possible)
+    )
 
 
 ALL_PAIRS = 780

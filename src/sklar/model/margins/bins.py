@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
+from sklar.model.margins.units import UnitSearch, is_few, units_to_seek
 from sklar.schema.columns import Column
-from sklar.schema.grid import held, into_span, multiples, nearest
+from sklar.schema.grid import Unit, held, into_span, multiples, nearest, ratio
 from sklar.schema.numbers import Datetime, Integer, Real
 
 COARSE_CELLS = 32
@@ -28,32 +29,22 @@ MOST_ATOMS = 24
 """Values kept as cells of their own, heaviest first."""
 MOST_FINE_BINS, MOST_PARTS = 256, 64
 """Bins of the second histogram in all, and of one coarse cell: the density fit is cubic in its cells."""
-MOST_DIGITS = 6
-"""Numbers with more digits after the point than this are taken for continuous."""
-MOST_HELD = 0.5
-"""Digits are sought only if at most this part of the cells holds a number of so few: else all columns look alike."""
-SURE = 3.0
-"""Counts within this many standard deviations of the noise may be nothing."""
-CLEAR = 5.0
-"""Numbers with the digits found must be this many times as many as what could hide in the noise."""
-RARE = 0.01
-"""So few numbers with more digits, for one without, are disregarded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BinLayout:
-    """How the base codes of a column can be grouped; functions of the schema, and of its digits once they are found.
+    """How the base codes of a column can be grouped; functions of the schema, and of its unit once that is found.
 
     Attributes:
         width: Width of every value code in values, relative to the range; ones for levels.
-        anchor: Value code that each value code is always counted with: its own, unless the digits of numbers are known.
+        anchor: Value code that each value code is always counted with: its own, unless the unit of numbers is known.
         coarse: Coarse cell of every value code by its value; its own number where codes are few.
         whole: The same with the halves of the cell next to zero as one.
         candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
         rare: Codes after the values which may well be empty: `other`.
         null: Code of missing values, the last one; None if the column has none.
         unit: Whether all value codes hold one integer each.
-        digits: How to find the digits of its numbers; None if they are known or cannot be found.
+        units: How to find the unit of its numbers and where they heap; None if that cannot be told.
     """
 
     width: Floats
@@ -66,7 +57,7 @@ class BinLayout:
     null: int | None
     ordered: bool
     unit: bool
-    digits: DigitSearch | None = None
+    units: UnitSearch | None = None
 
     @property
     def values(self) -> int:
@@ -112,15 +103,15 @@ def lay_out_column(column: Column) -> BinLayout:
     )
     if not layout.refined:
         return layout
-    return replace(with_digits(layout, column, getattr(column, "decimals", None)), digits=digits_to_seek(column))
+    return replace(with_unit(layout, column, getattr(column, "decimals", None)), units=units_to_seek(column))
 
 
-def with_digits(layout: BinLayout, column: Column, digits: int | None) -> BinLayout:
-    """The layout of a column whose numbers have so many digits: no bin of its cuts through one of them."""
-    anchor, nothing = anchors(column, digits)
+def with_unit(layout: BinLayout, column: Column, unit: Unit | None) -> BinLayout:
+    """The layout of a column whose numbers are multiples of a unit: no bin of its cuts through one of them."""
+    anchor, nothing = anchors(column, unit)
     width = np.where(nothing, 1e-300, layout.width)
     coarse, whole = _numbered(layout.coarse[anchor]), _numbered(layout.whole[anchor])
-    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, whole=whole, digits=None)
+    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, whole=whole)
 
 
 def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout:
@@ -192,12 +183,17 @@ def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
 
 
 def cell_starts(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
-    """First base code of every cell of a density: runs of equal labels, atoms and the codes after the values alone."""
+    """First base code of every cell of a density: runs of equal labels, atoms and the codes after the values alone.
+
+    An atom is the first of the codes that are counted together with one value.
+    """
     change = np.zeros(layout.size, dtype=bool)
     change[0] = True
     change[1 : layout.values] = labels[1 : layout.values] != labels[: layout.values - 1]
+    ends = np.append(np.flatnonzero(np.diff(layout.anchor)) + 1, layout.values)
+    after = ends[np.searchsorted(ends, atoms, side="right")]
     change[atoms] = True
-    change[(atoms + 1)[atoms + 1 < layout.size]] = True
+    change[after[after < layout.size]] = True
     change[layout.values :] = True
     return np.flatnonzero(change)
 
@@ -206,14 +202,14 @@ def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts:
     """Values that stand out of the noise and of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
 
     A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
-    `size` Gaussian draws rarely gets there. Noisy counts are of all base codes, with noise `sigma`, and of the coarse
-    cells.
+    `size` Gaussian draws rarely gets there. Noisy counts are of all value codes, with noise `sigma`, and of the coarse
+    cells. Of the codes that are counted with a value, the first is given.
     """
-    values = counts[: layout.values]
-    mean = np.maximum(coarse_counts, 0.0) / np.bincount(layout.coarse)
-    excess = values - mean[layout.coarse]
+    values, first = np.unique(layout.anchor, return_index=True)
+    mean = np.maximum(coarse_counts, 0.0) / np.bincount(layout.coarse[values])
+    excess = counts[values] - mean[layout.coarse[values]]
     found = np.flatnonzero(excess > sigma * (np.sqrt(2.0 * np.log(layout.values)) + 1.5))
-    return np.sort(found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS])
+    return np.sort(first[found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS]])
 
 
 def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
@@ -268,78 +264,24 @@ def _cut(counted: Mask, parts: int) -> Ints:
     return np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DigitSearch:
-    """What to count to find how many digits after the point a real column has; a function of the schema alone.
-
-    Whole numbers are often declared as reals. On a grid much finer than they are they fill few of the cells, which a
-    histogram of two or three bins shows. Once their digits are known, every cell stands for the nearest such number:
-    bins are cut between numbers, never through one, and no mass is lost to cells where there can be no value.
-
-    Attributes:
-        choices: Digits that can be told from more digits, ascending.
-        lookup: Bin of every base code: the first of the choices that a number in the cell can have, then one bin for
-            more digits, then one for what says nothing (the bounds, declared values, null).
-    """
-
-    choices: tuple[int, ...]
-    lookup: Ints
-
-    def find_digits(self, counts: Floats, sigma: float) -> int | None:
-        """The fewest digits that nearly all numbers have, by noisy counts of the bins; None if none can be told.
-
-        Numbers with more digits must be so few that noise alone, or one number in a hundred, explains their count;
-        and the others so many that even all that noise could hide is a small part of them.
-        """
-        telling = counts[: len(self.choices) + 1]
-        for i, digits in enumerate(self.choices):
-            fewer, more = float(telling[: i + 1].sum()), float(telling[i + 1 :].sum())
-            hidden = SURE * sigma * float(np.sqrt(len(telling) - i - 1))
-            if fewer > CLEAR * hidden and more < hidden + RARE * fewer:
-                return digits
-        return None
-
-
-def digits_to_seek(column: Column) -> DigitSearch | None:
-    """The search for a real column that declares no digits, if its cells are fine enough to show any."""
-    if not isinstance(column, Real) or column.unit is not None:
-        return None
-    grid = column.grid
-    free = ~grid.is_atom
-    fits: dict[int, Mask] = {}
-    for digits in range(MOST_DIGITS + 1):
-        cells = held(grid, digits) & free
-        if not _few(cells, free):
-            break
-        if cells.any():
-            fits[digits] = cells
-    if not fits:
-        return None
-    lookup = np.full(column.size, len(fits) + 1, dtype=np.int64)
-    lookup[: grid.cells][free] = len(fits)
-    for i, cells in reversed(list(enumerate(fits.values()))):
-        lookup[: grid.cells][cells] = i
-    return DigitSearch(choices=tuple(fits), lookup=lookup)
-
-
-def anchors(column: Column, digits: int | None) -> tuple[Ints, Mask]:
+def anchors(column: Column, unit: Unit | None) -> tuple[Ints, Mask]:
     """The value code that each value code is counted with, and which codes can hold no number at all.
 
-    With digits, a code goes with the one that holds the number nearest to its middle. Where that number is a declared
+    With a unit, a code goes with the one that holds the number nearest to its middle. Where that number is a declared
     value or a bound, which is a code of its own, the code holds nothing and goes with the next one that does.
     """
     own = np.arange(column.value_cells, dtype=np.int64)
     nothing = np.zeros(column.value_cells, dtype=bool)
-    if not isinstance(column, Real) or digits is None:
+    if not isinstance(column, Integer | Real) or unit is None:
         return own, nothing
     grid = column.grid
     free = ~grid.is_atom
-    if not _few(held(grid, digits) & free, free):
+    if not is_few(held(grid, unit) & free, free):
         return own, nothing
     first, stop = grid.starts, np.append(grid.starts[1:], grid.stop)
-    start, count = multiples(first, stop, digits)
-    number = np.where(count > 0, start / 10.0**digits, nearest(first, stop, digits))
-    code = grid.code(into_span(number, column.lower, column.upper, digits))
+    (start, count), (over, under) = multiples(first, stop, unit), ratio(unit)
+    number = np.where(count > 0, start * over / under, nearest(first, stop, unit))
+    code = grid.code(into_span(number, column.lower, column.upper, unit))
     nothing = free & grid.is_atom[code]
     holders = np.flatnonzero(free & ~nothing)
     if not len(holders):
@@ -348,8 +290,3 @@ def anchors(column: Column, digits: int | None) -> tuple[Ints, Mask]:
     before = np.maximum(after - 1, 0)
     next_one = np.where(own - holders[before] < holders[after] - own, holders[before], holders[after])
     return np.where(nothing, code[next_one], np.where(free, code, own)).astype(np.int64), nothing
-
-
-def _few(cells: Mask, free: Mask) -> bool:
-    """Whether so few of the free cells hold a number that it shows."""
-    return int(cells.sum()) <= MOST_HELD * int(free.sum())

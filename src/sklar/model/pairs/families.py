@@ -167,15 +167,33 @@ class FittedPair:
     tau: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairFacts:
+    """What is known about a pair beside its noisy table.
+
+    Attributes:
+        hint: About its correlation.
+        tops: Where values end and nulls begin on each axis.
+        nulls: About nulls that come together.
+        possible: The part of each cell in which public rules let rows be; None if that is all.
+    """
+
+    hint: Hint | None = None
+    tops: Tops = NO_NULLS
+    nulls: NullExcess | None = None
+    possible: Floats | None = None
+
+
+NOTHING_KNOWN = PairFacts()
+
+
 def fit_pair(
     counts: Floats,
     sigma: float,
     rows: float,
     groups: tuple[Groups, Groups],
     fine: tuple[Groups, Groups] | None,
-    hint: Hint | None = None,
-    tops: Tops = NO_NULLS,
-    nulls: NullExcess | None = None,
+    known: PairFacts = NOTHING_KNOWN,
 ) -> FittedPair:
     """The pair copula of a noisy table.
 
@@ -186,23 +204,22 @@ def fit_pair(
     Args:
         counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
         fine: finer groups of the two ends, to carry the parametric shape; with values, an order of them is looked for.
-        tops: where values end and nulls begin on each axis.
-        nulls: what is known about nulls that come together.
+        known: what else is known about the pair.
     """
-    edges, tops = (groups[0].edges, groups[1].edges), value_tops(groups, tops)
-    masses = groups[0].mass, groups[1].mass
-    together = nulls_together(nulls, masses)
+    edges, tops = (groups[0].edges, groups[1].edges), value_tops(groups, known.tops)
+    masses, hint, possible = (groups[0].mass, groups[1].mass), known.hint, known.possible
+    together = nulls_together(known.nulls, masses)
     member = None if fine is None else fit_family(counts - together, sigma, rows, edges, hint, tops)
     if member is None or fine is None:
-        base = np.maximum(np.outer(*masses) + together / rows, 0.0)
-        copula = checkerboard(*edges, _with_residual(base, counts, sigma, rows, 1.0))
+        base = _within_rules(np.maximum(np.outer(*masses) + together / rows, 0.0), masses, possible)
+        copula = checkerboard(*edges, _with_residual(base, counts, sigma, rows, 1.0, possible))
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
     grid = _fine_grid(edges, fine, tops)
     shape, name = cell_masses(member, *grid.edges, tops), _named(member)
     if grid.values is not None and abs(member.tau) >= LEAST_TAU:
         shape, name = _ordered(shape, name, grid, counts - together, sigma, rows, hint)
-    base = np.maximum(grid.coarse(shape, counts.shape) + together / rows, 0.0)
-    table = _with_residual(base, counts, sigma, rows, CLEARLY)
+    base = _within_rules(np.maximum(grid.coarse(shape, counts.shape) + together / rows, 0.0), masses, possible)
+    table = _with_residual(base, counts, sigma, rows, CLEARLY, possible)
     same = np.allclose(table, base, atol=1e-12)
     copula = product(shape, table, edges, grid)
     return FittedPair(copula=copula, family=name if same else f"{name} x checkerboard", tau=kendall_tau(copula))
@@ -212,9 +229,20 @@ def _named(member: ParametricPair) -> str:
     return member.family if member.rotation == 0 else f"{member.family} {member.rotation}"
 
 
-def _with_residual(base: Floats, counts: Floats, sigma: float, rows: float, edge: float) -> Floats:
-    """Cell masses with what stands out of the noise added to them."""
-    return np.maximum(base + shrink_singular_values(counts - rows * base, sigma, edge) / rows, 0.0)
+def _with_residual(
+    base: Floats, counts: Floats, sigma: float, rows: float, edge: float, possible: Floats | None
+) -> Floats:
+    """Cell masses with what stands out of the noise added to them; nothing is added where no row can be."""
+    known = counts if possible is None else np.where(possible > 0, counts, rows * base)
+    table = np.maximum(base + shrink_singular_values(known - rows * base, sigma, edge) / rows, 0.0)
+    return table if possible is None else np.where(possible > 0, table, 0.0)
+
+
+def _within_rules(base: Floats, masses: Pair, possible: Floats | None) -> Floats:
+    """Cell masses with the same margins, and less or nothing where rows can be in part of a cell, or in none."""
+    if possible is None:
+        return base
+    return np.where(possible > 0, fit_margins(base * possible, *masses), 0.0)
 
 
 def _fine_grid(edges: Pair, fine: tuple[Groups, Groups], tops: Tops) -> FineGrid:
@@ -279,10 +307,21 @@ def shrink_singular_values(residual: Floats, sigma: float, edge: float = 1.0) ->
     return (left * kept) @ right
 
 
-def denoise_pair(counts: Floats, sigma: float, rows: float, masses: Pair, nulls: NullExcess | None = None) -> Floats:
+def denoise_pair(
+    counts: Floats,
+    sigma: float,
+    rows: float,
+    masses: Pair,
+    nulls: NullExcess | None = None,
+    possible: Floats | None = None,
+) -> Floats:
     """Probabilities of a pair table: independence under the released margins plus what stands out of the noise."""
     expected = rows * np.outer(*masses) + nulls_together(nulls, masses)
+    if possible is not None:
+        expected = rows * _within_rules(np.maximum(expected / rows, 0.0), masses, possible)
+        counts = np.where(possible > 0, counts, 0.0)
     table = np.maximum(expected + shrink_singular_values(counts - expected, sigma), 0.0)
+    table = table if possible is None else np.where(possible > 0, table, 0.0)
     total = table.sum()
     return table / total if total > 0 else np.outer(*masses)
 

@@ -25,6 +25,9 @@ LEAST_STRENGTH = 100.0
 PROVED = 3.0
 """Standard deviations by which a table must contradict the calibrated model to be trusted more. With 6 a rule of three
 columns that holds in 60% of rows is missed at epsilon 0.5; with 3 no table of Adult and compas is raised."""
+EMPTY = -200.0
+"""The log-weight of cells that no row can be in: finite, and so little that other tables, which may ask for rows where
+only such particles are, cannot bring them back."""
 MARGIN_SWEEPS, MARGIN_TOLERANCE = 30, 5e-4
 """Rounds over the tables of single columns, and when they end: these tables are few and soon met."""
 
@@ -49,6 +52,7 @@ class SoftTable:
         dual: log-weight that the model gives to each cell.
         told: what of it was released.
         strength: the prior strength in its variance; None for that of the whole model.
+        empty: cells that no row can be in, by public rules: they are known without noise, and their dual is fixed.
     """
 
     parts: tuple[int, ...]
@@ -57,6 +61,18 @@ class SoftTable:
     dual: np.ndarray
     told: Told = "counts"
     strength: float | None = None
+    empty: np.ndarray | None = None
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The squared tolerance of every cell: 0 where it is known to be empty."""
+        same = np.full(len(self.observed), max(self.variance, 1e-16))
+        return same if self.empty is None else np.where(self.empty, 0.0, same)
+
+    @property
+    def told_cells(self) -> np.ndarray | slice:
+        """The cells that noisy numbers tell."""
+        return slice(None) if self.empty is None else ~self.empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,17 +171,20 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
     """
     unexplained, scale = 0.0, 0.0
     for table, cell in zip(tables, cells, strict=True):
-        own = np.bincount(cell, minlength=len(table.observed)) / len(cell)
-        unexplained += float(np.sum((table.observed - own) ** 2)) - noisy_cells(partitions, table) * table.variance
+        own = np.bincount(cell, minlength=len(table.observed))[table.told_cells] / len(cell)
+        own = own if table.empty is None else own / max(own.sum(), 1e-12)
+        far = float(np.sum((table.observed[table.told_cells] - own) ** 2))
+        unexplained += far - noisy_cells(partitions, table) * table.variance
         scale += 1.0 - float(own @ own)
     return float(np.clip(scale / max(unexplained, 1e-9), LEAST_STRENGTH, 1e5))
 
 
 def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
     """The number of dimensions in which a table carries its own noise: its cells, or fewer if margins were put in."""
+    known = 0 if table.empty is None else int(table.empty.sum())
     if table.told != "interaction":
-        return len(table.observed)
-    return noisy_dimensions(tuple(partitions[part].count for part in table.parts))
+        return len(table.observed) - known
+    return max(noisy_dimensions(tuple(partitions[part].count for part in table.parts)) - known, 1)
 
 
 def proved_strength(observed: np.ndarray, own: np.ndarray, variance: float, degrees: int) -> float:
@@ -215,6 +234,15 @@ def calibrate(
     return _summary(partitions, fitted, logs), weights / weights.sum()
 
 
+def untilted(calibration: Calibration, cells: np.ndarray) -> Calibration:
+    """The same tables with the tilt that they start from: what rules alone leave of the particles."""
+    duals = np.concatenate([table.dual for table in calibration.tables])
+    from sklar.model.kernels import tilt
+
+    offsets = table_offsets([table.observed for table in calibration.tables])
+    return _summary(calibration.partitions, calibration.tables, tilt(cells, offsets, duals))
+
+
 def hold_margins(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> Calibration:
     """The same tilt, with the tables of single columns fitted once more, on particles it has not seen.
 
@@ -239,13 +267,12 @@ def _sweep(
 
     offsets = table_offsets([table.observed for table in tables])
     observed = np.concatenate([table.observed for table in tables])
-    variance = np.repeat([table.variance for table in tables], np.diff(offsets))
+    variance = np.concatenate([table.variances for table in tables])
     dual = np.concatenate([table.dual for table in tables])
     mass, factor = np.zeros((2, np.diff(offsets).max()))
     first = np.bincount(cells[0], weights)
     mass[: len(first)] = first
-    known = observed, np.maximum(variance, 1e-16)
-    soft_fit(cells, offsets, *known, dual, weights, sweeps, tolerance, mass, factor)
+    soft_fit(cells, offsets, observed, variance, dual, weights, sweeps, tolerance, mass, factor)
     parts = zip(tables, offsets[:-1], offsets[1:], strict=True)
     return tuple(replace(table, dual=dual[start:stop].copy()) for table, start, stop in parts)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
+from sklar.schema.coordinates.carried import carried_rules
 from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
 from sklar.schema.coordinates.parts import (
     CalendarPart,
@@ -55,7 +56,10 @@ def coordinates(schema: Schema) -> Coordinates:
         for part in parts.get(name, ()):
             columns[part.name] = _column_of(schema, part)
     kept = tuple(part for several in parts.values() for part in several)
-    return Coordinates(declared=schema, schema=Schema(columns), parts=kept, steps=(*differences, *quotients, *choices))
+    telling = dict(parts) | {name: (choice,) for choice in choices for name in choice.columns}
+    carried = carried_rules(schema, schema.rules, telling)
+    steps = (*differences, *quotients, *choices)
+    return Coordinates(declared=schema, schema=Schema(columns, carried), parts=kept, steps=steps)
 
 
 def _is_total(schema: Schema, rule: Computing) -> bool:
@@ -65,7 +69,8 @@ def _is_total(schema: Schema, rule: Computing) -> bool:
 
 def _choice(schema: Schema, rule: OneHot) -> DummyChoice:
     name = fresh_name(schema, " | ".join(rule.columns))
-    return DummyChoice(name=name, columns=tuple(rule.columns), at_most_one=rule.at_most_one)
+    names = tuple(rule.columns)
+    return DummyChoice(name=name, columns=names, at_most_one=rule.at_most_one, none=fresh_name(names, "none"))
 
 
 def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
@@ -75,8 +80,7 @@ def _column_of(columns: Mapping[str, Column], part: Coordinate) -> Column:
     if isinstance(part, Quotient):
         return quotient_column(columns, part)
     if isinstance(part, DummyChoice):
-        other = fresh_name(part.columns, "none")
-        return Category(part.columns, other=other, nullable=columns[part.columns[0]].null_code is not None)
+        return Category(part.columns, other=part.none, nullable=columns[part.columns[0]].null_code is not None)
     if isinstance(part, CalendarPart):
         first, last = part.calendar.ends[part.part]
         return Integer(first, last, nullable=columns[part.column].null_code is not None)

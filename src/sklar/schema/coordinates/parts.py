@@ -76,11 +76,12 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DummyChoice:
-    """Which of some dummy columns is set, as one category; the first, if several are. `other` means none of them."""
+    """Which of some dummy columns is set, as one category; the first, if several are. `none` means none of them."""
 
     name: str
     columns: tuple[str, ...]
     at_most_one: bool
+    none: str
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 A rule is frozen data: the columns it speaks of, where it comes from (as facts of columns tell it), what is
 wrong with it (`faults`), and itself in words (`describe`).
 What makes it hold in samples lies in `sklar.sample.rules`. Start with `order`; `values` are values that rules name,
-`every` lists the kinds of rules and checks them together, `linear` those about amounts; `parsing` reads the text of an
-`expression`.
+`every` lists the kinds of rules and checks them together, `linear` those about amounts, `impossible` combinations of
+codes that they leave to no row; `parsing` reads the text of an `expression`.
 """
 
 from sklar.schema.rules.dummies import OneHot

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from sklar.schema.columns import Boolean, Column, Labels
-from sklar.schema.numbers import Integer
+from sklar.schema.columns import Column
 from sklar.schema.rules.dummies import OneHot
 from sklar.schema.rules.expression import Expression
 from sklar.schema.rules.function import Function
+from sklar.schema.rules.impossible import impossible, leave_nothing
 from sklar.schema.rules.linear import linear_faults
 from sklar.schema.rules.never import Never
 from sklar.schema.rules.nulls import Together
@@ -37,8 +38,8 @@ def rule_faults(columns: Mapping[str, Column], rules: Iterable[Rule]) -> list[st
     return faults or [
         *_given_twice(list(numbered.values())),
         *totals_faults([rule for rule in numbered.values() if isinstance(rule, Totals)]),
-        *linear_faults(columns, {i: rule for i, rule in numbered.items() if isinstance(rule, AtMost | Ratio | Sum)}),
-        *_nothing_left(columns, [rule for rule in numbered.values() if isinstance(rule, Never)]),
+        *linear_faults(columns, numbered),
+        *_nothing_left(columns, numbered),
     ]
 
 
@@ -80,22 +81,16 @@ def _gives(rule: Rule) -> tuple[str, ...]:
     return (rule.gives,) if isinstance(rule, Function | Sum) else ()
 
 
-def _nothing_left(columns: Mapping[str, Column], rules: Sequence[Never]) -> list[str]:
-    """Columns of which every value is forbidden."""
-    forbidden: dict[str, set[object]] = {}
-    for rule in rules:
-        if len(rule.pairs) == 1:
-            forbidden.setdefault(rule.pairs[0][0], set()).add(rule.pairs[0][1])
-    return [
-        f"the rules 'never' leave no value of '{name}'"
-        for name, values in forbidden.items()
-        if columns[name].null_code is None and len(values) == _number_of_values(columns[name])
-    ]
+def _nothing_left(columns: Mapping[str, Column], rules: Mapping[int, Rule]) -> list[str]:
+    """The first rule that, with those before it, leaves no values that a row could have."""
+    zeros = {i: found for i, rule in rules.items() if (found := impossible(columns, [rule]))}
+    numbers = list(zeros)
 
+    def nothing(first: int) -> bool:
+        return leave_nothing([table for i in numbers[:first] for table in zeros[i]])
 
-def _number_of_values(column: Column) -> int | None:
-    if isinstance(column, Boolean):
-        return 2
-    if isinstance(column, Labels):
-        return len(column.values) + 1
-    return column.upper - column.lower + 1 if isinstance(column, Integer) else None
+    if not nothing(len(numbers)):
+        return []
+    wrong = numbers[bisect_left(range(len(numbers)), True, key=lambda n: nothing(n + 1))]
+    named = ", ".join(f"'{name}'" for name in rules[wrong].columns)
+    return [f"rule {wrong} ({rules[wrong].kind}): with the rules before it, it leaves no value of {named}"]

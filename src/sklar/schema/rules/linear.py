@@ -1,31 +1,38 @@
-"""Whether rules about amounts (at-most, ratio, sum) can hold together, within the bounds of their columns."""
+"""Whether rules about amounts (at-most, ratio, sum, linear expressions) can hold together, within their bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 
 from sklar.schema.columns import Column
-from sklar.schema.numbers import Ranged
+from sklar.schema.numbers import Integer, Ranged, Real
+from sklar.schema.rules.expression import Expression
 from sklar.schema.rules.order import AtMost, order_faults
+from sklar.schema.rules.parsing import ColumnValue, Constant, Node, Operation, parse_expression
 from sklar.schema.rules.ratio import Ratio
 from sklar.schema.rules.sums import Sum
 
-Linear = AtMost | Ratio | Sum
+Linear = AtMost | Ratio | Sum | Expression
+Limit = tuple[dict[str, float], float]
+"""A weighted sum of columns, and what it is at most."""
 SLACK = 1e-9
 """Relative: rules that miss each other by no more are taken to meet."""
+STRICTLY = 1e-5
+"""What is above something of reals is so by this part of the narrowest range at least."""
 ROUNDED = 0.5
 """A sum with factors that are no whole numbers is rounded, by half a unit of its column at most."""
 
 
-def linear_faults(columns: Mapping[str, Column], rules: Mapping[int, Linear]) -> list[str]:
+def linear_faults(columns: Mapping[str, Column], given: Mapping[int, object]) -> list[str]:
     """The first rule that cannot hold together with those before it and with the bounds of the columns.
 
     All of them are inequalities between weighted sums, so that a linear program finds values that meet them, or tells
     that there are none. At-most rules are first checked on their own, exactly.
     """
+    rules = {i: rule for i, rule in given.items() if _is_linear(rule, columns)}
     faults = order_faults(columns, {i: rule for i, rule in rules.items() if isinstance(rule, AtMost)})
     if faults:
         return faults
@@ -37,14 +44,23 @@ def linear_faults(columns: Mapping[str, Column], rules: Mapping[int, Linear]) ->
     return [f"rule {numbers[first]} ({wrong.kind}): it cannot hold together with the rules before it and the bounds"]
 
 
+def _is_linear(rule: object, columns: Mapping[str, Column]) -> TypeGuard[Linear]:
+    if isinstance(rule, Expression):
+        return expression_limits(columns, rule) is not None
+    return isinstance(rule, AtMost | Ratio | Sum)
+
+
 def _joined_with(rules: Mapping[int, Linear], one: int) -> bool:
-    """Whether a rule shares a column with another one."""
+    """Whether a rule shares a column with another one, or has not been checked on its own."""
     own = set(rules[one].columns)
-    return any(other != one and own & set(rule.columns) for other, rule in rules.items())
+    return isinstance(rules[one], Expression) or any(
+        other != one and own & set(rule.columns) for other, rule in rules.items()
+    )
 
 
 def _feasible(columns: Mapping[str, Column], rules: Sequence[Linear]) -> bool:
-    if all(isinstance(rule, AtMost) for rule in rules) or len(rules) < 2:
+    alone = len(rules) < 2 and not any(isinstance(rule, Expression) for rule in rules)
+    if alone or all(isinstance(rule, AtMost) for rule in rules):
         return True
     from scipy.optimize import linprog  # slow to import, and seldom needed
 
@@ -58,7 +74,7 @@ def _feasible(columns: Mapping[str, Column], rules: Sequence[Linear]) -> bool:
     return linprog(np.zeros(len(names)), matrix, most, bounds=bounds, method="highs").status != 2
 
 
-def _limits(columns: Mapping[str, Column], rule: Linear) -> list[tuple[dict[str, float], float]]:
+def _limits(columns: Mapping[str, Column], rule: Linear) -> list[Limit]:
     """What a rule says, as weighted sums of columns that are at most a number."""
     if isinstance(rule, AtMost):
         found = [({rule.low: 1.0, rule.high: -1.0}, -float(rule.at_least))]
@@ -66,6 +82,60 @@ def _limits(columns: Mapping[str, Column], rule: Linear) -> list[tuple[dict[str,
     if isinstance(rule, Ratio):
         found = [({rule.of: float(rule.lower), rule.column: -1.0}, 0.0)]
         return found if rule.upper is None else [*found, ({rule.column: 1.0, rule.of: -float(rule.upper)}, 0.0)]
+    if isinstance(rule, Expression):
+        return expression_limits(columns, rule) or []
     room = 0.0 if rule.exact else ROUNDED * 10.0 ** -(getattr(columns[rule.total], "decimals", None) or 0)
     weights = {rule.total: -1.0, **{name: float(factor) for name, factor in rule.factors}}
     return [(weights, room - rule.offset), ({name: -weight for name, weight in weights.items()}, room + rule.offset)]
+
+
+def expression_limits(columns: Mapping[str, Column], rule: Expression) -> list[Limit] | None:
+    """An expression as limits: linear comparisons of numbers, joined by `and`; None if it says anything else.
+
+    Where one of its columns may be null, it need not hold of values at all.
+    """
+    if any(not isinstance(columns[n], Integer | Real) or columns[n].null_code is not None for n in rule.columns):
+        return None
+    whole = all(isinstance(columns[name], Integer) for name in rule.columns)
+    narrow = min((high - low for low, high in (cast(Ranged, columns[n]).span for n in rule.columns)), default=0.0)
+    return _conjoined(parse_expression(rule.text), 1.0 if whole else STRICTLY * narrow)
+
+
+def _conjoined(node: Node, strictly: float) -> list[Limit] | None:
+    if not isinstance(node, Operation):
+        return None
+    if node.sign == "and":
+        parts = [_conjoined(part, strictly) for part in node.parts]
+        return None if None in parts else [limit for part in parts for limit in part or []]
+    gap = _weights(Operation("-", node.parts)) if node.sign in ("<", "<=", ">", ">=", "==") else None
+    if gap is None:
+        return None
+    constant = gap.pop("", 0.0)
+    # What is below a whole number is so by one only if it is whole itself.
+    room = strictly if all(weight.is_integer() for weight in (constant, *gap.values())) else min(strictly, STRICTLY)
+    less = room if node.sign in ("<", ">") else 0.0
+    below = (gap, -constant - less)
+    above = ({name: -weight for name, weight in gap.items()}, constant - less)
+    return {"<": [below], "<=": [below], ">": [above], ">=": [above], "==": [below, above]}[node.sign]
+
+
+def _weights(node: Node) -> dict[str, float] | None:
+    """A linear expression as the weight of each column, and under "" a constant; None if it is not linear."""
+    if isinstance(node, ColumnValue):
+        return {node.name: 1.0}
+    if isinstance(node, Constant):
+        return None if isinstance(node.value, str | bool) else {"": float(node.value)}
+    parts = [_weights(part) for part in node.parts]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    if node.sign == "-" and len(known) == 1:
+        return {name: -weight for name, weight in known[0].items()}
+    if node.sign in ("+", "-"):
+        sign = 1.0 if node.sign == "+" else -1.0
+        return {n: known[0].get(n, 0.0) + sign * known[1].get(n, 0.0) for n in (*known[0], *known[1])}
+    one, two = known if node.sign == "*" and set(known[0]) <= {""} else known[::-1]
+    if node.sign not in ("*", "/") or set(one) - {""} or (node.sign == "/" and not one.get("")):
+        return None
+    factor = 1.0 / one[""] if node.sign == "/" else one.get("", 0.0)
+    return {name: factor * weight for name, weight in two.items()}

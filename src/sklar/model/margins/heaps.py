@@ -1,0 +1,186 @@
+"""Heaps at round numbers: how large a part of the numbers are multiples of 100, of 500, ..., and margins with them.
+
+A number is taken to be rounded to some unit, with a probability that is the same everywhere; given the unit, it is any
+multiple, as the smooth margin has it. So inside a cell of the margin the mass of a multiple is in proportion to its
+unit, and masses of whole cells stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import nnls
+
+from sklar.arrays import Floats, Ints
+from sklar.model.margins.margin import Margin
+from sklar.model.margins.units import UnitSearch, base_unit, digits_of
+from sklar.schema.grid import Grid, unit_weights
+from sklar.schema.numbers import Integer, Real
+
+LEAST_GAIN = 14.0
+"""Chi-square that a heap must explain: of 16 units without any, one passes by chance in 300 columns."""
+LEAST_PART = 0.02
+"""Smaller heaps are not worth a unit."""
+MOST_HEAPS = 4
+"""Units kept, those that explain most first."""
+WRONG = 0.01
+"""Relative error of what a smooth margin expects of a class: where noise is small, chance is not known any better."""
+LEAST_REST = 1e-9
+"""With a smaller part left over, all numbers are multiples."""
+TINIEST = 1e-300
+"""Cells that weigh less hold no number; those of a single real weigh next to nothing."""
+ROUNDS = 8
+"""Of the fit, whose equations are linear but for the cells that hold few multiples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Expected:
+    """What each unit would bring to the classes, given the cells of a margin.
+
+    Attributes:
+        mass: Probability of each cell of the margin.
+        weight: Multiples of each unit in each cell (row), times the unit.
+        inside: The same by class (of every cell, class and unit).
+    """
+
+    mass: Floats
+    weight: Floats
+    inside: Floats
+
+    def counts(self, parts: Floats, rows: float) -> Floats:
+        """Rows that a part of one, of each unit (column), brings to each class, if the parts are about so."""
+        whole = self.weight @ parts
+        per = np.where(whole > TINIEST, self.mass / np.maximum(whole, TINIEST), 0.0)
+        return rows * np.tensordot(per, self.inside, axes=1)
+
+
+def _cell_weights(grid: Grid, unit: Fraction | None) -> Floats:
+    """What the multiples of a unit in each cell of a grid stand for."""
+    starts = grid.starts.astype(np.float64)
+    return unit_weights(starts, np.append(starts[1:], float(grid.stop)), unit)
+
+
+def heaped(
+    margin: Margin, column: Integer | Real, found: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
+) -> Margin:
+    """The margin with the unit that was found of its numbers and with the heaps that stand out.
+
+    Args:
+        margin: The smooth margin.
+        column: Its column.
+        found: Unit of nearly all numbers, or None.
+        seen: What was counted by units, the noisy counts and their standard deviation.
+        rows: The number of rows, as far as it is known.
+    """
+    base = base_unit(column) if found is None else found
+    heaps = find_heaps(margin, column.grid, base, seen, rows)
+    digits = digits_of(found) if found is not None and isinstance(column, Real) and column.unit is None else None
+    if found is not None and found != _decimal(digits):
+        heaps = {found: 1.0 - sum(heaps.values()), **heaps}
+    margin = replace(margin, decimals=digits)
+    return with_heaps(margin, column, heaps) if heaps else margin
+
+
+def _decimal(digits: int | None) -> Fraction | None:
+    return None if digits is None else Fraction(1, 10**digits)
+
+
+def find_heaps(
+    margin: Margin, grid: Grid, base: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
+) -> dict[Fraction, float]:
+    """Units that parts of the numbers are multiples of, and these parts, as far as they stand out.
+
+    Units join one by one, the one that explains most first.
+    """
+    search, counts, sigma = seen
+    units = [unit for unit in search.units if base is None or (unit > base and (unit / base).denominator == 1)]
+    expected = _expect(margin, grid, [base, *units], search)
+    telling = np.asarray(counts[: search.classes], dtype=np.float64)
+    spread = np.sqrt(sigma**2 + np.maximum(telling, 0.0) + (WRONG * telling) ** 2)
+    chosen, (left, parts) = [0], _fit(expected, [0], telling, spread, rows)
+    while len(chosen) <= MOST_HEAPS:
+        tried = {
+            place: _fit(expected, [*chosen, place], telling, spread, rows)
+            for place in range(1, len(units) + 1)
+            if place not in chosen
+        }
+        tried = {place: fit for place, fit in tried.items() if fit[1][-1] >= LEAST_PART}
+        best = min(tried, key=lambda place: tried[place][0], default=None)
+        if best is None or left - tried[best][0] < LEAST_GAIN:
+            break
+        chosen, (left, parts) = [*chosen, best], tried[best]
+    return dict(sorted((units[place - 1], float(part)) for place, part in zip(chosen, parts, strict=True) if place))
+
+
+def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: UnitSearch) -> _Expected:
+    cell = np.repeat(np.arange(len(margin.starts)), margin.widths())[: grid.cells]
+    classes = search.classes + 1
+    place, cells = cell * classes + search.lookup[: grid.cells], len(margin.starts)
+    inside = np.stack(
+        [np.bincount(place, _cell_weights(grid, unit), minlength=cells * classes) for unit in units], axis=1
+    ).reshape(cells, classes, len(units))
+    return _Expected(mass=margin.mass, weight=inside.sum(axis=1), inside=inside[:, : search.classes])
+
+
+def _fit(expected: _Expected, chosen: list[int], counts: Floats, spread: Floats, rows: float) -> tuple[float, Floats]:
+    """(chi-square, parts) of the chosen units that explain the counts best."""
+    some = replace(expected, weight=expected.weight[:, chosen], inside=expected.inside[:, :, chosen])
+    parts = np.full(len(chosen), 1.0 / len(chosen))
+    for _ in range(ROUNDS if len(chosen) > 1 else 0):
+        found = nnls(some.counts(parts, rows) / spread[:, None], counts / spread)[0]
+        if not found.sum() > 0:
+            break
+        parts = found / found.sum()
+    off = (some.counts(parts, rows) @ parts - counts) / spread
+    return float(off @ off), parts
+
+
+def with_heaps(margin: Margin, column: Integer | Real, heaps: dict[Fraction, float]) -> Margin:
+    """The margin whose numbers are multiples of these units in these parts; masses of its cells stay.
+
+    Where all numbers are multiples, the mass of a cell without any goes to the next one that has some.
+    """
+    grid, rest = column.grid, max(1.0 - sum(heaps.values()), 0.0)
+    base = base_unit(column) if margin.decimals is None else Fraction(1, 10**margin.decimals)
+    weight = np.zeros(grid.cells) if rest < LEAST_REST else rest * _cell_weights(grid, base)
+    for unit, part in heaps.items():
+        weight += part * _cell_weights(grid, unit)
+    cell = np.repeat(np.arange(len(margin.starts)), margin.widths())[: grid.cells]
+    whole = np.bincount(cell, weight, minlength=len(margin.starts))
+    if rest < LEAST_REST:
+        margin = _moved(margin, whole, int(cell[-1]) + 1)
+    held = whole[cell]
+    share = np.where(held > TINIEST, weight / np.maximum(held, TINIEST), 1.0 / margin.widths()[cell])
+    starts, mass = _runs(margin, share)
+    return replace(
+        margin, starts=starts, mass=mass, heaps=tuple((float(unit), part) for unit, part in heaps.items() if part > 0)
+    )
+
+
+def _moved(margin: Margin, whole: Floats, values: int) -> Margin:
+    """The margin with the mass of the first `values` cells on those that hold a number, the nearest to each."""
+    holding = np.flatnonzero(whole[:values] > TINIEST)
+    if not len(holding):
+        return margin
+    cells = np.arange(values)
+    after = np.minimum(np.searchsorted(holding, cells), len(holding) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(cells - holding[before] < holding[after] - cells, holding[before], holding[after])
+    nearest = np.where(whole[:values] > TINIEST, cells, nearest)
+    mass = margin.mass.copy()
+    mass[:values] = np.bincount(nearest, margin.mass[:values], minlength=values)
+    return replace(margin, mass=mass)
+
+
+def _runs(margin: Margin, share: Floats) -> tuple[Ints, Floats]:
+    """(starts, mass) of the runs of codes of one cell that have the same share of it."""
+    change = np.zeros(margin.size, dtype=bool)
+    change[margin.starts] = True
+    change[1 : len(share)] |= np.diff(share) != 0
+    starts = np.flatnonzero(change)
+    dense = np.ones(margin.size)
+    dense[: len(share)] = share
+    cell = np.searchsorted(margin.starts, starts, side="right") - 1
+    return starts, margin.mass[cell] * np.add.reduceat(dense, starts)

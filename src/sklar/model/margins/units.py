@@ -1,0 +1,148 @@
+"""What a column's numbers are multiples of: a small public table of round numbers, and the unit that counts tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import floor, log10
+
+import numpy as np
+
+from sklar.arrays import Floats, Ints, Mask
+from sklar.schema.columns import Column
+from sklar.schema.grid import Grid, held
+from sklar.schema.numbers import Integer, Real
+
+FEWEST_CELLS = 64
+"""Columns with at most this many cells are counted cell by cell, which shows their round numbers already."""
+MOST_DIGITS = 6
+"""Numbers with more digits after the point than this are taken for continuous."""
+LEADING = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5))
+"""Times powers of ten, the units that are sought: those that people and forms round to."""
+MOST_HELD = 0.5
+"""A unit is sought only if at most this part of the cells holds a multiple of it: else all columns look alike."""
+LEAST_MULTIPLES, LEAST_IN_CELLS = 10, 100
+"""Of a unit this many multiples must lie between the bounds, and this many if it is to be that of all numbers where
+cells hold several: else they may lie in few cells by chance. (Whole numbers and digits are sought in any case.)"""
+EXACT = 2.0**53
+"""Numbers beyond this are not searched: float64 has no units left."""
+SURE = 3.0
+"""Counts within this many standard deviations of the noise may be nothing."""
+CLEAR = 3.0
+"""Multiples of the unit found must be this many times as many as what could hide in the noise. A larger factor finds
+fewer units: of loans in hundreds (5,960 rows at epsilon 1, noise of a count 90) 3 finds all and 5 half."""
+RARE = 0.01
+"""So few other numbers, for one that is a multiple, are disregarded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitSearch:
+    """What to count to find the unit of a column's numbers and where they heap; a function of the schema alone.
+
+    Whole numbers are often declared as reals, and amounts come in hundreds. On a grid finer than their unit they fill
+    few of the cells, which a histogram of few bins shows: one for each set of units of which a cell can hold a
+    multiple. Once the unit is known every cell stands for the nearest multiple: bins are cut between numbers, never
+    through one, and no mass is lost to cells where there can be no value.
+
+    Attributes:
+        units: Those that can be told from finer ones, ascending.
+        common: Whether each may be the unit of all numbers, and not only one that many are rounded to.
+        lookup: Class of every base code, then one class for what says nothing (zero, bounds, declared values, null).
+        holds: Whether the cells of a class (row) hold a multiple of a unit (column).
+    """
+
+    units: tuple[Fraction, ...]
+    common: tuple[bool, ...]
+    lookup: Ints
+    holds: Mask
+
+    @property
+    def classes(self) -> int:
+        """Number of classes that tell something; the one after them does not."""
+        return len(self.holds)
+
+    def find_unit(self, counts: Floats, sigma: float) -> Fraction | None:
+        """The largest unit that nearly all numbers are multiples of, by noisy counts of the classes; None if none is.
+
+        Other numbers must be so few that noise alone, or one number in a hundred, explains their count; and the
+        multiples so many, whatever the noise did to them, that all it could hide is a small part of them.
+        """
+        telling = counts[: self.classes]
+        for unit, common, inside in reversed(list(zip(self.units, self.common, self.holds.T, strict=True))):
+            multiples, others = float(telling[inside].sum()), float(telling[~inside].sum())
+            doubt, hidden = (SURE * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
+            if common and multiples - doubt > CLEAR * hidden and others < hidden + RARE * multiples:
+                return unit
+        return None
+
+
+@lru_cache(maxsize=256)
+def units_to_seek(column: Column) -> UnitSearch | None:
+    """The search for a column of numbers, if its cells are many, and fine enough to show any unit."""
+    if not isinstance(column, Integer | Real) or column.value_cells <= FEWEST_CELLS:
+        return None
+    if max(abs(column.lower), abs(column.upper)) >= EXACT:
+        return None
+    grid = column.grid
+    free = ~_says_nothing(column, grid)
+    fits = {
+        unit: cells for unit in _candidates(column, base_unit(column)) if is_few(cells := held(grid, unit) & free, free)
+    }
+    fits = {unit: cells for unit, cells in fits.items() if cells.any()}
+    if not fits:
+        return None
+    patterns, classes = np.unique(np.stack(list(fits.values()), axis=1)[free], axis=0, return_inverse=True)
+    lookup = np.full(column.size, len(patterns), dtype=np.int64)
+    lookup[np.flatnonzero(free)] = classes.ravel()
+    common = tuple(_may_be_common(column, grid, unit) for unit in fits)
+    return UnitSearch(units=tuple(fits), common=common, lookup=lookup, holds=patterns)
+
+
+def base_unit(column: Integer | Real) -> Fraction | None:
+    """What all numbers are declared to be multiples of; None for reals of any digits."""
+    return Fraction(1, 10**column.unit) if isinstance(column.unit, int) else column.unit
+
+
+def digits_of(unit: Fraction) -> int | None:
+    """The fewest digits after the point that all multiples of a unit have; None if they are not decimal fractions."""
+    return next((digits for digits in range(MOST_DIGITS + 2) if 10**digits % unit.denominator == 0), None)
+
+
+def is_few(cells: Mask, free: Mask) -> bool:
+    """Whether so few of the free cells hold a number that it shows."""
+    return int(cells.sum()) <= MOST_HELD * int(free.sum())
+
+
+def _candidates(column: Integer | Real, base: Fraction | None) -> list[Fraction]:
+    """Round units above the base unit, and of its multiples, that have multiples enough between the bounds."""
+    span = Fraction(column.upper) - Fraction(column.lower)
+    finest = max(-MOST_DIGITS, floor(log10(span / column.grid.cells)) - 1)
+    powers = [Fraction(10) ** k for k in range(finest, floor(log10(span)) + 1)]
+    return [
+        unit
+        for unit in sorted(first * power for power in powers for first in LEADING)
+        if (unit <= span / LEAST_MULTIPLES or (base is None and _is_digit(unit)))
+        and (base is None or (unit > base and (unit / base).denominator == 1))
+    ]
+
+
+def _is_digit(unit: Fraction) -> bool:
+    """Whether it is 1, 0.1, 0.01, ..."""
+    return unit <= 1 and unit == Fraction(1, 10 ** (digits_of(unit) or 0))
+
+
+def _may_be_common(column: Integer | Real, grid: Grid, unit: Fraction) -> bool:
+    single = bool(grid.step and np.allclose(grid.widths, grid.step, rtol=1e-9))
+    return single or _is_digit(unit) or unit <= (Fraction(column.upper) - Fraction(column.lower)) / LEAST_IN_CELLS
+
+
+def _says_nothing(column: Integer | Real, grid: Grid) -> Mask:
+    """Cells of single values that are round by nature: zero, the bounds, where clipped values land, declared values."""
+    values = [
+        value for value in (0, column.lower, column.upper, *column.atoms) if column.lower <= value <= column.upper
+    ]
+    single = grid.is_atom | (np.isclose(grid.widths, grid.step, rtol=1e-9) if grid.step else False)
+    named = np.zeros(grid.cells, dtype=bool)
+    named[grid.code(np.array(values, dtype=grid.starts.dtype))] = True
+    return single & named

@@ -1,0 +1,227 @@
+"""Combinations of codes that rules leave to no row: structural zeros, known before anything is counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import Ints, Mask
+from sklar.schema.columns import Boolean, Column, Labels
+from sklar.schema.numbers import Integer
+from sklar.schema.rules.dummies import OneHot, switch_codes
+from sklar.schema.rules.expression import Expression, RowValues, evaluate_expression
+from sklar.schema.rules.function import Function
+from sklar.schema.rules.never import Never
+from sklar.schema.rules.nulls import Together
+from sklar.schema.rules.parsing import parse_expression
+from sklar.schema.rules.values import Label, key_text
+
+MOST_CELLS = 1 << 17
+"""Expressions over more combinations of codes are left to samples, where rows that break them are drawn again."""
+MOST_STEPS, MOST_COLUMNS = 50_000, 200
+"""Of a search for a row that obeys all rules; beyond them it is taken to exist, and samples will tell."""
+MOST_TOGETHER = 40
+"""Columns null together of which each two are compared; of more, each is with the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Impossible:
+    """What no row is, as a table over classes of the codes of some columns.
+
+    Attributes:
+        columns: Their names, each once.
+        classes: For each of them, the class of every base code.
+        empty: Which combinations of classes, one axis a column, no row has.
+    """
+
+    columns: tuple[str, ...]
+    classes: tuple[Ints, ...]
+    empty: npt.NDArray[np.bool_]
+
+
+def impossible(columns: Mapping[str, Column], rules: Iterable[Any]) -> list[Impossible]:
+    """The structural zeros of some rules, as far as base codes tell them apart; other rules have none."""
+    return [found for rule in rules if type(rule) in _ZEROS for found in _ZEROS[type(rule)](columns, rule)]
+
+
+def _never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
+    codes = [code_of(columns[name], value) for name, value in rule.pairs]
+    known = [code for code in codes if code is not None]
+    if len(known) == len(codes):
+        chosen = tuple(np.arange(columns[n].size) == code for n, code in zip(rule.columns, known, strict=True))
+        yield _box(rule.columns, chosen)
+
+
+def _together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossible]:
+    nulls = {name: np.arange(columns[name].size) == columns[name].null_code for name in rule.columns}
+    firsts = rule.columns if len(rule.columns) <= MOST_TOGETHER else rule.columns[:1]
+    for first, second in ((a, b) for a, b in combinations(rule.columns, 2) if a in firsts):
+        yield replace(_box((first, second), (nulls[first], nulls[second])), empty=~np.eye(2, dtype=bool))
+    for other, values in rule.wanted:
+        codes = [code for code in (code_of(columns[other], value) for value in values) if code is not None]
+        if len(codes) == len(values):
+            wanted = np.isin(np.arange(columns[other].size), codes)
+            for name in rule.columns:
+                yield _box((name, other), (~nulls[name], ~wanted))
+
+
+def _function(columns: Mapping[str, Column], rule: Function) -> Iterator[Impossible]:
+    """Each listed argument with every other value; what the function gives where it lists nothing is left open."""
+    of, column = columns[rule.of], columns[rule.column]
+    arguments, table = _single_values(of), dict(rule.pairs)
+    images = {value: code_of(column, value) for value in table.values()}
+    if arguments is None or None in images.values():
+        return
+    empty = np.zeros((of.size, column.size), bool)
+    for code, argument in enumerate(arguments):
+        if key_text(argument) in table:
+            empty[code] = np.arange(column.size) != images[table[key_text(argument)]]
+            if column.null_code is not None:
+                empty[code, column.null_code] = False
+    yield _shrunk((rule.of, rule.column), empty)
+
+
+def _one_hot(columns: Mapping[str, Column], rule: OneHot) -> Iterator[Impossible]:
+    """No two are set; and that none is, where one must be and none may be null."""
+    on = {name: np.arange(columns[name].size) == switch_codes(columns[name])[1] for name in rule.columns}
+    for pair in combinations(rule.columns, 2):
+        yield _box(pair, (on[pair[0]], on[pair[1]]))
+    if not rule.at_most_one and all(columns[name].null_code is None for name in rule.columns):
+        yield _box(tuple(rule.columns), tuple(~on[name] for name in rule.columns))
+
+
+def _expression(columns: Mapping[str, Column], rule: Expression) -> Iterator[Impossible]:
+    """Every combination of codes tried, where each code is one value."""
+    names = rule.columns
+    values = [_single_values(columns[name]) for name in names]
+    known = [one for one in values if one is not None]
+    sizes = [columns[name].size for name in names]
+    if len(known) < len(values) or math.prod(sizes) > MOST_CELLS:
+        return
+    codes = dict(zip(names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+    points = {n: np.array([*one, *one[:1]]) if columns[n].null_code is not None else np.array(one)
+              for n, one in zip(names, known, strict=True)}  # fmt: skip
+
+    def row_values(name: str) -> RowValues:
+        return RowValues(points[name][codes[name]], codes[name] == columns[name].null_code)
+
+    tree = parse_expression(rule.text)
+    found = evaluate_expression(tree, columns, row_values, math.prod(sizes))
+    empty = ~(found.data.astype(bool) | found.unknown).reshape(sizes)
+    if empty.any():
+        yield _shrunk(names, empty)
+
+
+_ZEROS: dict[type, Callable[[Mapping[str, Column], Any], Iterator[Impossible]]] = {
+    Never: _never,
+    Together: _together,
+    Function: _function,
+    OneHot: _one_hot,
+    Expression: _expression,
+}
+"""Kinds of rules that leave combinations of codes to no row."""
+
+
+def code_of(column: Column, value: Label) -> int | None:
+    """The base code that stands for this value and no other; None if its cell holds more."""
+    if isinstance(column, Labels):
+        return [*column.values, column.other].index(value)
+    if isinstance(column, Boolean):
+        return int(value)
+    if not isinstance(column, Integer):
+        return None
+    place = int(column.grid.code(np.array([value]))[0])
+    return place if int(column.grid.starts[place]) == value and _is_single(column)[place] else None
+
+
+def _single_values(column: Column) -> list[Any] | None:
+    """The value of every code but null, where each code is one; else None."""
+    if isinstance(column, Labels):
+        return [*column.values, column.other]
+    if isinstance(column, Boolean):
+        return [False, True]
+    return column.grid.starts.tolist() if isinstance(column, Integer) and _is_single(column).all() else None
+
+
+def _is_single(column: Integer) -> Mask:
+    """Which cells hold one value only."""
+    return np.diff(np.append(column.grid.starts, column.grid.stop)) == column.grid.step
+
+
+def _box(columns: tuple[str, ...], inside: tuple[Mask, ...]) -> Impossible:
+    """All of these sets of codes at once."""
+    empty = np.zeros((2,) * len(columns), bool)
+    empty[(1,) * len(columns)] = True
+    return Impossible(columns=columns, classes=tuple(mask.astype(np.int64) for mask in inside), empty=empty)
+
+
+def _shrunk(columns: tuple[str, ...], empty: npt.NDArray[np.bool_]) -> Impossible:
+    empty, classes = shrink_table(empty)
+    return Impossible(columns=columns, classes=classes, empty=empty)
+
+
+def shrink_table(empty: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], tuple[Ints, ...]]:
+    """A table of zeros with equal slices of each axis made one, and the class of every slice."""
+    classes: list[Ints] = []
+    for axis in range(empty.ndim):
+        flat = np.moveaxis(empty, axis, 0).reshape(empty.shape[axis], -1)
+        _, first, inverse = np.unique(flat, axis=0, return_index=True, return_inverse=True)
+        classes.append(inverse.reshape(-1).astype(np.int64))
+        empty = np.take(empty, first, axis=axis)
+    return empty, tuple(classes)
+
+
+def leave_nothing(zeros: Sequence[Impossible]) -> bool:
+    """Whether every combination of codes is impossible: no row can obey."""
+    return any(_all_empty(part) for part in _components(zeros))
+
+
+def _components(zeros: Sequence[Impossible]) -> list[list[Impossible]]:
+    """Tables that share columns, directly or through others, together."""
+    parts: list[tuple[set[str], list[Impossible]]] = []
+    for table in zeros:
+        joined = [part for part in parts if part[0] & set(table.columns)]
+        parts = [part for part in parts if part not in joined]
+        names = set(table.columns).union(*(part[0] for part in joined))
+        parts.append((names, [*(one for part in joined for one in part[1]), table]))
+    return [tables for _, tables in parts]
+
+
+def _all_empty(zeros: Sequence[Impossible]) -> bool:
+    """A search, column by column, for classes that no table calls empty; codes that no table tells apart are one."""
+    names = list(dict.fromkeys(name for table in zeros for name in table.columns))
+    if len(names) > MOST_COLUMNS:
+        return False
+    axes = {(k, name): one for k, t in enumerate(zeros) for name, one in zip(t.columns, t.classes, strict=True)}
+    choices: dict[str, list[dict[int, int]]] = {}
+    for name in names:
+        told = [k for k, table in enumerate(zeros) if name in table.columns]
+        kinds = np.unique(np.stack([axes[k, name] for k in told]), axis=1)
+        choices[name] = [dict(zip(told, kind.tolist(), strict=True)) for kind in kinds.T]
+    last = {k: max(names.index(name) for name in table.columns) for k, table in enumerate(zeros)}
+    picked: list[dict[int, int]] = []
+    steps = 0
+
+    def fits(at: int) -> bool:
+        ended = (k for k, place in last.items() if place == at)
+        return not any(zeros[k].empty[tuple(picked[names.index(name)][k] for name in zeros[k].columns)] for k in ended)
+
+    def search(at: int) -> bool:
+        nonlocal steps
+        if at == len(names):
+            return True
+        for choice in choices[names[at]]:
+            steps += 1
+            picked.append(choice)
+            if steps > MOST_STEPS or (fits(at) and search(at + 1)):
+                return True
+            picked.pop()
+        return False
+
+    return not search(0)
