@@ -16,6 +16,7 @@ from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
+from sklar.model.margins.fit import Histogram
 from sklar.model.margins.margin import Margin
 from sklar.release.door import Door, settled
 
@@ -44,7 +45,7 @@ class FewRowsOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Setting:
+class Setting:
     """What the margins settled: who is scored, who is nominal, and the classes of the target."""
 
     margins: tuple[Margin, ...]
@@ -53,6 +54,24 @@ class _Setting:
     nominal: tuple[int, ...]
     classes: Classes | None
     basis: Basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredFewRows:
+    """All that is measured where rows are few.
+
+    Attributes:
+        latents: Scored columns, and nominal ones whose levels the star orders.
+        moments: What is known of dependence, as the fit of latent normals takes it.
+        star: The released star; None without one.
+        first: The first histogram of each column.
+    """
+
+    setting: Setting
+    latents: tuple[Latent, ...]
+    moments: Moments
+    star: Star | None
+    first: tuple[Histogram, ...]
 
 
 def fit_few_rows(
@@ -67,6 +86,17 @@ def fit_few_rows(
         options: May name a target; `FewRowsOptions` may set the shares.
         rng: For the simulations of the fit; what is asked at the Door never depends on it.
     """
+    measured = measure_few_rows(door, allowance, total, options)
+    setting = measured.setting
+    share = np.ones(1) if setting.classes is None else setting.classes.share
+    normals = fit_normals(measured.latents, share, setting.basis, measured.moments, rng)
+    return LatentNormalModel(
+        margins=setting.margins, latents=measured.latents, normals=normals, classes=setting.classes, rows=setting.rows
+    )
+
+
+def measure_few_rows(door: Door, allowance: Allowance, total: float | None, options: HasTarget) -> MeasuredFewRows:
+    """Measure margins and a few sums on a sphere; arguments as for `fit_few_rows`."""
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
@@ -80,11 +110,8 @@ def fit_few_rows(
         seen = _again(door, allowance, closing.star - shares.star, setting, seen)
         shares = closing
     latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
-    share = np.ones(1) if setting.classes is None else setting.classes.share
-    normals = fit_normals(latents, share, setting.basis, moments, rng)
-    return LatentNormalModel(
-        margins=setting.margins, latents=latents, normals=normals, classes=setting.classes, rows=setting.rows
-    )
+    first = tuple(histograms[0] for histograms in measured.histograms)
+    return MeasuredFewRows(setting=setting, latents=latents, moments=moments, star=seen, first=first)
 
 
 def _known(door: Door, allowance: Allowance, total: float | None) -> tuple[float, float]:
@@ -97,7 +124,7 @@ def _known(door: Door, allowance: Allowance, total: float | None) -> tuple[float
     return total, replace(allowance, amount=spent).noise(door.unit).std
 
 
-def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> _Setting:
+def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> Setting:
     columns = [door.schema[name] for name in door.schema.modelled]
     classes = None
     if target is not None:
@@ -114,24 +141,24 @@ def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | 
         marker = null_latent(j, margin, column.null_code) if column.null_code is not None else None
         scored += [marker] if marker is not None else []
     basis = NO_BASIS if classes is None else class_basis(classes)
-    return _Setting(
+    return Setting(
         margins=margins, rows=rows, scored=tuple(scored), nominal=tuple(nominal), classes=classes, basis=basis
     )
 
 
-def _measure_star(door: Door, allowance: Allowance, share: float, at: _Setting, label: str = "star") -> Star | None:
+def _measure_star(door: Door, allowance: Allowance, share: float, at: Setting, label: str = "star") -> Star | None:
     if at.classes is None or share < LEAST_SHARE or not (at.scored or at.nominal):
         return None
     return measure_star(door, allowance.part(share), at.scored, at.nominal, at.classes, at.rows, label)
 
 
-def _again(door: Door, allowance: Allowance, share: float, at: _Setting, seen: Star | None) -> Star | None:
+def _again(door: Door, allowance: Allowance, share: float, at: Setting, seen: Star | None) -> Star | None:
     """A second star from what was left, joined to the first by inverse variance."""
     again = _measure_star(door, allowance, share, at, "star again") if seen is not None else None
     return seen if seen is None or again is None else pool_stars(seen, again)
 
 
-def _strength(at: _Setting, seen: Star | None) -> float:
+def _strength(at: Setting, seen: Star | None) -> float:
     """Sum over columns of the squared correlation with the classes, without what noise adds."""
     if seen is None:
         return 0.0
@@ -140,14 +167,14 @@ def _strength(at: _Setting, seen: Star | None) -> float:
     return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
 
 
-def _orders(at: _Setting, seen: Star) -> list[LevelOrder]:
+def _orders(at: Setting, seen: Star) -> list[LevelOrder]:
     assert at.classes is not None
     margins = [at.margins[j] for j in at.nominal]
     return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, shares: FewRowsShares, at: _Setting, seen: Star | None
+    door: Door, allowance: Allowance, shares: FewRowsShares, at: Setting, seen: Star | None
 ) -> tuple[tuple[Latent, ...], Moments]:
     """The star orders the levels of nominal columns, which then join the pairs."""
     latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None

@@ -12,6 +12,7 @@ from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.pairs.interactions import centred
 from sklar.model.vine.calibration import (
     EMPTY,
+    LEAST_STRENGTH,
     MOST_CELLS,
     NO_TILT,
     Calibration,
@@ -82,26 +83,30 @@ def calibrate_vine(
     after = replace(draft, tables=draft.tables[alone:])
     guide = len(pairs) - alone or len(after.tables)
     strength = prior_strength(after.partitions, after.tables[:guide], cells[alone : alone + guide])
-    trust = np.array([_trust(draft, table, target) for table in draft.tables])
-    tables = _bearable(after, cells[alone:], strength * trust[alone:])
-    strength = float(tables[0].strength or 0.0) / float(trust[alone])
+    usual = np.array([_own_strength(draft, table, strength, target) for table in draft.tables])
+    tables = _bearable(after, cells[alone:], usual[alone:])
+    # With very many tables all were raised by one factor.
+    raised = float(tables[0].strength or 0.0) / float(usual[alone])
+    strength, usual = raised * strength, raised * usual
     # Most of the way on few particles.
     some = np.ascontiguousarray(cells[alone:, :TRIAL_PARTICLES])
     early, _ = calibrate(after.partitions, tables, some, sweeps=EARLY_SWEEPS)
     calibration, weights = calibrate(after.partitions, early.tables, cells[alone:])
     draft = replace(draft, tables=(*_with_model(draft, alone, cells, weights), *after.tables))
     start = replace(draft, tables=(*draft.tables[:alone], *calibration.tables))
-    each = _proved_strengths(draft, strength * trust, cells, weights)
+    each = _proved_strengths(draft, usual, cells, weights)
     if each is not None:
         calibration, _ = calibrate(draft.partitions, _bearable(draft, cells, each, start), cells)
     held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, stratified=True))
     return Calibrated(calibration=held, strength=strength)
 
 
-def _trust(draft: Calibration, table: SoftTable, target: int | None) -> float:
-    """By what the prior strength of a table is multiplied."""
+def _own_strength(draft: Calibration, table: SoftTable, strength: float, target: int | None) -> float:
+    """The strength of all tables; less with a target; the least, where a posterior mean has taken care of the noise."""
+    if table.told == "derived":
+        return LEAST_STRENGTH
     columns = [draft.partitions[part].column for part in table.parts]
-    return TARGET_TRUST if len(columns) > 1 and target in columns else 1.0
+    return TARGET_TRUST * strength if len(columns) > 1 and target in columns else strength
 
 
 def _stands_alone(table: SoftTable) -> bool:
