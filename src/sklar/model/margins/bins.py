@@ -155,12 +155,21 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float)
 
 
 def _blocks(mass: Floats, least: float) -> Ints:
-    """The first cell of the block of each: itself, but light neighbours share one until it holds `least`."""
+    """The first cell of the block of each: itself, but light neighbours share one until it holds `least`.
+
+    Where a light run goes on to an end, beyond cells that hold as much, it is a tail: blocks of 1, 2, 4, ... outwards.
+    """
     block, first, held = np.arange(len(mass)), 0, np.inf
     for cell, one in enumerate(mass.tolist()):
         if held >= least or one >= least:
             first, held = cell, 0.0
         block[cell], held = first, held + one
+    heavy = np.flatnonzero(mass >= least)
+    tails = (np.arange(heavy[-1] + 1, len(mass)), np.arange(heavy[0] - 1, -1, -1)) if len(heavy) else ()
+    for run in tails:
+        size = np.floor(np.log2(np.arange(len(run)) + 1)).astype(int)
+        for one in np.unique(size):
+            block[run[size == one]] = run[size == one].min()
     return block
 
 
