@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sklar.errors import (
         BudgetError,
         LedgerError,
+        NotAcceptedError,
         OverspendError,
         SchemaError,
         SklarError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sklar.lab.binary import BinaryEvaluation, evaluate_binary
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
+    from sklar.lab.complete import complete
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import evaluate
@@ -84,7 +86,10 @@ _HOMES = {
     "sklar.accounting.claim": "Claim",
     "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
     "sklar.accounting.risk": "risk",
-    "sklar.errors": "BudgetError LedgerError OverspendError SchemaError SklarError SklarWarning SourceError UsageError",
+    "sklar.errors": (
+        "BudgetError LedgerError NotAcceptedError OverspendError SchemaError SklarError SklarWarning SourceError "
+        "UsageError"
+    ),
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
@@ -92,6 +97,7 @@ _HOMES = {
     "sklar.lab.binary": "BinaryEvaluation evaluate_binary",
     "sklar.lab.compare.compare": "compare",
     "sklar.lab.compare.result": "Compared",
+    "sklar.lab.complete": "complete",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
     "sklar.lab.evaluate": "evaluate",
@@ -123,11 +129,11 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
     "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
-    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "Ordinal", "OverspendError", "Payment", "Plan",
-    "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError", "SklarError",
-    "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
+    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
+    "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
+    "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
     "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
-    "compare", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
+    "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
     "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
     "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv", "tradeoff",
     "tradeoff_point", "truncation_levels", "verify", "verify_ledger",

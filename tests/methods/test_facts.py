@@ -107,7 +107,7 @@ def test_what_is_asked_holds_nothing_that_is_stated_under_a_mark() -> None:
 
 def test_a_small_step_narrows_the_public_range() -> None:
     column = Real(0, 9, step=0.001, source=BOTH)
-    wide = with_bounds(column, search_cells(column), None)
+    wide: Any = with_bounds(column, search_cells(column), None)
     assert not wide.faults() and wide.upper == -wide.lower and 1e12 < wide.upper < 1e13
 
 

@@ -48,8 +48,9 @@ def test_tables_tell_which_nulls_come_together():
     assert table.counts[1, 1] == pytest.approx(ROWS * (0.05 * 0.04 + 0.03), rel=0.15)
 
 
+@pytest.mark.parametrize("labels", [True, False])
 @pytest.mark.parametrize("together", [True, False])
-def test_a_fit_keeps_what_is_null_together(together: bool, monkeypatch: pytest.MonkeyPatch):
+def test_a_fit_keeps_what_is_null_together(together: bool, labels: bool, monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(0)
     left, right = rng.random(ROWS) < 0.05, rng.random(ROWS) < 0.05
     right = left if together else right
@@ -57,7 +58,11 @@ def test_a_fit_keeps_what_is_null_together(together: bool, monkeypatch: pytest.M
     frame = {
         "a": pa.array(z[:, 0], mask=left), "b": pa.array(z[:, 1], mask=right), "c": pa.array(z[:, 2])
     }  # fmt: skip
-    schema = sklar.Schema({name: sklar.Real(-4, 4, nullable=name != "c") for name in frame})
+    columns: dict[str, sklar.Column] = {name: sklar.Real(-4, 4, nullable=name != "c") for name in frame}
+    if labels:
+        frame["b"] = pa.array(np.array(["u", "v", "w"])[np.digitize(z[:, 1], [-0.5, 1.2])], mask=right)
+        columns["b"] = sklar.Category(["u", "v", "w"], nullable=True)
+    schema = sklar.Schema(columns)
     model = scripted_fit(pa.table(frame), schema, {"method": "vine", "epsilon": 1.0, "delta": 1e-9}, monkeypatch)
     for iid in (False, True):
         made = model.sample(ROWS, seed=1, iid=iid)

@@ -99,7 +99,19 @@ def test_a_rule_that_was_read_off_rows_is_asked_about_and_refused(tmp_path: Path
     done = kept.confirm("rule 3", kind="ignore")
     done.require_confirmed()
     assert done.rules == (kept.rules[0], schema.rules[1]) and not done.questions()
-    assert "age is at most child" in str(sklar.fit(rows, done, method="independent", epsilon=1.0).claim)
+    claim = sklar.fit(rows, done, method="independent", epsilon=1.0).claim
+    assert claim.confirmed == (("Ada", ("rules.age is at most child",)),)
+    assert "The rule 'age is at most child' confirmed by Ada." in str(claim)
+    both = done.confirm("age", lower=0, upper=80, by="Ada")
+    said = str(sklar.fit(rows, both, method="independent", epsilon=1.0).claim)
+    assert "Facts of age and the rule 'age is at most child' confirmed by Ada." in said, said
+
+
+def test_a_column_that_is_called_rules_is_no_rule() -> None:
+    schema = Schema({"rules": Integer(0, 9)}).confirm("rules", upper=8, by="Ada")
+    claim = sklar.fit({"rules": [1, 2] * 40}, schema, method="independent", epsilon=1.0).claim
+    assert claim.confirmed == (("Ada", ("rules.upper",)),) and "the rule" not in str(claim).lower()
+    assert "Facts of rules" in str(claim)
 
 
 def test_a_rule_is_confirmed_as_it_stands_or_not_at_all() -> None:

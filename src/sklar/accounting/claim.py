@@ -239,10 +239,11 @@ class Claim:
 
     def _confirmed(self, by: str, facts: tuple[str, ...]) -> str:
         """Who vouches for facts of columns: for all of them, or for those that are listed."""
-        columns = tuple(fact for fact in facts if not fact.startswith(RULES))
+        ruled = {f"{RULES}{rule}": rule for rule in self.rules}
+        columns = tuple(fact for fact in facts if fact not in ruled)
         every = {fact for fact in (*self.assumed, *self.public) if "." in fact} <= set(columns)
         listed = f"Facts {'of all columns' if every else f'of {_columns_listed(columns)}'}" if columns else ""
-        rules = [f"the rule '{fact.removeprefix(RULES)}'" for fact in facts if fact.startswith(RULES)]
+        rules = [f"{'the' if listed else 'The'} rule '{ruled[fact]}'" for fact in facts if fact in ruled]
         return f"{' and '.join([*([listed] if listed else []), *rules])} confirmed by {by}."
 
     def _of_the_table(self) -> list[str]:

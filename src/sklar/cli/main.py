@@ -17,19 +17,17 @@ from sklar.cli import (
     demo,
     evaluate,
     fit,
-    inspect,
     ledger,
     levels,
     methods,
     plan,
-    report,
-    sample,
     split,
     synth,
 )
 from sklar.cli.attacks import audit
 from sklar.cli.attacks import method as attack_method
 from sklar.cli.attacks import table as attack_table
+from sklar.cli.model import complete, inspect, report, sample
 from sklar.cli.release import bundle, key, verify
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
@@ -53,6 +51,7 @@ for module in (
     synth,
     fit,
     sample,
+    complete,
     split,
     inspect,
     report,

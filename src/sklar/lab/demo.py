@@ -20,12 +20,13 @@ people.ledger   what was spent on it, and how much may be
 people.sklar    the fitted model: may be published, under the claim
 synthetic.csv   the synthetic table: may be published, under the claim
 claim.txt       what is promised
+people.public.html   what the release is worth, from releases only: may be published
 people.release.zip   all that may be published, in one file; check it with `sklar verify`
 
 people.custodian.html   the report: compares both tables, so with real people it would be for the custodian only
 """
 FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt",
-         "people.release.zip")  # fmt: skip
+         "people.public.html", "people.release.zip")  # fmt: skip
 REPORT = "people.custodian.html"
 TARGET = "smoker"
 """What the report trains classifiers for."""
@@ -79,7 +80,7 @@ def demo(
     rows = whole_number(rows, "the number of rows")
     budget, chosen = Budget(epsilon=epsilon, delta=DELTA), find_method(method)
     folder = _fresh_folder(Path(directory))
-    table, schema, ledger, model_file, synthetic, claim, release = (folder / name for name in FILES)
+    table, schema, ledger, model_file, synthetic, claim, public, release = (folder / name for name in FILES)
     write_table(people_table(rows), table, people_schema())
     people_schema().write(schema)
     create_ledger(ledger, "people (made up)", CAP * epsilon, CAP * budget.delta, chosen.neighbours)
@@ -90,7 +91,9 @@ def demo(
     tell("sampling rows", FITTED)
     written = sample_to_file(model, synthetic, SampleRequest(seed=1))
     _write_text(claim, f"{model.claim}\n")
-    bundle(model, release, rows=written, seed=1, ledger=ledger, name="people")
+    tell("checking the model against its releases", FITTED)
+    model.report(public)
+    bundle(model, release, rows=written, seed=1, ledger=ledger, report=public, name="people")
     if report:
         report_on(
             table,

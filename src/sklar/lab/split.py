@@ -10,9 +10,7 @@ import numpy as np
 from sklar.arrays import Mask
 from sklar.errors import SourceError, UsageError
 from sklar.export.write import require_table_output, write_table
-from sklar.rows.encode.arrays import one_type
-from sklar.rows.sources import open_source
-from sklar.rows.sources.text import TextFile
+from sklar.lab.tables.reading import read_whole
 from sklar.sample.rng import generator
 from sklar.schema.reading import ReadOptions, read_options
 
@@ -52,7 +50,9 @@ def split(
     for path in (train, holdout):
         if path is not None:
             require_table_output(path)
-    table = _whole(data, read_options(read))
+    table = read_whole(data, read_options(read))
+    if table.num_rows < 2:
+        raise SourceError("a table needs at least two rows to be split")
     if key is not None and key not in table.column_names:
         raise UsageError(f"the table has no column '{key}'")
     held = _held(table, share, key, seed)
@@ -61,23 +61,6 @@ def split(
         if path is not None:
             write_table(part, path, mode=0o600)
     return parts
-
-
-def _whole(data: Any, read: ReadOptions) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute
-
-    pc: Any = pyarrow.compute
-
-    source = open_source(data, schema=None, read=read)
-    batches = list(source.batches(source.column_names))
-    columns = [pa.chunked_array([one_type(b.column(i)) for b in batches]) for i in range(len(source.column_names))]
-    if isinstance(source, TextFile):  # an empty cell and a pair of quotes are read alike
-        columns = [pc.if_else(pc.equal(column, ""), None, column) for column in columns]
-    table = pa.Table.from_arrays(columns, names=list(source.column_names))
-    if table.num_rows < 2:
-        raise SourceError("a table needs at least two rows to be split")
-    return table
 
 
 def _held(table: Any, share: float, key: str | None, seed: int | None) -> Mask:

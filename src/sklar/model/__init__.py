@@ -2,6 +2,6 @@
 
 Nothing here may see a row, a data frame or a Door. Start with `protocol`, what every model can do; then `margins` (one
 column), `pairs` and `correlation` (two), and the joint models `vine`, `latent`, `gaussian`, `onehot`, `rvine`.
-`registry` gives each stored class its name on disk, `conditioning` draws rows under conditions for all of them, and
-`kernels` has the compiled loops.
+`registry` gives each stored class its name on disk, `conditioning` draws rows under conditions for all of them,
+`completing` for every row its own, and `kernels` has the compiled loops.
 """

@@ -25,7 +25,7 @@ class Scale:
     """A public, invertible map between base codes and intervals of the unit interval.
 
     Ordered columns keep the order of their codes (a null code, being last, sits at the upper end). Nominal columns are
-    laid out by decreasing mass, so that rare values are neighbours and can be grouped.
+    laid out by decreasing mass, so that rare values are neighbours and can be grouped; their null is last, too.
 
     Attributes:
         order: margin cells in the order in which they appear on the axis.
@@ -48,18 +48,25 @@ class Scale:
 
 
 def lay_out(
-    starts: np.ndarray, mass: np.ndarray, size: int, *, nominal: bool, branches: Sequence[tuple[str, ...]] = ()
+    starts: np.ndarray,
+    mass: np.ndarray,
+    size: int,
+    *,
+    nominal: bool,
+    branches: Sequence[tuple[str, ...]] = (),
+    null: int | None = None,
 ) -> Scale:
     """The axis of a column of `size` base codes from the first code and the mass of each cell of its fitted margin.
 
     Nominal cells come by their mass, heaviest first; with branches of a hierarchy (of each cell, the coarsest first)
-    they do inside each node, and so do the nodes.
+    they do inside each node, and so do the nodes. The cell of null, if it is told, comes last.
     """
     weight = np.maximum(np.asarray(mass, dtype=float), 0.0)
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(weight), 1.0 / len(weight))
     order = np.arange(len(weight))
     if nominal:
         order = _tree_order(weight, branches) if branches else np.argsort(-weight, kind="stable")
+        order = order if null is None else np.append(order[order != null], null)
     edges = np.concatenate([[0.0], np.cumsum(weight[order])])
     edges = np.minimum(edges / edges[-1], 1.0)
     starts = np.asarray(starts, dtype=np.int64)

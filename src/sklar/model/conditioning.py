@@ -135,7 +135,7 @@ def mixture(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Runs:
-    """Disjoint intervals of an axis, increasing."""
+    """Disjoint intervals of an axis, increasing; of two dimensions if each row (by column) has its own."""
 
     low: Floats
     high: Floats

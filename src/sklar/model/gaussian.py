@@ -6,7 +6,7 @@ its own for the others. How correlations were measured is the business of `sklar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +17,10 @@ from sklar.model.conditioning import Runs, cover, mass_of_sets, mixture, systema
 from sklar.model.correlation.bivariate import truncated_normal
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.margins.margin import Margin, margin_from_dense, u_edges
-from sklar.model.protocol import Codes, Proposals
+from sklar.model.protocol import UNKNOWN, Codes, Proposals, RowProposals
 
+WHOLE = (-np.inf, np.inf)
+"""The axis of normal scores."""
 ROUNDED_ENTRIES = 1 << 26
 """Rows are balanced against each other in blocks of this many numbers: more hold margins tighter and take more memory
 (256 MB)."""
@@ -77,6 +79,29 @@ class GaussianModel:
 
         return propose
 
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        """Rows with known codes, each its own, in the same way."""
+        order = [*first, *(j for j in range(len(self.margins)) if j not in first)]
+        factor, cuts = factor_of(self.corr[np.ix_(order, order)]), self._thresholds()
+        ends = [(np.append(-np.inf, cut), np.append(cut, np.inf)) for cut in cuts]
+
+        def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            draws, log = rng.standard_normal((len(order), len(known))), np.zeros(len(known))
+            for i, column in enumerate(order):
+                codes = known[:, column]
+                if (codes >= 0).any():
+                    low, high = (
+                        np.where(codes >= 0, end[codes], w) for end, w in zip(ends[column], WHOLE, strict=True)
+                    )
+                    mean, run = factor[i, :i] @ draws[:i], Runs(low=low[None], high=high[None])
+                    draws[i], inside = truncated_normal(run, mean, float(factor[i, i]), rng)
+                    log += inside
+            scores = factor @ draws
+            drawn = [np.searchsorted(cuts[j], scores[order.index(j)], side="right") for j in range(len(order))]
+            return np.where(known >= 0, known, np.column_stack(drawn)).astype(np.int32), log
+
+        return propose
+
     def _thresholds(self) -> list[Floats]:
         """Normal scores between neighbouring base codes of each column; codes without mass lie between equal ones."""
         from scipy.special import ndtri
@@ -122,6 +147,17 @@ class ReorderedModel:
         def reordered(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
             places, log = propose(rows, rng)
             return self._codes_at(places), log
+
+        return reordered
+
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        """Rows with known codes: those of the model over places."""
+        propose = self.inner.row_proposals(first)
+        places = [np.append(np.argsort(codes), UNKNOWN) for codes in self.codes]
+
+        def reordered(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            found, log = propose(np.column_stack([place[known[:, j]] for j, place in enumerate(places)]), rng)
+            return self._codes_at(found), log
 
         return reordered
 

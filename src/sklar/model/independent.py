@@ -11,7 +11,7 @@ from numba import njit
 
 from sklar.arrays import Floats, Mask
 from sklar.model.margins.margin import Margin, restrict
-from sklar.model.protocol import Codes, Proposals
+from sklar.model.protocol import Codes, Proposals, RowProposals
 
 GUIDES = 4
 """Entries of the guide table for each cell of the margin: more lead nearer, and take longer to build."""
@@ -36,6 +36,14 @@ class IndependentModel:
         """Rows for a condition: from the margins cut to the sets, all of one weight."""
         margins = [restrict(m, allowed[j]) if j in allowed else m for j, m in enumerate(self.margins)]
         return lambda rows, rng: (_draw(margins, rows, rng, stratified=False), np.zeros(rows))
+
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        """Rows with known codes: what is known says nothing about the rest."""
+
+        def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            return np.where(known >= 0, known, self.simulate(len(known), rng)), np.zeros(len(known))
+
+        return propose
 
 
 def _draw(margins: Sequence[Margin], rows: int, rng: np.random.Generator, stratified: bool) -> Codes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +17,14 @@ Codes = NDArray[np.int32]
 Proposals = Callable[[int, np.random.Generator], tuple[Codes, Floats]]
 """Draws so many independent rows for one condition, with their log-weights (see `sklar.model.conditioning`). Rows
 outside the sets may be among them: they are left out whatever they weigh."""
+
+
+RowProposals = Callable[[Codes, np.random.Generator], tuple[Codes, Floats]]
+"""Draws one row for each given one, whose known codes it keeps (UNKNOWN stands for the others), with log-weights as
+above. All proposals for one row have one factor in common."""
+
+UNKNOWN = -1
+"""The code of a value that is to be drawn."""
 
 
 class TableModel(Protocol):
@@ -42,6 +50,15 @@ class TableModel(Protocol):
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Proposals for rows whose codes are allowed (column position -> mask over base codes)."""
+        ...
+
+
+@runtime_checkable
+class RowwiseModel(TableModel, Protocol):
+    """A model that can draw rows for as many conditions as there are rows."""
+
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        """Proposals for rows of which some codes are known; `first` names the columns that most of them know."""
         ...
 
 

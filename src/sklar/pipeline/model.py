@@ -173,6 +173,22 @@ class Model:
         arrow = (_labelled(to_arrow(self.schema, table), self.claim, {}) for table in tables)
         return (batch for table in arrow for batch in table.combine_chunks().to_batches())
 
+    def complete(
+        self,
+        data: Any,
+        *,
+        seed: int | None = None,
+        nulls: Literal["draw", "keep"] = "draw",
+        to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
+    ) -> Any:
+        """A table of which each row's known values are its condition; the rest is drawn. See `sklar.complete`.
+
+        Given cells stay as they are, and nothing is promised about them: reading tables is the laboratory's business.
+        """
+        import sklar
+
+        return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
+
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
         """How many rows of the fitted table are as asked for, with error bars from the known noise.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import stat
 import zipfile
@@ -36,6 +37,10 @@ FORMAT = "sklar-model"
 VERSION = 2
 MAX_BYTES = 8 * 2**30
 """A model file that unpacks to more than this is refused."""
+MOST_UNPACKED = 200
+"""So many times its own size a model file may unpack to, once that is more than UNSUSPECTED bytes: models are numbers
+that noise is on, which zip to a half or a tenth."""
+UNSUSPECTED = 64 * 2**20
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -120,14 +125,14 @@ def read_model(path: str | PathLike[str]) -> Stored:
 def _parsed(members: dict[str, bytes]) -> Stored:
     arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
     schema = schema_from_toml(members["schema.toml"].decode())
-    model: TableModel = decode(json.loads(members["model.json"]), arrays)
+    model: TableModel = decode(_read_json(members["model.json"]), arrays)
     by = fitted_coordinates(schema, (margin.column for margin in model.margins)).schema
     if [(m.column, m.size) for m in model.margins] != [(name, by.size(name)) for name in by.modelled]:
         raise ModelFileError("the model does not have the columns of its schema")
     return Stored(
         schema=schema,
-        claim=claim_from_dict(json.loads(members["claim.json"])),
-        fit=dict(json.loads(members["fit.json"])),
+        claim=claim_from_dict(_read_json(members["claim.json"])),
+        fit=dict(_read_json(members["fit.json"])),
         recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
         model=model,
     )
@@ -158,8 +163,9 @@ def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
     name = _name(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
-                raise ModelFileError(f"{name} unpacks to more than {MAX_BYTES >> 30} GiB and is refused")
+            unpacked = sum(info.file_size for info in archive.infolist())
+            if unpacked > min(MAX_BYTES, max(UNSUSPECTED, MOST_UNPACKED * os.stat(path).st_size)):
+                raise ModelFileError(f"{name} unpacks to far more than any model and is refused")
             if "manifest.json" not in archive.namelist():
                 raise ModelFileError(f"{name} is not a model file of Sklar")
             members = {info.filename: archive.read(info) for info in archive.infolist()}
@@ -207,6 +213,18 @@ def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> Non
     found = {member: hashlib.sha256(content).hexdigest() for member, content in members.items()}
     if found != digests or hashlib.sha256(listing).hexdigest().encode() != comment:
         raise ModelFileError(f"{name} was changed after it was written: its checksums do not match")
+
+
+def _read_json(content: bytes) -> Any:
+    """Numbers of a model file are finite: what is compared with a NaN is neither more nor less."""
+    return json.loads(content, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number that is not finite")
+    return number
 
 
 def _json(value: Any) -> bytes:

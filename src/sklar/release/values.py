@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import zlib
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -108,7 +109,7 @@ def read_line(line: str) -> Recorded:
         entry = json.loads(line)
         releases = tuple(_release(e) for e in entry["releases"])
         return Recorded(step=int(entry["step"]), label=entry["label"], request=entry["request"], releases=releases)
-    except (ValueError, KeyError, TypeError, zlib.error):
+    except (ArithmeticError, ValueError, KeyError, TypeError, zlib.error):
         raise ModelFileError("a recorded release cannot be read: the file is damaged or of another version") from None
 
 
@@ -154,6 +155,8 @@ def _array(values: np.ndarray) -> dict[str, Any]:
 
 
 def _numbers(entry: dict[str, Any], dtype: str) -> np.ndarray:
-    raw = zlib.decompress(base64.b64decode(entry["data"]))
+    size = math.prod(int(side) for side in entry["shape"]) * np.dtype(dtype).itemsize
+    # Never more than the shape tells: a few bytes can unpack to any number of zeros.
+    raw = zlib.decompressobj().decompress(base64.b64decode(entry["data"]), size + 1)
     values = np.frombuffer(raw, dtype=dtype).reshape(entry["shape"])
     return values.astype(np.dtype(dtype).newbyteorder("="))

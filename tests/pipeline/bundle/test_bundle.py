@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import json
 import os
 import stat
+import tracemalloc
 import zipfile
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import mlcroissant
 import numpy as np
+import pyarrow
 import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
 import sklar
+from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.cli.main import app
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
@@ -51,7 +58,7 @@ def members(file: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def repacked(place: Path, changed: dict[str, bytes | None], key: str | None = "k") -> Path:
+def repacked(place: Path, changed: Mapping[str, bytes | None], key: str | None = "k") -> Path:
     """A bundle with other members, whose manifest, and signature if a key is named, were made anew."""
     whole = members(place / "b.zip")
     facts = {k: v for k, v in json.loads(whole[MANIFEST]).items() if k not in ("members", "format", "version")}
@@ -61,6 +68,30 @@ def repacked(place: Path, changed: dict[str, bytes | None], key: str | None = "k
     signed = {} if key is None else {SIGNATURE: signature(manifest, place / key)}
     (place / "made.zip").write_bytes(packed({MANIFEST: manifest, **signed, **kept}))
     return place / "made.zip"
+
+
+def retold(place: Path, **facts: Any) -> Path:
+    """A bundle whose manifest tells other things, signed by the custodian's own key."""
+    whole = members(place / "b.zip")
+    kept = {name: content for name, content in whole.items() if name not in (MANIFEST, SIGNATURE)}
+    manifest = json.loads(whole[MANIFEST]) | facts
+    told = manifest_of(kept, {k: v for k, v in manifest.items() if k not in ("members", "format", "version")})
+    (place / "made.zip").write_bytes(packed({MANIFEST: told, SIGNATURE: signature(told, place / "k"), **kept}))
+    return place / "made.zip"
+
+
+def remodelled(place: Path, name: str, content: bytes) -> bytes:
+    """The model file of the bundle with another member, and all hashes made anew."""
+    inside = members(place / "m.sklar") | {name: content}
+    listing = json.loads(inside.pop("manifest.json"))
+    listing["members"] = {one: hashlib.sha256(found).hexdigest() for one, found in inside.items()}
+    inside = {"manifest.json": json.dumps(listing, sort_keys=True).encode(), **inside}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, found in inside.items():
+            archive.writestr(zipfile.ZipInfo(one, (1980, 1, 1, 0, 0, 0)), found, zipfile.ZIP_DEFLATED)
+        archive.comment = hashlib.sha256(inside["manifest.json"]).hexdigest().encode()
+    return buffer.getvalue()
 
 
 def wrong(found: sklar.Verified) -> set[str]:
@@ -173,6 +204,79 @@ def test_hostile_archives_are_refused_and_nothing_is_written(place: Path, tmp_pa
     for name, (file, part) in cases.items():
         assert wrong(sklar.verify(file)) == {part}, name
     assert sorted(os.listdir(tmp_path.parent)) == before and not (tmp_path / "evil.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"rows": 10**12}, {"rows": 10**7}, {"rows": 60.0}, {"rows": "60"}, {"rows": -1}, {"seed": "5"}, {"name": ["b"]},
+     {"seed": 1e300}, {"rows": None}],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_that_asks_for_too_much_is_not_followed(place: Path, facts: dict[str, Any]) -> None:
+    assert wrong(sklar.verify(retold(place, **facts), key=place / "k.pub")) == {MANIFEST}
+
+
+@pytest.mark.parametrize("name", ["bomb", "nan", "infinite", "deep", "escape", "pickled", "shape"])
+def test_hostile_models_are_refused(place: Path, name: str) -> None:
+    claim = members(place / "m.sklar")["claim.json"]
+    pickled, header = io.BytesIO(), io.BytesIO()
+    np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**11,)})
+    member, content = {
+        "bomb": ("arrays/99.npy", bytes(10**8)),
+        "nan": ("claim.json", claim.replace(b'"epsilon": 1.0', b'"epsilon": NaN')),
+        "infinite": ("claim.json", claim.replace(b'"epsilon": 1.0', b'"epsilon": 1e400')),
+        "deep": ("fit.json", b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+        "escape": ("../../evil", b"x"),
+        "pickled": ("arrays/0.npy", pickled.getvalue()),
+        "shape": ("arrays/0.npy", header.getvalue()),
+    }[name]
+    assert name not in ("nan", "infinite") or content != claim
+    found = sklar.verify(repacked(place, {"model.sklar": remodelled(place, member, content)}), key=place / "k.pub")
+    assert wrong(found) <= {"model.sklar", "file"}
+
+
+def test_a_release_that_unpacks_to_more_than_its_shape_is_refused(place: Path) -> None:
+    lines = members(place / "m.sklar")["releases.jsonl"].decode().splitlines()
+    entry = json.loads(lines[0])
+    entry["releases"][0]["data"] = base64.b64encode(zlib.compress(bytes(10**8))).decode()
+    content = "\n".join([json.dumps(entry, separators=(",", ":"), sort_keys=True), *lines[1:]]).encode()
+    model = remodelled(place, "releases.jsonl", content)
+    tracemalloc.start()
+    assert wrong(sklar.verify(repacked(place, {"model.sklar": model}))) == {"model.sklar"}
+    assert tracemalloc.get_traced_memory()[1] < 5 * 10**7
+    tracemalloc.stop()
+
+
+def test_garbage_bombs_and_pages_for_the_custodian_among_the_parts_are_named(place: Path) -> None:
+    table = pyarrow.parquet.read_table(io.BytesIO(members(place / "b.zip")["synthetic.parquet"])).slice(0, 1)
+    long = io.BytesIO()
+    zeros = pyarrow.array(np.zeros(10**6, np.int8))
+    pyarrow.parquet.write_table(pyarrow.table(dict.fromkeys(table.column_names, zeros)), long)
+    ledger = members(place / "b.zip")["ledger.jsonl"].splitlines()
+    entries = [{k: v for k, v in json.loads(line).items() if k not in ("prev", "sha256")} for line in ledger]
+    for changed, part in (
+        ({"synthetic.parquet": long.getvalue()}, "rows"),
+        ({"synthetic.parquet": b"PAR1" + bytes(99) + b"PAR1"}, "rows"),
+        ({"report.html": b"<!doctype html>" + NOTICE.encode()}, "report.html"),
+        ({"ledger.jsonl": _sealed([entry | {"remark": "Ann is 41"} for entry in entries])}, "ledger"),
+        ({"ledger.jsonl": _sealed([*entries[:-1], entries[-1] | {"time": "Ann is 41"}])}, "ledger"),
+    ):
+        assert part in wrong(sklar.verify(repacked(place, changed))), changed.keys()
+
+
+def _sealed(entries: list[dict[str, Any]]) -> bytes:
+    previous, lines = GENESIS, []
+    for entry in entries:
+        line, previous = seal(entry, previous)
+        lines.append(line)
+    return b"".join(lines)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.zip")
+    with pytest.raises(UsageError, match="not a regular file"):
+        sklar.verify(tmp_path / "x.zip")
 
 
 def test_keys_are_private_and_never_overwritten(place: Path, tmp_path: Path) -> None:

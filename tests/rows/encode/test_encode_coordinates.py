@@ -13,7 +13,7 @@ import pytest
 
 from sklar.rows import exact_counts, open_rows
 from sklar.rows.encode.coordinates import coordinate_encoder
-from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer, OneHot, Real, Schema
+from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer, OneHot, Ratio, Real, Schema
 from sklar.schema.coordinates import coordinates
 
 SCHEMA = Schema(
@@ -169,3 +169,14 @@ def test_which_dummy_is_set(x: Any, y: Any, z: Any, found: str | None) -> None:
     texts = [pa.array([text], type=pa.string()) for text in (x, y, z)]
     (code,) = coordinate_encoder(by, by.parts[0])(*texts).tolist()
     assert (None if code == column.null_code else (*column.values, column.other)[code]) == found
+
+
+@pytest.mark.parametrize(("listed", "price"), [(5e-324, 1e300), (1e-300, 1e10), (0.0, 1e300), (5e-324, 0.0)])
+def test_a_ratio_beyond_all_numbers_is_the_largest_one_and_warns_of_nothing(listed: float, price: float) -> None:
+    """A warning of the library would tell that one row has such amounts; all warnings are errors here."""
+    rule = Ratio(column="price", of="listed", lower=0.5, upper=2)
+    by = coordinates(Schema({"listed": Real(0, 1e10), "price": Real(0, 1e300)}, [rule]))
+    column = by.schema["price / listed"]
+    encode = coordinate_encoder(by, by.parts[1])
+    found = encode(pa.array([10.0, listed]), pa.array([5.0, price]))
+    assert found[0] == 0 and found[1] == (column.size - 1 if price > 0 and listed > 0 else 0)

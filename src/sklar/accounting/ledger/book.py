@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -16,6 +17,28 @@ from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, LedgerError, SklarError
 
 VERSION = 1
+_STEP = {"type", "time", "fit", "step"}
+FIELDS = {
+    "ledger": {"type", "version", "name", "cap", "neighbours", "created", "set_aside"},
+    "open": {
+        "type",
+        "time",
+        "fit",
+        "method",
+        "budget",
+        "allowance",
+        "unit",
+        "accountant",
+        "plan",
+        "seed",
+        "fingerprint",
+    },
+    "charge": _STEP | {"label", "events", "repeats"},
+    "release": _STEP | {"digest"},
+    "close": {"type", "time", "fit"},
+}
+"""All that an entry may say. A ledger is published, and nothing may ride along."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(T[0-9:.+Z-]{1,32})?")
 
 
 class Book:
@@ -64,6 +87,8 @@ class Book:
         }
         if kind not in adders:
             raise LedgerError("an unknown kind of entry; it was made by a newer version")
+        if not set(entry) <= FIELDS[kind] or not _DAY.fullmatch(entry["created" if kind == "ledger" else "time"]):
+            raise LedgerError("its fields are not those of an entry")
         adders[kind](entry)
 
     def _add_header(self, entry: Mapping[str, Any]) -> None:

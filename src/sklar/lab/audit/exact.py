@@ -15,21 +15,30 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats
 from sklar.release.door import SplitNorms, TableDistance, TailNorms
-from sklar.release.features import BASIS_BITS, Coefficients, Contrasts, PairSums, StarSums, TauVector
+from sklar.release.features import (
+    BASIS_BITS,
+    Coefficients,
+    Contrasts,
+    Feature,
+    PairSums,
+    SampledTaus,
+    StarSums,
+    TauVector,
+)
 from sklar.release.scores import SCORE_BITS, Scores
 
 Codes = Mapping[str, npt.NDArray[Any]]
-SUMMED = (StarSums, PairSums, Coefficients, TauVector)
-"""The features whose exact values are told here; subclasses are other features."""
 
 
-def exact_sums(feature: StarSums | PairSums | Coefficients | TauVector, codes: Codes) -> Floats:
-    """The vector of a feature, in whole units of its resolution."""
+def exact_sums(feature: Feature, codes: Codes) -> Floats | None:
+    """The vector of a feature, in whole units of its resolution; None for those that are left out."""
     if isinstance(feature, StarSums):
         return _star(feature, codes)
     if isinstance(feature, PairSums):
         return _pairs(feature, codes)
-    return _coefficients(feature, codes) if isinstance(feature, Coefficients) else _orders(feature, codes)
+    if isinstance(feature, Coefficients):
+        return _coefficients(feature, codes)
+    return _orders(feature, codes) if isinstance(feature, TauVector) and type(feature) is not SampledTaus else None
 
 
 def _points(scores: Scores, codes: Codes) -> Floats:

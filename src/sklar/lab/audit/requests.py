@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
-from sklar.lab.audit.exact import SUMMED, Codes, exact_scores, exact_sums
+from sklar.lab.audit.exact import Codes, exact_scores, exact_sums
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model import Model
 from sklar.release.door import Interaction, PairTables, Table, TableDistance
@@ -51,7 +51,7 @@ def exact_values(asked: Asked, codes: Codes, schema: Schema) -> Floats | None:
         return None
     if isinstance(asked, AskedTable):
         return _exact_tables(asked, codes, schema)
-    return exact_sums(asked, codes) if type(asked) in SUMMED else None
+    return exact_sums(asked, codes)
 
 
 def choice_scores(asked: AskedChoice, codes: Codes) -> Floats:

@@ -16,6 +16,7 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import floats_of, integers_of, one_type
 from sklar.rows.encode.numbers import unit_range
 from sklar.rows.sources import open_source
+from sklar.rows.sources.text import TextFile
 from sklar.schema import Column, Schema
 from sklar.schema.reading import ReadOptions, read_options
 
@@ -194,3 +195,19 @@ def read_raw(data: Any, schema: Schema, read: ReadOptions | None = None) -> Any:
     if not batches:
         raise SourceError("the real table: it has no rows; there is nothing to attack.")
     return pa.concat_tables(batches, promote_options="permissive").combine_chunks()
+
+
+def read_whole(data: Any, read: ReadOptions) -> Any:
+    """Every column of all rows as one Arrow table; cells of text files as they are written, empty ones as nulls."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+    source = open_source(data, schema=None, read=read)
+    batches = list(source.batches(source.column_names))
+    if not batches:
+        raise SourceError("it has no rows; give one that has some.")
+    columns = [pa.chunked_array([one_type(b.column(i)) for b in batches]) for i in range(len(source.column_names))]
+    if isinstance(source, TextFile):  # an empty cell and a pair of quotes are read alike
+        columns = [pc.if_else(pc.equal(column, ""), None, column) for column in columns]
+    return pa.Table.from_arrays(columns, names=list(source.column_names))

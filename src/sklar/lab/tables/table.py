@@ -103,7 +103,12 @@ def as_arrow(schema: Schema, table: ExactTable) -> pa.Table:
     """The rows as typed values: clipped to bounds, unlisted labels as `other`."""
     from sklar.export.arrow import to_arrow
 
-    return to_arrow(schema, {name: _values(schema, table, name) for name in schema.modelled})
+    return to_arrow(schema, table_values(schema, table))
+
+
+def table_values(schema: Schema, table: ExactTable) -> dict[str, Values]:
+    """The values of its columns, clipped to bounds, unlisted labels as `other`."""
+    return {name: _values(schema, table, name) for name in table.names}
 
 
 def _values(schema: Schema, table: ExactTable, name: str) -> Values:

@@ -36,7 +36,7 @@ class VineAxis:
             for each level; or None.
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
-        null: margin cell of null at the upper end of an ordered axis, or None.
+        null: margin cell of null, at the upper end of the axis, or None.
         values: the values at its cut points, where they are numbers; None else.
     """
 
@@ -50,7 +50,7 @@ class VineAxis:
 
     @property
     def top(self) -> float:
-        """Where the values of an ordered column end and null begins; 1 if it has none."""
+        """Where values end and null begins; 1 if it has none."""
         return 1.0 if self.null is None else float(self.scale.edges[-2])
 
     def groups(self, most: int, sigma: float, rows: float) -> Groups:
@@ -112,11 +112,13 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
     for margin in margins:
         column = schema[margin.column]
         branches = _branches(column, margin)
-        scale = lay_out(margin.starts, margin.mass, margin.size, nominal=not column.ordered, branches=branches)
+        null = len(margin.starts) - 1 if column.null_code == margin.starts[-1] else None
+        scale = lay_out(
+            margin.starts, margin.mass, margin.size, nominal=not column.ordered, branches=branches, null=null
+        )
         cells = coarse[margin.column][margin.starts] if column.ordered and margin.column in coarse else None
         if branches:  # groups are nodes of the tree: cut where a node has rows enough, else its codes stay together
             cells = _levels(branches)
-        null = len(scale.order) - 1 if column.ordered and column.null_code == scale.starts[-1] else None
         axes.append(
             VineAxis(
                 name=margin.column,

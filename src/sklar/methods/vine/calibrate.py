@@ -11,6 +11,7 @@ from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.pairs.interactions import centred
 from sklar.model.vine.calibration import (
     EMPTY,
+    LEAST_STRENGTH,
     MOST_CELLS,
     NO_TILT,
     Calibration,
@@ -75,8 +76,9 @@ def calibrate_vine(
     after = replace(draft, tables=draft.tables[alone:])
     guide = len(pairs) - alone or len(after.tables)
     strength = prior_strength(after.partitions, after.tables[:guide], cells[alone : alone + guide])
-    tables = _bearable(after, cells[alone:], [strength] * len(after.tables))
-    strength = float(tables[0].strength or 0.0)
+    each = [_own_strength(table, strength) for table in after.tables]
+    tables = _bearable(after, cells[alone:], each)
+    strength = max(table.strength or 0.0 for table in tables)
     # Most of the way on few particles.
     some = np.ascontiguousarray(cells[alone:, :TRIAL_PARTICLES])
     early, _ = calibrate(after.partitions, tables, some, sweeps=EARLY_SWEEPS)
@@ -88,6 +90,11 @@ def calibrate_vine(
         calibration, _ = calibrate(draft.partitions, _bearable(draft, cells, each, start), cells)
     held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, stratified=True))
     return Calibrated(calibration=held, strength=strength)
+
+
+def _own_strength(table: SoftTable, strength: float) -> float:
+    """The strength of all tables; the least, where a posterior mean has taken care of the noise already."""
+    return LEAST_STRENGTH if table.told == "derived" else strength
 
 
 def _stands_alone(table: SoftTable) -> bool:
@@ -121,14 +128,15 @@ def _proved_strengths(
     One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be
     ignored with it.
     """
-    raised = [strength] * len(draft.tables)
+    raised = [_own_strength(table, strength) for table in draft.tables]
     for k, (table, cell) in enumerate(zip(draft.tables, cells, strict=True)):
         if len(table.parts) > 1:
             own = np.bincount(cell, weights, len(table.observed))
             degrees = noisy_cells(draft.partitions, table)
             told = table.told_cells
             raised[k] = min(raised[k], proved_strength(table.observed[told], own[told], table.variance, degrees))
-    return raised if min(raised) < strength or _stands_alone(draft.tables[0]) else None
+    usual = [_own_strength(table, strength) for table in draft.tables]
+    return raised if raised != usual or _stands_alone(draft.tables[0]) else None
 
 
 def _bearable(

@@ -187,7 +187,7 @@ def truncated_normal(runs: Runs, mean: Floats, scale: float, rng: np.random.Gene
     """
     from scipy.special import ndtr, ndtri
 
-    low, high = (runs.low[:, None] - mean) / scale, (runs.high[:, None] - mean) / scale
+    low, high = ((ends.reshape(len(ends), -1) - mean) / scale for ends in (runs.low, runs.high))
     # Intervals in the upper tail are mirrored, where the distribution function keeps its digits.
     mirrored = low > 0
     left, right = np.where(mirrored, -high, low), np.where(mirrored, -low, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklar.model.latent.normals import ClassNormals
 from sklar.model.latent.scores import Latent
 from sklar.model.latent.target import Classes
 from sklar.model.margins.margin import Margin, restrict
-from sklar.model.protocol import Codes
+from sklar.model.protocol import UNKNOWN, Codes, RowProposals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,6 +67,32 @@ class LatentNormalModel:
             spread = [rng.random(rows) for _ in self.margins]
             z, log = _cut_latents(inside, classes, cuts, spread, rng)
             return inside.codes_of(self._uniforms(z), classes, spread), log
+
+        return propose
+
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        """Rows with known codes, each its own, in the same way."""
+        places = [_places_of_codes(latent, self.margins[latent.column].size) for latent in self.latents]
+        order = np.array(sorted(range(self.normals.size), key=lambda i: self.latents[i].column not in first), np.int64)
+        factors = [np.linalg.cholesky((f @ f.T)[np.ix_(order, order)]) for f in self.normals.factors]
+
+        def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            classes = _own_classes(self, known, rng)
+            noise = rng.standard_normal((len(known), len(order)))
+            z, log = np.empty_like(noise), np.zeros(len(known))
+            for k, factor in enumerate(factors):
+                rows = np.flatnonzero(classes == k)
+                w = noise[rows]
+                for step, i in enumerate(order.tolist()):
+                    place = places[i][known[rows, self.latents[i].column]]
+                    if (place >= 0).any():
+                        mean = self.normals.means[k, i] + w[:, :step] @ factor[step, :step]
+                        runs = _own_runs(self, i, place)
+                        w[:, step], inside = truncated_normal(runs, mean, float(factor[step, step]), rng)
+                        log[rows] += inside
+                z[np.ix_(rows, order)] = w @ factor.T + self.normals.means[k, order]
+            drawn = self.codes_of(self._uniforms(z), classes, [rng.random(len(known)) for _ in self.margins])
+            return np.where(known >= 0, known, drawn), log
 
         return propose
 
@@ -142,6 +168,31 @@ def _even_within(group: Ints | Floats, rng: np.random.Generator, z: Floats | Non
         order = slice(None) if z is None else np.argsort(z[rows], kind="stable")
         u[rows[order]] = rng.permutation(steps) if z is None else steps
     return u
+
+
+def _places_of_codes(latent: Latent, size: int) -> Ints:
+    """The place along the axis of each base code; -1 for one that the axis says nothing of, and for the unknown one."""
+    if latent.marks_null:  # value, or null
+        return np.append(np.where(np.arange(size) == latent.order[1], 1, 0), UNKNOWN)
+    places = np.full(size + 1, UNKNOWN)
+    places[latent.order] = np.arange(len(latent.order))
+    return places
+
+
+def _own_runs(model: LatentNormalModel, i: int, place: Ints) -> Runs:
+    """For each row the interval of z of its place, or all of it."""
+    edges = model.normals.quantile(model.latents[i].edges, i)
+    low = np.where(place >= 0, edges[place], -np.inf)
+    return Runs(low=low[None], high=np.where(place >= 0, edges[np.minimum(place + 1, len(edges) - 1)], np.inf)[None])
+
+
+def _own_classes(model: LatentNormalModel, known: Codes, rng: np.random.Generator) -> Ints:
+    """The class of each row: that of its target where it is known, else drawn."""
+    drawn = rng.choice(len(model.normals.share), size=len(known), p=model.normals.share)
+    if model.classes is None:
+        return drawn
+    codes = known[:, model.classes.column]
+    return np.where(codes >= 0, model.classes.of_code[codes], drawn)
 
 
 def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> dict[int, Runs]:

@@ -13,11 +13,11 @@ from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
-from sklar.model.protocol import Proposals, joined
+from sklar.model.protocol import Proposals, RowProposals, joined
 from sklar.model.vine.calibration import Calibration
 from sklar.model.vine.pool import POLISHING_SWEEPS, accepted_rows, average_tilts, draw_pool, pool_size
 from sklar.model.vine.rounding import choose_triples, group_cuts, proposals, round_rows, rounded_cells, spread_evenly
-from sklar.model.vine.sampling import vine_proposals
+from sklar.model.vine.sampling import vine_proposals, vine_row_proposals
 from sklar.model.vine.vine import Edge, Vine
 
 ROWS_AT_A_TIME = 40_000
@@ -118,6 +118,10 @@ class VineModel:
     def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
         """Rows for a condition: sequential importance sampling along the trees."""
         return vine_proposals(self.vine, self.scales, self.calibration, allowed)
+
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        """Rows with known codes, each its own, in the same way."""
+        return vine_row_proposals(self.vine, self.scales, self.calibration, first)
 
 
 def describe_trees(vine: Vine, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at
 from sklar.model.conditioning import Proposals, Runs, cover, place_inside
 from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair, Tabulated, tabulate
+from sklar.model.protocol import RowProposals
 from sklar.model.vine.calibration import Calibration, weigher
 from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
 
@@ -183,6 +184,36 @@ def vine_proposals(
     return propose
 
 
+def vine_row_proposals(
+    vine: Vine, scales: Sequence[Scale], calibration: Calibration, first: Sequence[int]
+) -> RowProposals:
+    """As `vine_proposals`, for rows that have each their own known codes."""
+    steps, tables, weigh = sampling_order(vine, first=first), tabulate_vine(vine), weigher(calibration, scales)
+    ends = [code_edges(scale) for scale in scales]
+
+    def propose(known: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        uniforms, log = Uniforms(vine, tables), np.zeros(len(known))
+        for step in steps:
+            level, codes = clip_open(rng.random(len(known))), known[:, step.column]
+            if (codes >= 0).any():
+                with np.errstate(divide="ignore"):
+                    log += np.log(draw_inside(step, uniforms, own_runs(ends[step.column], codes), level))
+            else:
+                draw_step(step, uniforms, level)
+        particles = uniforms.particles()
+        drawn = np.column_stack([codes_at(scale, particles[:, j]) for j, scale in enumerate(scales)])
+        return np.where(known >= 0, known, drawn), log + weigh(particles)
+
+    return propose
+
+
+def own_runs(ends: tuple[np.ndarray, np.ndarray], codes: np.ndarray) -> Runs:
+    """For each row the interval of its code, or the whole axis where that is to be drawn."""
+    known = codes >= 0
+    low, high = (np.where(known, end[codes], whole) for end, whole in zip(ends, (0.0, 1.0), strict=True))
+    return Runs(low=low[None], high=high[None])
+
+
 def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
     """Intervals of the axis that cover what the allowed base codes own."""
     low, high = code_edges(scale)
@@ -191,12 +222,12 @@ def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
 
 
 def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -> np.ndarray:
-    """Draw a column from its conditional distribution restricted to the runs.
+    """Draw a column from its conditional distribution restricted to the runs, the same or (by column) each its own.
 
     Returned is the probability of the runs given the columns drawn before: the importance weight of each particle.
     """
 
-    def conditional(x: float) -> np.ndarray:
+    def conditional(x: np.ndarray) -> np.ndarray:
         """P(U <= x | columns drawn before) of every particle."""
         u = clip_open(np.full(len(level), x))
         for edge in step.chain:
@@ -207,6 +238,7 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
     run, place, total = place_inside(low, high, level)
     draw_step(step, uniforms, clip_open(place))
     # Rounding in the h-functions may land a hair outside.
-    inside = np.clip(uniforms.get(step.column), runs.low[run], np.nextafter(runs.high[run], 0.0))
+    at = (run,) if runs.low.ndim == 1 else (run, np.arange(len(level)))
+    inside = np.clip(uniforms.get(step.column), runs.low[at], np.nextafter(runs.high[at], 0.0))
     uniforms.put(step.column, (), clip_open(inside))
     return total

@@ -62,6 +62,8 @@ def manifest_of(members: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes
 def is_bundle(path: str | PathLike[str]) -> bool:
     """Whether a file is meant as a bundle: a zip that begins with a bundle's manifest, or is named like one."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # what waits for a writer would be waited for
+            return False
         with Path(path).open("rb") as file:
             head = file.read(30 + len(MANIFEST) + 200)
     except (OSError, TypeError, ValueError):

@@ -19,6 +19,7 @@ What is in this release
 =======================
 synthetic.csv, synthetic.parquet   synthetic rows: nobody in them exists
 claim.html, claim.json             what is promised about the people in the real table; the page can be signed
+report.html                        what the release is worth, if the custodian put it in
 model.sklar                        the model the rows were drawn from; draws more rows, at no further cost
 dictionary.csv, schema.toml        what the columns are, as it was taken as known
 croissant.json, registry.json      metadata for catalogues of data sets and registries of differential privacy

@@ -55,6 +55,7 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [Check(part="price", ok=None, says=says)], None
     try:
         again = refit(stored)
+        return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
         other = _other_versions(stored)
@@ -62,7 +63,6 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [
             Check(part="price", ok=False, says=f"The releases are not those of the stated budget: {why}.{hint}")
         ], None
-    return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
 
 
 def _price(stored: Stored, again: Refit) -> Check:

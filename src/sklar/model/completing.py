@@ -1,0 +1,153 @@
+"""Rows of which some codes are known: the others drawn from the model given these, for every row its own.
+
+Each row gets a few particles, drawn with its known codes and weighted by the model's probability over that of the draw;
+one of them is taken by its weight (sampling, importance resampling; Rubin 1987). Its law is that of the model given the
+known codes as the particles grow in number, and how many of them count is Kish's effective size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.arrays import Floats, Ints, Mask
+from sklar.model.conditioning import even_batches
+from sklar.model.protocol import Codes, RowProposals, RowwiseModel, TableModel
+
+PARTICLES, MORE_PARTICLES = 16, 256
+"""Particles for each row, and for rows where too few of the first count: nearer to the law against time."""
+LEAST_EFFECTIVE = 6.0
+"""Rows whose particles count for fewer, in Kish's size, get more of them."""
+PARTICLES_AT_ONCE = 20_000
+"""Particles held at a time: their conditional uniforms in all trees are."""
+LARGE_PATTERN = 2_000
+"""So many rows that know the same columns are drawn by themselves: the known ones can then come first, which makes
+weights even. It pays from about here on, since every order of the columns has to be prepared."""
+POOL_ROWS = 200_000
+"""Rows of a model to look for known codes in, where it has no better way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Completion:
+    """Completed rows.
+
+    Attributes:
+        codes: The known codes and the drawn ones.
+        effective: For each row how many of its particles count; 0 where none has the known codes, and the others were
+            drawn as if nothing were known.
+        particles: How many each row had.
+    """
+
+    codes: Codes
+    effective: Floats
+    particles: Ints
+
+
+Accept = Callable[[Codes, Ints], Mask]
+"""Tells which proposals will do, from their codes and the rows that they are for."""
+
+
+def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator) -> Completion:
+    """Draw what is UNKNOWN in rows of codes."""
+    codes = np.empty(known.shape, dtype=np.int32, order="F")
+    effective, particles = np.full(len(known), float(PARTICLES)), np.full(len(known), PARTICLES)
+    for rows, first in _patterns(known):
+        propose = _proposals(model, first)
+        codes[rows], effective[rows] = _resample(propose, known[rows], PARTICLES, rng)
+        again = rows[effective[rows] < LEAST_EFFECTIVE]
+        if len(again):
+            codes[again], effective[again] = _resample(propose, known[again], MORE_PARTICLES, rng)
+            particles[again] = MORE_PARTICLES
+    lost = np.flatnonzero(effective == 0)
+    if len(lost):
+        codes[lost] = np.where(known[lost] >= 0, known[lost], model.simulate(len(lost), rng))
+    return Completion(codes=codes, effective=effective, particles=particles)
+
+
+def complete_accepted(
+    model: TableModel, known: Codes, rng: np.random.Generator, particles: int, accept: Accept
+) -> Completion:
+    """The same with so many particles for each row, of which only those that are accepted count."""
+    codes, effective = np.empty(known.shape, dtype=np.int32, order="F"), np.zeros(len(known))
+    for rows, first in _patterns(known):
+
+        def of_these(drawn: Codes, at: Ints, rows: Ints = rows) -> Mask:
+            return accept(drawn, rows[at])
+
+        codes[rows], effective[rows] = _resample(_proposals(model, first), known[rows], particles, rng, of_these)
+    return Completion(codes=codes, effective=effective, particles=np.full(len(known), particles))
+
+
+def _proposals(model: TableModel, first: Ints) -> RowProposals:
+    return model.row_proposals(first.tolist()) if isinstance(model, RowwiseModel) else matching_rows(model)
+
+
+def matching_rows(model: TableModel) -> RowProposals:
+    """Rows of the model that happen to have the known codes, from one pool that all rows share: rejection."""
+    pool: list[Codes] = []
+
+    def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
+        if not pool:
+            pool.append(model.simulate(POOL_ROWS, rng))
+        found, log = np.zeros(len(known), dtype=np.int64), np.full(len(known), -np.inf)
+        for rows, columns in _known_columns(known):
+            found[rows], log[rows] = _matches(pool[0][:, columns], known[np.ix_(rows, columns)], rng)
+        return np.where(known >= 0, known, pool[0][found]), log
+
+    return propose
+
+
+def _patterns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
+    """Rows that are drawn together, and the columns that they know, of the most rows first."""
+    others: list[Ints] = []
+    for rows, columns in _known_columns(known):
+        if len(rows) >= LARGE_PATTERN:
+            yield rows, columns
+        else:
+            others.append(rows)
+    if others:
+        rows = np.sort(np.concatenate(others))
+        share = (known[rows] >= 0).mean(axis=0)
+        yield rows, np.argsort(-share, kind="stable")[: int((share > 0).sum())]
+
+
+def _known_columns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
+    """Rows that know the same columns, and these."""
+    patterns, which = np.unique(known >= 0, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(which.ravel(), minlength=len(patterns)))
+    for rows, pattern in zip(np.split(order, ends[:-1]), patterns, strict=True):
+        yield rows, np.flatnonzero(pattern)
+
+
+def _resample(
+    propose: RowProposals, known: Codes, particles: int, rng: np.random.Generator, accept: Accept | None = None
+) -> tuple[Codes, Floats]:
+    """One of some particles for each row, by weight, and their effective sizes."""
+    codes, effective = np.empty(known.shape, dtype=np.int32), np.empty(len(known))
+    for part in even_batches(len(known), max(PARTICLES_AT_ONCE // particles, 1)):
+        rows = part.stop - part.start
+        drawn, log = propose(np.repeat(known[part], particles, axis=0), rng)
+        if accept is not None:
+            log = np.where(accept(drawn, np.repeat(np.arange(part.start, part.stop), particles)), log, -np.inf)
+        log = log.reshape(rows, particles)
+        top = log.max(axis=1, keepdims=True)
+        weights = np.exp(log - np.where(np.isfinite(top), top, 0.0))
+        reach = np.cumsum(weights, axis=1)
+        chosen = (reach <= rng.random((rows, 1)) * reach[:, -1:]).sum(axis=1)
+        codes[part] = drawn[np.arange(rows) * particles + np.minimum(chosen, particles - 1)]
+        effective[part] = reach[:, -1] ** 2 / np.maximum((weights**2).sum(axis=1), 1e-300)
+    return codes, effective
+
+
+def _matches(pool: Codes, wanted: Codes, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """For each wanted line a line of the pool that equals it, at random, and 0; or any, and minus infinity."""
+    both = np.unique(np.concatenate([pool, wanted]), axis=0, return_inverse=True)[1].ravel()
+    have, want = both[: len(pool)], both[len(pool) :]
+    order = np.argsort(have, kind="stable")
+    low, high = (np.searchsorted(have[order], want, side=side) for side in ("left", "right"))
+    place = low + (rng.random(len(want)) * (high - low)).astype(np.int64)
+    with np.errstate(divide="ignore"):
+        return order[np.minimum(place, len(pool) - 1)], np.log((high > low).astype(float))

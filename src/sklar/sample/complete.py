@@ -1,0 +1,175 @@
+"""Rows of which some values are known: the others drawn given these, so that the public rules hold.
+
+What is known is a condition on the coordinates of the model that it tells. A value that no known coordinate tells (an
+end whose start is unknown, the sum of unknown parts, a function of an unknown column) is met by rejection: particles
+count only if the drawn value lies in the cell of the known one; and so are the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from sklar.arrays import Floats, Ints, Mask
+from sklar.model.completing import complete_accepted, complete_codes
+from sklar.model.conditioning import even_batches
+from sklar.model.margins.margin import Margin
+from sklar.model.protocol import UNKNOWN, Codes, TableModel
+from sklar.sample.assemble import assemble
+from sklar.sample.decode import SampledTable, Values, concatenate, decode, replace_rows, take
+from sklar.sample.rules.computed import compute
+from sklar.sample.rules.every import rules_hold
+from sklar.schema.columns import Column
+from sklar.schema.coordinates import Coordinates
+from sklar.schema.table import Schema
+
+SEARCHES = (256, 4_096)
+"""Particles to look for a row among that is as it should be, round by round: rarer rows are told as unmet."""
+PLACINGS = 8
+"""Draws of the values inside the cells of a row that was found."""
+ROWS_AT_ONCE = 20_000
+"""Rows completed at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KnownCells:
+    """What is known of some rows.
+
+    Attributes:
+        values: By declared column, values under the rules of the schema.
+        known: By declared column, where they are known; elsewhere they are to be drawn.
+        codes: Codes of the coordinates, UNKNOWN where some source of theirs is.
+        cells: By declared column, the base codes of the known values.
+    """
+
+    values: SampledTable
+    known: Mapping[str, Mask]
+    codes: Codes
+    cells: Mapping[str, Ints]
+
+    def take(self, rows: Ints) -> KnownCells:
+        """Some of the rows."""
+        known = {name: mask[rows] for name, mask in self.known.items()}
+        cells = {name: codes[rows] for name, codes in self.cells.items()}
+        return KnownCells(values=take(self.values, rows), known=known, codes=self.codes[rows], cells=cells)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CompletedRows:
+    """Whole rows.
+
+    Attributes:
+        effective: For each row the share of its particles that count (Kish's effective size over their number).
+        unmet: Rows that the model cannot have: their known values never come together in it, or the public rules cannot
+            be met with them. What is drawn in them heeds only a part of what is known.
+    """
+
+    table: SampledTable
+    effective: Floats
+    unmet: Mask
+
+
+def complete_rows(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
+    """Draw what is not known of each row."""
+    known = replace(known, codes=_with_mass(by.schema, sampler.margins, known.codes))
+    batches = even_batches(len(known.codes), ROWS_AT_ONCE)
+    parts = [_complete(sampler, by, known.take(np.arange(at.start, at.stop)), rng) for at in batches]
+    return CompletedRows(
+        table=concatenate(part.table for part in parts),
+        effective=np.concatenate([part.effective for part in parts]),
+        unmet=np.concatenate([part.unmet for part in parts]),
+    )
+
+
+def _complete(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
+    untold = _untold(by, known)
+    done = complete_codes(sampler, known.codes, rng)
+    effective = done.effective / done.particles
+    table, good = _place(by, known, untold, done.codes, rng)
+    for particles in SEARCHES:
+        bad = np.flatnonzero(~good & (effective > 0))
+        if not len(bad):
+            break
+
+        def accept(codes: Codes, rows: Ints, bad: Ints = bad) -> Mask:
+            return _place(by, known.take(bad[rows]), _taken(untold, bad[rows]), codes, rng)[1]
+
+        found = complete_accepted(sampler, known.codes[bad], rng, particles, accept)
+        hit = np.flatnonzero(found.effective > 0)
+        tried = np.repeat(bad[hit], PLACINGS)
+        codes = np.repeat(found.codes[hit], PLACINGS, axis=0)
+        fresh, fits = _place(by, known.take(tried), _taken(untold, tried), codes, rng)
+        met, first = np.unique(tried[fits], return_index=True)
+        table = replace_rows(table, met, fresh, np.flatnonzero(fits)[first])
+        good[met], effective[bad] = True, np.maximum(found.effective, 1e-9) / particles
+    return CompletedRows(table=table, effective=effective, unmet=~good | (effective == 0))
+
+
+def _taken(untold: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
+    return {name: mask[rows] for name, mask in untold.items()}
+
+
+def _place(
+    by: Coordinates, known: KnownCells, untold: Mapping[str, Mask], codes: Codes, rng: np.random.Generator
+) -> tuple[SampledTable, Mask]:
+    """Rows from their codes with the known values in place, and which of them are as they should be."""
+    drawn, bent = assemble(by, decode(by.schema, codes, rng), rng)
+    fits = ~bent
+    for name, mask in untold.items():
+        fits &= ~mask | (codes_of(by.declared[name], drawn[name]) == known.cells[name])
+    table = {name: _put(values, known, name) for name, values in drawn.items()}
+    computed = compute(by.declared, table)
+    table = {name: _put(values, known, name) for name, values in computed.items()}
+    return table, fits & rules_hold(by.declared, table)
+
+
+def _put(values: Values, known: KnownCells, name: str) -> Values:
+    """The known values of a column in the place of the drawn ones."""
+    if name not in known.known:
+        return values
+    mask, own = known.known[name], known.values[name]
+    data = np.where(mask, own.data.astype(values.data.dtype, copy=False), values.data)
+    return replace(values, data=data, null=np.where(mask, own.null, values.null))
+
+
+def _untold(by: Coordinates, known: KnownCells) -> dict[str, Mask]:
+    """Where a known value is not told by known coordinates."""
+    told: dict[str, Mask] = {}
+    for place, part in enumerate(by.parts):
+        for name in part.sources:
+            seen = known.codes[:, place] != UNKNOWN
+            told[name] = told[name] | seen if name in told else seen
+    left = {name: mask & ~told[name] if name in told else mask for name, mask in known.known.items()}
+    return {name: mask for name, mask in left.items() if mask.any()}
+
+
+def codes_of(column: Column, values: Values) -> Ints:
+    """Base codes of values that a column can take."""
+    if values.labels is not None or column.kind == "boolean":
+        codes = values.data.astype(np.int64)
+    elif column.numeric:
+        codes = cast(Any, column).grid.code(values.data)
+    else:  # labels that are integers
+        labels = (*cast(Any, column).values, cast(Any, column).other)
+        order = np.argsort(np.array(labels, dtype=np.int64), kind="stable")
+        codes = order[np.searchsorted(np.array(labels, dtype=np.int64)[order], values.data)]
+    return np.where(values.null, codes if column.null_code is None else column.null_code, codes)
+
+
+def _with_mass(schema: Schema, margins: Sequence[Margin], codes: Codes) -> Codes:
+    """A number in a cell without mass stands for the nearest one that has some; other values without mass, for none."""
+    out = codes.copy()
+    for place, name in enumerate(schema.modelled):
+        column, mass = schema[name], margins[place].dense()
+        to = np.arange(len(mass))
+        numbers = to[: column.value_cells][mass[: column.value_cells] > 0]
+        if column.numeric and len(numbers):
+            after = np.minimum(np.searchsorted(numbers, to), len(numbers) - 1)
+            before = np.maximum(after - 1, 0)
+            near = np.where(to - numbers[before] < numbers[after] - to, numbers[before], numbers[after])
+            to = np.where((mass > 0) | (to >= column.value_cells), to, near)
+        out[:, place] = np.append(np.where(mass[to] > 0, to, UNKNOWN), UNKNOWN)[codes[:, place]]
+    return out
