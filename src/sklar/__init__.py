@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.bundle.keys import make_key
     from sklar.pipeline.fit.pay import Payment, pay
+    from sklar.pipeline.fit.prior import Prior
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
     from sklar.pipeline.plan import Plan, PlanLine, PlannedFit, plan
@@ -112,6 +113,7 @@ _HOMES = {
     "sklar.pipeline.bundle.bundle": "bundle",
     "sklar.pipeline.bundle.keys": "make_key",
     "sklar.pipeline.fit.pay": "Payment pay",
+    "sklar.pipeline.fit.prior": "Prior",
     "sklar.pipeline.fit.run": "fit",
     "sklar.pipeline.model": "Model load",
     "sklar.pipeline.plan": "Plan PlanLine PlannedFit plan",
@@ -130,8 +132,9 @@ __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
     "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
     "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
-    "Payment", "Plan", "PlanLine", "PlannedFit", "RangeWorkload", "ReadOptions", "Real", "Schema", "SchemaError",
-    "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified", "at_level", "attack",
+    "Payment", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real", "Schema",
+    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
+    "at_level", "attack",
     "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
     "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
     "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",

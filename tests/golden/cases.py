@@ -18,9 +18,9 @@ ROWS = 4_000
 FEW = 300
 
 
-def table(rows: int = ROWS) -> dict[str, Any]:
+def table(rows: int = ROWS, seed: int = 20) -> dict[str, Any]:
     """Mixed columns with nulls, heaps, a skewed tail and dependence of more than one kind."""
-    rng = np.random.default_rng(20)
+    rng = np.random.default_rng(seed)
     z = rng.normal(size=(rows, 3))
     age = np.clip(45 + 15 * z[:, 0], 18, 95).astype(int)
     income = np.round(np.exp(9.5 + 0.6 * z[:, 0] + 0.7 * z[:, 1]), 2)
@@ -55,6 +55,8 @@ PRIVATE: Mapping[str, dict[str, Any]] = {
     "vine-target": {"method": "vine", "epsilon": 2.0, "target": "smoker"},
     "vine-few-rows": {"method": "vine", "epsilon": 1.0, "rows": FEW},
     "vine-few-rows-target": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker"},
+    "vine-prior": {"method": "vine", "epsilon": 2.0, "prior": 21},
+    "vine-few-rows-prior": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker", "prior": 22},
     "independent": {"method": "independent", "epsilon": 1.0},
     "dpcopula-kendall": {"method": "dpcopula-kendall", "epsilon": 2.0},
     "dpcopula-kendall-random": {"method": "dpcopula-kendall", "epsilon": 2.0, "order": "random", "margins": "efpa"},
@@ -109,6 +111,8 @@ class ScriptedNoise:
 def fitted(name: str, patch: pytest.MonkeyPatch) -> sklar.Model:
     """The model of a case; its noise and the seed of its post-processing come from a script."""
     case = dict(CASES[name])
+    if "prior" in case:
+        case["prior"] = table(seed=case["prior"])
     return scripted_fit(table(case.pop("rows", ROWS)), schema(), case, patch)
 
 

@@ -58,7 +58,8 @@ def test_every_stored_class_has_a_word_and_every_word_a_class() -> None:
 
 def words_in(path: Path) -> set[str]:
     with zipfile.ZipFile(path) as archive:
-        return set(_words(json.loads(archive.read("model.json"))))
+        trees = [archive.read(name) for name in ("model.json", "prior.json") if name in archive.namelist()]
+    return {word for tree in trees for word in _words(json.loads(tree))}
 
 
 def _words(tree: Any) -> list[str]:

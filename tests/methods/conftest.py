@@ -17,6 +17,8 @@ from sklar.schema.table import Schema
 class ArrayDoor:
     """Counts the codes it is given; remembers every request."""
 
+    prior = None
+
     def __init__(self, schema: Schema, codes: Mapping[str, np.ndarray], allowance: Allowance, unit: Unit, seed: int):
         self.schema, self.allowance, self.unit = schema, allowance, unit
         self.rows = len(next(iter(codes.values()))) if unit.neighbours == "replace" else None

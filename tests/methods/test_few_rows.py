@@ -19,6 +19,8 @@ from sklar.schema.table import Schema
 class NumpyDoor:
     """A Door over a matrix of base codes with seeded noise, which adds up what every request costs."""
 
+    prior = None
+
     def __init__(self, codes, schema, amount, measure="rho", unit=None, seed=0):
         self.codes, self.schema = codes, schema
         self.allowance = Allowance(measure=measure, amount=amount)

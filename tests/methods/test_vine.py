@@ -25,6 +25,8 @@ from sklar.schema.table import Schema
 class CodesDoor:
     """Exact counts of an array of codes plus seeded noise; adds up what is spent and remembers what was asked."""
 
+    prior = None
+
     def __init__(self, schema, codes, amount, *, measure="rho", neighbours="add-remove", seed=0, recorded=None):
         self.schema, self.unit = schema, Unit(neighbours=neighbours)
         self.allowance = Allowance(measure=measure, amount=amount)

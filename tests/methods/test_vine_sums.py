@@ -26,6 +26,8 @@ CORR = np.array([[1, 0.7, -0.4, 0.1], [0.7, 1, -0.2, 0.0], [-0.4, -0.2, 1, 0.3],
 class SumsDoor:
     """Exact sums of an array of codes plus seeded noise."""
 
+    prior = None
+
     def __init__(self, schema, codes):
         self.schema, self.unit, self._codes = schema, Unit(neighbours="add-remove"), codes
         self.spent = 0.0

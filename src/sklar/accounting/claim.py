@@ -65,6 +65,33 @@ class FactPrice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PriorFact:
+    """A table that the fit leaned on and that is taken to be public.
+
+    Attributes:
+        name: What the custodian calls it.
+        by: Who vouches that it is public; empty if nobody is named.
+        rows: Its number of rows.
+        columns: Columns of which it told something.
+        digest: SHA-256 of the counts that were taken from it, which the model file holds.
+    """
+
+    name: str
+    by: str
+    rows: int
+    columns: tuple[str, ...]
+    digest: str
+
+    def __str__(self) -> str:
+        vouched = f", for which {self.by} vouches" if self.by else ", for which the custodian vouches"
+        return (
+            f"Taken to be public, and NOT PROTECTED by this promise: the prior '{self.name}' ({self.rows:,} rows; "
+            f"counts of {', '.join(self.columns)}; SHA-256 {self.digest[:16]}){vouched}. The promise holds for the "
+            "people of the fitted table as far as the prior was not made from their rows."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What is promised, to whom, and what is not.
 
@@ -90,6 +117,7 @@ class Claim:
         reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "null_value".
         repeated: Whether a step was measured again because its release was lost in a crash.
         confirmed: Who vouches for which of the assumed and public facts, as pairs of a name and "column.fact"s.
+        prior: A public table that the fit leaned on; None without one.
     """
 
     method: str
@@ -115,6 +143,7 @@ class Claim:
     reading: tuple[tuple[str, str], ...] = ()
     repeated: bool = False
     confirmed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    prior: PriorFact | None = None
 
     @property
     def complete(self) -> bool:
@@ -135,8 +164,11 @@ class Claim:
         return {} if self.guarantee else {"sklar.guarantee": self.label}
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine-readable record."""
-        return {**asdict(self), "complete": self.complete}
+        """The machine-readable record; without a prior it does not speak of one."""
+        record = {**asdict(self), "complete": self.complete}
+        if self.prior is None:
+            del record["prior"]
+        return record
 
     def __str__(self) -> str:
         sentences = [*(self._promise() if self.guarantee else self._no_promise()), *self.caveats]
@@ -234,6 +266,7 @@ class Claim:
             f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
             *(self._confirmed(by, facts) for by, facts in self.confirmed),
+            "" if self.prior is None else str(self.prior),
         ]
         return " ".join(part for part in parts if part)
 
@@ -283,6 +316,9 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
     fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
     fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))
+    if fields.get("prior") is not None:
+        prior: dict[str, Any] = dict(fields["prior"])
+        fields["prior"] = PriorFact(columns=tuple(prior.pop("columns")), **prior)
     fields["reading"] = tuple((name, value) for name, value in fields.get("reading", ()))
     for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered", "unpriced"):
         fields[name] = tuple(fields[name])

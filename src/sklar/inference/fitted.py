@@ -13,6 +13,7 @@ from sklar.accounting.unit import Unit
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded
 from sklar.sample.rng import generator
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 
@@ -33,6 +34,7 @@ class Fitted:
         check_share: The share of the whole allowance that was spent on that; `allowance` is the rest.
         whole: The whole allowance.
         model: What was made of them.
+        prior: Counts of a public table that it leaned on, or None.
     """
 
     schema: Schema
@@ -44,6 +46,7 @@ class Fitted:
     seed: int
     recorded: tuple[Recorded, ...]
     model: TableModel
+    prior: PublicPrior | None = None
     held: Recorded | None = None
     check_share: float = 0.0
     whole: Allowance

@@ -107,7 +107,7 @@ def design_of(fitted: Fitted) -> Design:
     method = find_method(fitted.method)
     door = DesignDoor(
         schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, recorded=fitted.recorded,
-        rows=fitted.public_rows, strict=True,
+        rows=fitted.public_rows, prior=fitted.prior, strict=True,
     )  # fmt: skip
     with suppress(LastReleaseError):
         method.fit(door, method.stored_options(fitted.options), fitted.streams()[0])

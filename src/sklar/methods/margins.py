@@ -9,7 +9,7 @@ options and the allowance alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -23,6 +23,7 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.methods.method import Outline
+from sklar.methods.prior import PublicMargin, lean_margins
 from sklar.model.margins.bins import (
     MOST_FINE_BINS,
     BinLayout,
@@ -38,7 +39,7 @@ from sklar.model.margins.bins import (
 )
 from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
 from sklar.model.margins.heaps import heaped
-from sklar.model.margins.likelihood import KnownTotal
+from sklar.model.margins.likelihood import KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
 from sklar.release.door import Door, RecodedTable, settled
@@ -120,10 +121,12 @@ def measure_margins(
         else KnownTotal(rows=max(door.rows, 1), sigma=0.0)
     )
     columns = _measure_first(door, _columns(door, allowance, options))
-    columns = _measure_finer(door, columns, _pool(columns, before))
     pooled = _pool(columns, before)
+    columns = _measure_finer(door, columns, pooled, _lean(door, columns, pooled))
+    pooled = _pool(columns, before)
+    leaning = _lean(door, columns, pooled)
     return MeasuredMargins(
-        margins=tuple(_margin(door.schema[column.name], column, pooled, options) for column in columns),
+        margins=tuple(_margin(door.schema[column.name], column, pooled, options, leaning) for column in columns),
         histograms=tuple(column.seen for column in columns),
         rows=pooled.rows,
         rows_sigma=pooled.sigma,
@@ -166,9 +169,25 @@ def _find_unit(door: Door, column: _Column) -> _Column:
     return replace(column, layout=layout, found=found, seen=seen, by_unit=by_unit)
 
 
-def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal) -> list[_Column]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Leaning:
+    """What a public table, if there is one, expects of the columns."""
+
+    margins: Mapping[str, PublicMargin]
+
+    def on(self, column: _Column, starts: Ints, total: KnownTotal) -> tuple[Observation, ...]:
+        """What it adds to the histograms of a column."""
+        return (self.margins[column.name].cells(starts, total.rows),) if column.name in self.margins else ()
+
+
+def _lean(door: Door, columns: Sequence[_Column], total: KnownTotal) -> _Leaning:
+    seen = {column.name: column.seen for column in columns}
+    return _Leaning(margins=lean_margins(door.prior, door.schema, seen, total.rows))
+
+
+def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal, leaning: _Leaning) -> list[_Column]:
     """Second histograms of the columns on coarse cells, cut where the first ones found mass, in one pass."""
-    columns = [_cut_finer(door, column, total) if FINER in column.noise else column for column in columns]
+    columns = [_cut_finer(door, column, total, leaning) if FINER in column.noise else column for column in columns]
     asked = [(i, c.finer, c.noise[FINER]) for i, c in enumerate(columns) if c.finer is not None]
     return _measure(door, columns, asked, "finer margins") if asked else columns
 
@@ -186,11 +205,11 @@ def _measure(door: Door, columns: Sequence[_Column], asked: Sequence[_Request], 
     return grown
 
 
-def _cut_finer(door: Door, column: _Column, total: KnownTotal) -> _Column:
+def _cut_finer(door: Door, column: _Column, total: KnownTotal, leaning: _Leaning) -> _Column:
     atoms, first = _atoms(column), column.seen[0]
     layout = unless_crowded(column.layout, first.lookup, first.counts)
     starts = cell_starts(layout, layout.coarse, atoms)
-    mass = fit_cells(layout, starts, atoms, column.seen, total)
+    mass = fit_cells(layout, starts, atoms, column.seen, total, leaning.on(column, starts, total))
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
     layout, atoms, finer = settled(door, "bins", (layout, atoms, finer_lookup(layout, atoms, mass, part_mass)))
     return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse)
@@ -206,13 +225,13 @@ def _atoms(column: _Column) -> Ints:
     return significant_candidates(layout, first.lookup, first.counts, first.sigma)
 
 
-def _margin(declared: Column, column: _Column, total: KnownTotal, options: MarginOptions) -> Margin:
+def _margin(declared: Column, column: _Column, total: KnownTotal, options: MarginOptions, leaning: _Leaning) -> Margin:
     layout = column.layout
     if options.repair != "density":
         first = column.seen[0]
         return spread(column.name, layout, first.lookup, repair_counts(first, total, options.repair))
     starts = cell_starts(layout, joint_labels(layout, column.finer), column.atoms)
-    mass = fit_cells(layout, starts, column.atoms, column.seen, total)
+    mass = fit_cells(layout, starts, column.atoms, column.seen, total, leaning.on(column, starts, total))
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
     cell = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, layout.size)))

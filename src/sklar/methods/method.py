@@ -74,6 +74,7 @@ class Method(Generic[Options]):
         expect: (schema, options, allowance, unit, rows) -> what to expect of a synthetic table, if that was worked out.
         needs_delta: Whether it refuses delta = 0.
         takes_target: Whether `target=` changes anything.
+        takes_prior: Whether `prior=` does.
         check: Refuses options that do not fit the schema, before any budget is reserved.
         settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
         caveats: Sentences for the claim.
@@ -92,6 +93,7 @@ class Method(Generic[Options]):
     expect: Callable[[Schema, Options, Allowance, Unit, int], Expectation] | None = None
     needs_delta: bool = False
     takes_target: bool = False
+    takes_prior: bool = False
     check: Callable[[Schema, Options], None] = lambda schema, options: None
     settle: Callable[[Options, Budget], Options] = lambda options, budget: options
     caveats: tuple[str, ...] = ()

@@ -29,6 +29,8 @@ STORED: dict[str, str] = {
     "gaussian-reordered": "sklar.model.gaussian:ReorderedModel",
     "gaussian-cells": "sklar.model.gaussian:MixtureModel",
     "onehot": "sklar.model.onehot.model:OneHotModel",
+    "prior": "sklar.schema.prior:PublicPrior",
+    "prior-column": "sklar.schema.prior:PublicColumn",
     "rvine": "sklar.model.rvine.vine:RegularVine",
     "rvine-table": "sklar.model.rvine.table:VineTable",
     "rvine-split": "sklar.model.rvine.table:SplitVineTable",

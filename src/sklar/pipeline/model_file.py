@@ -1,8 +1,9 @@
 """The model file: a zip of JSON and npy members, versioned and checksummed; of public values only, if it is private.
 
 Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
-options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `model.json` and
-`arrays/*.npy` (the model). The archive comment carries the SHA-256 of the manifest. No pickle is written or read.
+options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `prior.json` (counts of
+a public table, if the fit leaned on one), `model.json` and `arrays/*.npy` (the model). The archive comment carries the
+SHA-256 of the manifest. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from sklar.model.codec import decode, encode
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded, read_line, record_line
 from sklar.schema.coordinates import Coordinates, fitted_coordinates
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 FORMAT = "sklar-model"
@@ -54,6 +56,7 @@ class Stored:
         fit: How it was fitted: method, options, allowance, unit, seed.
         recorded: Every release, step by step.
         model: The fitted model.
+        prior: Counts of a public table that the fit leaned on, or None.
     """
 
     schema: Schema
@@ -61,6 +64,7 @@ class Stored:
     fit: dict[str, Any]
     recorded: tuple[Recorded, ...]
     model: TableModel
+    prior: PublicPrior | None = None
 
     @property
     def coordinates(self) -> Coordinates:
@@ -77,7 +81,7 @@ class Stored:
         return Fitted(
             schema=seen, method=facts["method"], options=facts["options"], allowance=allowance.part(1.0 - share),
             unit=Unit(**facts["unit"]), public_rows=facts["rows"], seed=facts["seed"],
-            recorded=self.recorded[:-1] if share else self.recorded, model=self.model,
+            recorded=self.recorded[:-1] if share else self.recorded, model=self.model, prior=self.prior,
             held=self.recorded[-1] if share else None, check_share=share, whole=allowance,
         )  # fmt: skip
 
@@ -135,6 +139,7 @@ def _parsed(members: dict[str, bytes]) -> Stored:
         fit=dict(_read_json(members["fit.json"])),
         recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
         model=model,
+        prior=decode(json.loads(members["prior.json"]), arrays) if "prior.json" in members else None,
     )
 
 
@@ -148,6 +153,8 @@ def _members(stored: Stored) -> dict[str, bytes]:
         "releases.jsonl": "\n".join(record_line(step) for step in stored.recorded).encode(),
         "model.json": _json(tree),
     }
+    if stored.prior is not None:
+        members["prior.json"] = _json(encode(stored.prior, arrays))
     for i, array in enumerate(arrays):
         buffer = io.BytesIO()
         np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)

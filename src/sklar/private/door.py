@@ -40,6 +40,7 @@ from sklar.release.features import Feature, SampledTaus, TauVector
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Release, pair_cells
 from sklar.rows import Rows, exact_counts, exact_label_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.tables import plan_counts
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 TableSpec = tuple[tuple[str, ...], tuple[npt.NDArray[np.int32], ...] | None]
@@ -59,6 +60,7 @@ class PrivateDoor:
         self.schema = schema
         self.allowance = allowance
         self.unit = unit
+        self.prior: PublicPrior | None = None
 
     @property
     def rows(self) -> int | None:

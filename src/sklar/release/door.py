@@ -20,6 +20,7 @@ from sklar.errors import DoorError
 from sklar.release.features import Feature
 from sklar.release.scores import Lookup
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 T = TypeVar("T")
@@ -226,6 +227,7 @@ class Door(Protocol):
     Attributes:
         allowance: All that this fit may spend.
         rows: The number of rows where it is public (replace-one neighbours), else None.
+        prior: What a table that the custodian declares public tells of the columns, or None.
     """
 
     @property
@@ -236,6 +238,8 @@ class Door(Protocol):
     def unit(self) -> Unit: ...
     @property
     def rows(self) -> int | None: ...
+    @property
+    def prior(self) -> PublicPrior | None: ...
 
     def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
         """Noisy tables of counts over base codes, all from one pass over the rows."""

@@ -23,6 +23,7 @@ from sklar.release.charges import (
 from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, pair_cells
+from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 
@@ -67,6 +68,7 @@ class ReplayDoor:
     unit: Unit
     recorded: Sequence[Recorded]
     rows: int | None = None
+    prior: PublicPrior | None = None
     strict: bool = False
     steps: list[Replayed] = field(default_factory=list[Replayed], init=False)
 

@@ -35,6 +35,10 @@ NeighboursName = Annotated[
 ]
 RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="The most rows one person may have.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column that others will be used to predict.")]
+PriorFile = Annotated[
+    str | None, typer.Option("--prior", metavar="FILE", help="A PUBLIC table or model to lean on; nothing protects it.")
+]
+PriorBy = Annotated[str, typer.Option("--prior-by", metavar="NAME", help="Who vouches that the prior is public.")]
 NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Needed by methods that promise nothing.")]
 CheckShare = Annotated[
     float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, as 0.05.")
@@ -91,7 +95,7 @@ STANDARD_OUTPUT = "-"
 NOT_OF_METHODS = frozenset(
     {
         "data", "schema", "method", "epsilon", "delta", "rho", "ledger", "new_ledger", "neighbours", "rows_per_person",
-        "target", "no_guarantee", "resume", "read", "seed",
+        "target", "prior", "no_guarantee", "resume", "read", "seed",
     }
 )  # fmt: skip
 """What a fit takes besides the options of its method."""
@@ -173,15 +177,27 @@ def _reading(*, delimiter: str | None, null_value: list[str] | None, **said: Any
 def fit_settings(
     epsilon: Epsilon = None, delta: Delta = 1e-9, rho: Rho = None, method: MethodName = None, ledger: LedgerFile = None,
     new_ledger: NewLedger = False, neighbours: NeighboursName = None, rows_per_person: RowsPerPerson = 1,
-    target: Target = None, no_guarantee: NoGuarantee = False, check_share: CheckShare = 0.0, accept: Accept = None,
+    target: Target = None, prior: PriorFile = None, prior_by: PriorBy = "", no_guarantee: NoGuarantee = False,
+    check_share: CheckShare = 0.0, accept: Accept = None,
     option: MethodOptions = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What a fit is asked for, besides rows and schema: fields of a FitRequest."""
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
-        "check_share": check_share, "accept": accept, "options": read_options(option),
+        "prior": _prior(prior, prior_by), "check_share": check_share, "accept": accept,
+        "options": read_options(option),
     }  # fmt: skip
+
+
+def _prior(file: str | None, by: str) -> Any:
+    if file is None:
+        if by:
+            raise typer.BadParameter("it says who vouches for a prior: name one with --prior", param_hint="--prior-by")
+        return None
+    from sklar.pipeline.fit.prior import Prior  # not at import time: it loads numpy
+
+    return Prior(data=file, by=by)
 
 
 def shared_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

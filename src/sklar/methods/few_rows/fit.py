@@ -12,6 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
+from sklar.methods.prior import PublicMargin, lean_margins
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
@@ -19,7 +20,9 @@ from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, clas
 from sklar.model.margins.averaged import Bins
 from sklar.model.margins.few_rows import (
     FewRowsHistogram,
+    FirstCells,
     SplitMargin,
+    bin_lookup,
     coarse_margin,
     first_cells,
     level_margin,
@@ -29,6 +32,7 @@ from sklar.model.margins.few_rows import (
     smooth_margins,
     split_first,
 )
+from sklar.model.margins.fit import Histogram
 from sklar.model.margins.heaps import heaped
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
@@ -44,10 +48,11 @@ UNITS_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewRowsMargins:
-    """Margins of all modelled columns, and the number of rows that their histograms agree on."""
+    """Margins of all modelled columns, the number of rows that their histograms agree on, and the first of these."""
 
     margins: tuple[Margin, ...]
     total: KnownTotal
+    first: tuple[FewRowsHistogram, ...]
 
 
 def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
@@ -68,17 +73,47 @@ def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal
     if splits:
         second, seen = _second(door, each.part(1 - FIRST_SHARE), splits, total)
         total = pool_total(seen, total)
-    fitted = smooth_margins(splits, second, total)
+    public = _lean(door, cells, first, splits, second, total.rows)
+    more = {n: _public_bins(split, public[n], total.rows) for n, split in splits.items() if n in public}
+    fitted = smooth_margins(splits, second, total, more)
     margins = [
         coarse_margin(name, splits[name], fitted[name])
         if name in splits
-        else level_margin(name, cells[name], first[name], total)
+        else level_margin(name, cells[name], first[name], total, _public_codes(public.get(name), total.rows))
         for name in names
     ]
     for place, name in enumerate(names):
         if name in searches:
             margins[place] = _heaped(margins[place], door.schema[name], searches[name], by_unit[name], total)
-    return FewRowsMargins(margins=tuple(margins), total=total)
+    return FewRowsMargins(margins=tuple(margins), total=total, first=tuple(first[name] for name in names))
+
+
+def _lean(
+    door: Door,
+    cells: Mapping[str, FirstCells],
+    first: Mapping[str, FewRowsHistogram],
+    splits: Mapping[str, SplitMargin],
+    second: Mapping[str, Bins],
+    rows: float,
+) -> dict[str, PublicMargin]:
+    """What a public table, if there is one, expects of the columns, by both histograms of each."""
+    seen = {n: [Histogram(lookup=cells[n].parent, counts=h.counts, sigma=h.sigma)] for n, h in first.items()}
+    for name, bins in second.items():
+        seen[name].append(
+            Histogram(lookup=bin_lookup(splits[name], bins.edges), counts=bins.counts, sigma=float(bins.sigma[0]))
+        )
+    return lean_margins(door.prior, door.schema, seen, rows)
+
+
+def _public_bins(split: SplitMargin, public: PublicMargin, rows: float) -> tuple[Bins, ...]:
+    """One more histogram on the bins of the first."""
+    counts, sigma = public.bins(bin_lookup(split, split.first.edges), len(split.first.counts), rows)
+    return (Bins(edges=split.first.edges, counts=counts, sigma=sigma),)
+
+
+def _public_codes(public: PublicMargin | None, rows: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """(counts, deviations) of each base code."""
+    return None if public is None else public.bins(np.arange(len(public.shares)), len(public.shares), rows)
 
 
 def _count_units(door: Door, allowance: Allowance, searches: Mapping[str, UnitSearch]) -> dict[str, FewRowsHistogram]:
@@ -145,7 +180,7 @@ class FewRowsOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Setting:
+class Setting:
     """What the margins settled: who is scored, who is nominal, and the classes of the target."""
 
     margins: tuple[Margin, ...]
@@ -154,6 +189,24 @@ class _Setting:
     nominal: tuple[int, ...]
     classes: Classes | None
     basis: Basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredFewRows:
+    """All that is measured where rows are few.
+
+    Attributes:
+        latents: Scored columns, and nominal ones whose levels the star orders.
+        moments: What is known of dependence, as the fit of latent normals takes it.
+        star: The released star; None without one.
+        first: The first histogram of each column.
+    """
+
+    setting: Setting
+    latents: tuple[Latent, ...]
+    moments: Moments
+    star: Star | None
+    first: tuple[FewRowsHistogram, ...]
 
 
 def fit_few_rows(
@@ -168,6 +221,17 @@ def fit_few_rows(
         options: May name a target; `FewRowsOptions` may set the shares.
         rng: For the simulations of the fit; what is asked at the Door never depends on it.
     """
+    measured = measure_few_rows(door, allowance, total, options)
+    setting = measured.setting
+    share = np.ones(1) if setting.classes is None else setting.classes.share
+    normals = fit_normals(measured.latents, share, setting.basis, measured.moments, rng)
+    return LatentNormalModel(
+        margins=setting.margins, latents=measured.latents, normals=normals, classes=setting.classes, rows=setting.rows
+    )
+
+
+def measure_few_rows(door: Door, allowance: Allowance, total: float | None, options: HasTarget) -> MeasuredFewRows:
+    """Measure margins and a few sums on a sphere; arguments as for `fit_few_rows`."""
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
@@ -181,11 +245,7 @@ def fit_few_rows(
         seen = _again(door, allowance, closing.star - shares.star, setting, seen)
         shares = closing
     latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
-    share = np.ones(1) if setting.classes is None else setting.classes.share
-    normals = fit_normals(latents, share, setting.basis, moments, rng)
-    return LatentNormalModel(
-        margins=setting.margins, latents=latents, normals=normals, classes=setting.classes, rows=setting.rows
-    )
+    return MeasuredFewRows(setting=setting, latents=latents, moments=moments, star=seen, first=measured.first)
 
 
 def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal | None:
@@ -199,7 +259,7 @@ def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal 
     return KnownTotal(rows=total, sigma=noise.std)
 
 
-def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> _Setting:
+def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> Setting:
     columns = [door.schema[name] for name in door.schema.modelled]
     classes = None
     if target is not None:
@@ -216,24 +276,24 @@ def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | 
         marker = null_latent(j, margin, column.null_code) if column.null_code is not None else None
         scored += [marker] if marker is not None else []
     basis = NO_BASIS if classes is None else class_basis(classes)
-    return _Setting(
+    return Setting(
         margins=margins, rows=rows, scored=tuple(scored), nominal=tuple(nominal), classes=classes, basis=basis
     )
 
 
-def _measure_star(door: Door, allowance: Allowance, share: float, at: _Setting, label: str = "star") -> Star | None:
+def _measure_star(door: Door, allowance: Allowance, share: float, at: Setting, label: str = "star") -> Star | None:
     if at.classes is None or share < LEAST_SHARE or not (at.scored or at.nominal):
         return None
     return measure_star(door, allowance.part(share), at.scored, at.nominal, at.classes, at.rows, label)
 
 
-def _again(door: Door, allowance: Allowance, share: float, at: _Setting, seen: Star | None) -> Star | None:
+def _again(door: Door, allowance: Allowance, share: float, at: Setting, seen: Star | None) -> Star | None:
     """A second star from what was left, joined to the first by inverse variance."""
     again = _measure_star(door, allowance, share, at, "star again") if seen is not None else None
     return seen if seen is None or again is None else pool_stars(seen, again)
 
 
-def _strength(at: _Setting, seen: Star | None) -> float:
+def _strength(at: Setting, seen: Star | None) -> float:
     """Sum over columns of the squared correlation with the classes, without what noise adds."""
     if seen is None:
         return 0.0
@@ -242,14 +302,14 @@ def _strength(at: _Setting, seen: Star | None) -> float:
     return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
 
 
-def _orders(at: _Setting, seen: Star) -> list[LevelOrder]:
+def _orders(at: Setting, seen: Star) -> list[LevelOrder]:
     assert at.classes is not None
     margins = [at.margins[j] for j in at.nominal]
     return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
 
 
 def _measure_pairs(
-    door: Door, allowance: Allowance, shares: FewRowsShares, at: _Setting, seen: Star | None
+    door: Door, allowance: Allowance, shares: FewRowsShares, at: Setting, seen: Star | None
 ) -> tuple[tuple[Latent, ...], Moments]:
     """The star orders the levels of nominal columns, which then join the pairs."""
     latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None

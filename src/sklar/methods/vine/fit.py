@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from sklar.methods.vine.pairs import (
     measure_pairs,
     pairs_to_measure,
 )
+from sklar.methods.vine.prior import Leaning
+from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.structure import find_structure, keep_to_rules
 from sklar.methods.vine.sums import doubt, measure_correlations, sharpen
@@ -44,6 +47,10 @@ from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
 from sklar.release.door import Door, RecodedTable, settled
+from sklar.schema.prior import PublicPrior
+
+if TYPE_CHECKING:
+    from sklar.methods.few_rows.fit import MeasuredFewRows
 
 ORDERED_GAIN = 2.0
 """Chi-square that a deeper edge between ordered columns must gain, as AIC asks for one parameter: below it edges
@@ -61,9 +68,12 @@ def fit(door: Door, options: VineOptions, rng: np.random.Generator) -> TableMode
     total, total_sigma = measure_total(door, stage)
     stages = cut_stages(door.schema, options, allowance, door.unit, total)
     if has_few_rows(door.schema, stages):
-        from sklar.methods.few_rows.fit import fit_few_rows
+        from sklar.methods.few_rows.fit import fit_few_rows, measure_few_rows
 
-        return fit_few_rows(door, allowance, total, options, rng)
+        if door.prior is None:
+            return fit_few_rows(door, allowance, total, options, rng)
+        measured = measure_few_rows(door, allowance, total, options)
+        return lean_few_rows(door, door.prior, measured, options, rng)
     return fit_vine(door, stages, (total, total_sigma), options, rng)
 
 
@@ -93,16 +103,24 @@ def fit_vine(
     pairs = _measure_pairs(door, stages, axes, rows, options)
     standing, stages = _look(door, stages, axes, rows, pairs, _target(door, options))
     known = doubt(known, pairs, rows)
+    leaning = None if door.prior is None else Leaning(prior=door.prior, axes=axes, rows=rows)
+    public: list[MeasuredTable] = []
+    if leaning is not None:
+        pairs, phis = leaning.lean(pairs)
+        public = leaning.finer(pairs, phis)
     pairs = structure.excluded(link_nulls(pairs, rows))
     sharp = sharpen(known, pairs, rows)
     strengths = {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp}
     forest = settled(door, "tree", choose_tree(len(axes), strengths))
-    fine = structure.excluded(link_again(measure_tree(door, stages.tree, axes, forest, rows), pairs, rows))
+    fine = measure_tree(door, stages.tree, axes, forest, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
+    if leaning is not None:
+        fine, extra = leaning.lean(fine)[0], leaning.lean(extra)[0]
+    fine = structure.excluded(link_again(fine, pairs, rows))
     vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
-        others = [*extra, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
+        others = [*extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
         others = [*fine, *structure.tables(rows), *structure.excluded(others)]
         calibrated = calibrate_vine(vine, axes, (*structure.excluded(standing), *pairs), others, rows, rng)
     return VineModel(
@@ -117,6 +135,32 @@ def fit_vine(
             pairs=len(pairs),
             noise="gaussian" if stages.pairs.measure == "rho" else "laplace",
         ),
+    )
+
+
+def lean_few_rows(
+    door: Door, prior: PublicPrior, measured: MeasuredFewRows, options: VineOptions, rng: np.random.Generator
+) -> VineModel:
+    """A vine of the public table's dependence, moved as far as the few sums that were measured contradict it."""
+    margins, rows = measured.setting.margins, max(measured.setting.rows, 1.0)
+    axes = lay_out_axes(door.schema, margins, {})
+    structure, leaning = find_structure(door.schema, axes), Leaning(prior=prior, axes=axes, rows=rows)
+    pairs = structure.excluded(link_nulls(leaning.from_products(released_products(measured)), rows))
+    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
+    fine = [table for table in pairs if table.columns in forest]
+    vine = _grow(axes, pairs, fine, rows, depth_of(door.schema, options), rng)
+    calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
+    if options.calibration and len(axes) > 1:
+        nulls = structure.excluded(null_tables(axes, pairs, (), rows))
+        calibrated = calibrate_vine(vine, axes, pairs, [*structure.tables(rows), *nulls], rows, rng)
+    noise = "gaussian" if door.allowance.measure == "rho" else "laplace"
+    error = tuple(min(float(len(x.counts) * x.sigma / (np.sqrt(2 * np.pi) * rows)), 1.0) for x in measured.first)
+    return VineModel(
+        margins=margins,
+        scales=tuple(axis.scale for axis in axes),
+        vine=vine,
+        calibration=calibrated.calibration,
+        facts=VineFacts(rows=rows, margin_error=error, strength=calibrated.strength, pairs=0, noise=noise),
     )
 
 
@@ -248,6 +292,7 @@ VINE = Method(
     outline=outline_vine,
     expect=expect_vine,
     takes_target=True,
+    takes_prior=True,
     check=check_options,
     settle=settle_options,
 )

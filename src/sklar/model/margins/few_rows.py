@@ -173,15 +173,20 @@ def second_bins(split: SplitMargin, edges: Ints, seen: FewRowsHistogram) -> Bins
 
 
 def smooth_margins(
-    splits: Mapping[str, SplitMargin], second: Mapping[str, Bins], total: KnownTotal
+    splits: Mapping[str, SplitMargin],
+    second: Mapping[str, Bins],
+    total: KnownTotal,
+    more: Mapping[str, tuple[Bins, ...]] | None = None,
 ) -> dict[str, tuple[Ints, Floats, Floats]]:
     """(edges, masses between them, masses apart) of every coarse column; model weights are pooled over the columns.
 
-    Without second histograms the result only serves to place their bins, and fewer models are tried.
+    Without second histograms the result only serves to place their bins, and fewer models are tried. More may be known
+    of the bins of the first.
     """
     kinds = KINDS if second else QUICK_KINDS
     seen = {name: [split.first, second[name]] if name in second else [split.first] for name, split in splits.items()}
-    fits = {name: fit_models(split.axis, seen[name], total, kinds) for name, split in splits.items()}
+    known = more or {}
+    fits = {n: fit_models(split.axis, [*seen[n], *known.get(n, ())], total, kinds) for n, split in splits.items()}
     if not fits:
         return {}
     evidence = np.array([[-np.inf if f is None else f.log_evidence for f in fit] for fit in fits.values()])
@@ -206,16 +211,37 @@ def coarse_margin(name: str, split: SplitMargin, fitted: tuple[Ints, Floats, Flo
     return Margin(column=name, starts=starts, mass=np.maximum(out, 0.0), size=cells.size)
 
 
-def level_margin(name: str, cells: FirstCells, seen: FewRowsHistogram, total: KnownTotal) -> Margin:
-    """The margin of a column counted code by code: smooth along ordered values, exchangeable otherwise."""
+def bin_lookup(split: SplitMargin, edges: Ints) -> Ints:
+    """The bin of each base code in a histogram with these edges and the cells apart last; -1 for none."""
+    lookup = np.full(split.cells.size, -1)
+    values = np.arange(split.cells.values)
+    lookup[: split.cells.values] = np.searchsorted(edges[1:-1], values, side="right")
+    lookup[split.apart] = len(edges) - 1 + np.arange(len(split.apart))
+    return lookup
+
+
+def level_margin(
+    name: str,
+    cells: FirstCells,
+    seen: FewRowsHistogram,
+    total: KnownTotal,
+    more: tuple[Floats, Floats] | None = None,
+) -> Margin:
+    """The margin of a column counted code by code: smooth along ordered values, exchangeable otherwise.
+
+    More may be known of each code: counts and their deviations.
+    """
     keep = np.concatenate([np.arange(cells.values), _outside(cells, seen)])
     chained = (keep < cells.values) & cells.ordered
     # Positions along the chain: unit steps, compressed to 32nds of the range when there are more than 32 values.
     position = keep.astype(np.float64) * min(1.0, 32.0 / max(cells.values, 1))
     support = CellSupport(width=np.ones(len(keep)), position=position, chained=chained)
     observed = Observation(parent=np.arange(len(keep)), counts=seen.counts[keep], sigma=np.full(len(keep), seen.sigma))
+    known = [observed]
+    if more is not None:
+        known.append(Observation(parent=np.arange(len(keep)), counts=more[0][keep], sigma=more[1][keep]))
     dense = np.zeros(cells.size)
-    dense[keep] = fit_density(support, [observed], total)
+    dense[keep] = fit_density(support, known, total)
     return margin_from_dense(name, dense, tolerance=0.0)
 
 

@@ -50,18 +50,23 @@ def pool_total(histograms: Sequence[Histogram], before: KnownTotal) -> KnownTota
 
 
 def fit_cells(
-    layout: BinLayout, starts: Ints, atoms: Ints, histograms: Sequence[Histogram], total: KnownTotal
+    layout: BinLayout,
+    starts: Ints,
+    atoms: Ints,
+    histograms: Sequence[Histogram],
+    total: KnownTotal,
+    more: Sequence[Observation] = (),
 ) -> Floats:
     """Probability of every cell (a run of base codes from its start) by smooth density, given all histograms.
 
-    Atoms are value codes that are cells of their own and outside the smooth chain.
+    Atoms are value codes that are cells of their own and outside the smooth chain. More may be known of the cells.
     """
     edges = np.append(starts, layout.size)
     width = np.diff(np.concatenate([[0.0], np.cumsum(layout.width)])[np.minimum(edges, layout.values)])
     middle = np.cumsum(width) - width / 2.0
     chained = chained_cells(layout, starts, atoms)
     support = CellSupport(width=width, position=COARSE_CELLS * middle / max(width.sum(), 1e-300), chained=chained)
-    seen = [observe(starts, layout.size, histogram) for histogram in histograms]
+    seen = [*(observe(starts, layout.size, histogram) for histogram in histograms), *more]
     null = None if layout.null is None else len(starts) - 1
     return fit_density(support, seen, total, rare=np.isin(starts, layout.rare), null=null)
 

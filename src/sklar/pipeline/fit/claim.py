@@ -8,11 +8,12 @@ from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
-from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal
+from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PriorFact
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
 from sklar.schema.prices import Price
+from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -24,6 +25,7 @@ def make_claim(
     budget: Budget,
     ledger: Ledger,
     read: ReadOptions,
+    prior: PublicPrior | None = None,
 ) -> Claim:
     """The claim of one private fit.
 
@@ -34,6 +36,7 @@ def make_claim(
         budget: What was asked for.
         ledger: The ledger.
         read: How the source was read.
+        prior: The public table that the fit leaned on, if any.
     """
     record, own = records[-1], {fit.id for fit in records}
     earlier = [price for price in schema.prices if price.fit not in own]
@@ -60,8 +63,14 @@ def make_claim(
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
         reading=_reading(read),
         confirmed=_confirmed(schema),
+        prior=None if prior is None else _prior_fact(prior),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
+
+
+def _prior_fact(prior: PublicPrior) -> PriorFact:
+    columns = tuple(column.name for column in prior.columns)
+    return PriorFact(name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest)
 
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:

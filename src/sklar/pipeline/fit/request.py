@@ -13,6 +13,7 @@ from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
 from sklar.pipeline.fit.accept import Criteria, read_criteria
+from sklar.pipeline.fit.prior import as_prior
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -46,6 +47,7 @@ class FitRequest:
     neighbours: Neighbours | None = None
     rows_per_person: int = 1
     target: str | None = None
+    prior: Any = None
     no_guarantee: bool = False
     resume: bool = True
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -61,11 +63,14 @@ class FitRequest:
         if not isinstance(self.schema, Schema):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "read", read_options(self.read))
+        object.__setattr__(self, "prior", as_prior(self.prior))
         object.__setattr__(self, "options", dict(self.options or {}))
         if self.accept is not None:
             object.__setattr__(self, "accept", read_criteria(self.accept))
             if not self.check_share:
                 raise UsageError("criteria are decided on tables held back for it: set check_share, as 0.05, too")
+        if self.prior is not None and not self.private:
+            raise UsageError(f"method '{self.method}' makes no use of a prior; leave it out, or use 'vine'")
         if self.check_share and not self.private:
             raise UsageError("check_share is for methods with a guarantee: others have no budget to set aside")
         if self.ledger is not None and not isinstance(self.ledger, str | PathLike):
@@ -96,6 +101,8 @@ class FitRequest:
             raise UsageError(
                 "no_guarantee=True is for methods without a guarantee; this method has one, so leave it out"
             )
+        if self.prior is not None and not method.takes_prior:
+            raise UsageError(f"method '{method.name}' makes no use of a prior; leave it out, or use 'vine'")
         _, settings = method.fitting(self.schema, self.options, self.target)
         method.settle(settings, self.budget(method))
         self.schema.require_confirmed()

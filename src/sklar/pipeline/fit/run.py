@@ -27,6 +27,7 @@ from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
 from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
+from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
 from sklar.pipeline.model import Model
@@ -55,6 +56,7 @@ def fit(
     neighbours: Neighbours | None = None,
     rows_per_person: int = 1,
     target: str | None = None,
+    prior: Any = None,
     *,
     rho: float | None = None,
     no_guarantee: bool = False,
@@ -82,6 +84,9 @@ def fit(
         neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
         rows_per_person: The most rows any one person has in the table.
         target: A column that users will predict (public knowledge); some methods move budget to it.
+        prior: A public table of the same columns (or some of them), the model of one or its file, or a `Prior` that
+            names who vouches for it. The fit leans on it as far as its own releases bear it out. It is taken to be
+            public: nothing in it is protected, and what it tells goes into the model file.
         rho: A zCDP budget instead of epsilon.
         no_guarantee: Must be True for methods that promise nothing, and only for those.
         new_ledger: Make the named ledger, without a cap, if it does not exist.
@@ -100,8 +105,8 @@ def fit(
     """
     request = fit_request(
         data, schema, method=method, epsilon=epsilon, delta=delta, ledger=ledger, neighbours=neighbours,
-        rows_per_person=rows_per_person, target=target, rho=rho, no_guarantee=no_guarantee, new_ledger=new_ledger,
-        resume=resume, read=read, seed=seed, pay_share=pay_share, check_share=check_share,
+        rows_per_person=rows_per_person, target=target, prior=prior, rho=rho, no_guarantee=no_guarantee,
+        new_ledger=new_ledger, resume=resume, read=read, seed=seed, pay_share=pay_share, check_share=check_share,
         accept=accept, **options,
     )  # fmt: skip
     bar = None if request.read.progress else notebook_bar("fitting")
@@ -214,6 +219,8 @@ def _opened(request: FitRequest, noise: NoiseSource) -> _Opened:
     unit = Unit(neighbours=request.neighbours or book.header.neighbours, rows_per_person=request.rows_per_person)
     method.require_relation(unit.neighbours)
     require_addable(request.schema.prices, unit, book)
+    if request.prior is not None:
+        require_public(request.prior, request.data, request.schema, request.read)
     return _Opened(request=request, method=method, settings=settings, budget=budget, book=book, unit=unit, noise=noise)
 
 
@@ -232,11 +239,14 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     request, settings = opened.request, opened.method.settle(opened.settings, paid.rest)
     if request.target is not None:  # named by what bounds make of it, which may have just been paid for
         settings = dataclasses.replace(settings, target=coordinates(paid.schema).telling(request.target))
-    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read)
+    prior = None if request.prior is None else count_prior(request.prior, paid.schema, request.read)
+    known = "" if prior is None else prior.digest
+    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read, known)
     with open_session(
         request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
         noise=opened.noise,
     ) as session:  # fmt: skip
+        session.door.prior = prior
         yield session, settings
 
 
@@ -247,13 +257,15 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
     records = (*paid.records, session.record)
     found = with_found_digits(paid.schema, model.margins)
     found = with_own_price(found, paid.schema, records, opened.budget, opened.book).without_notes()
+    prior = session.door.prior
     return Model(
         Stored(
             schema=found,
-            claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read),
+            claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read, prior),
             fit=_fit_facts(opened, settings, session, paid),
             recorded=session.recorded,
             model=model,
+            prior=prior,
         )
     )
 
@@ -286,7 +298,7 @@ def fresh_seed() -> int:
 
 
 def _reservation(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions, prior: str
 ) -> Reservation:
     allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
     return Reservation(
@@ -295,19 +307,19 @@ def _reservation(
         allowance=allowance,
         unit=unit,
         seed=fresh_seed(),
-        fingerprint=_fingerprint(schema, method, options, budget, unit, read),
+        fingerprint=_fingerprint(schema, method, options, budget, unit, read, prior),
         plan=plan_events(allowance, unit, plan) if plan else None,
     )
 
 
 def _fingerprint(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions, prior: str
 ) -> str:
-    """Recognizes a fit of the same settings; it says nothing about rows."""
+    """Recognizes a fit of the same settings and the same public prior; it says nothing about private rows."""
     reading = (read.sql, read.rows_are_rows, read.null_values)
     # Its caveats tell what share of the budget a method holds back, if any.
     parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    return hashlib.sha256(repr([*parts, *([prior] if prior else [])]).encode()).hexdigest()
 
 
 def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
@@ -325,6 +337,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         **({"check_share": opened.request.check_share} if opened.request.check_share else {}),
         **({"accepted": opened.request.accept.to_dict()} if opened.request.accept is not None else {}),
         **({"paid": _bought(paid)} if paid.records else {}),
+        **({} if session.door.prior is None else {"prior": session.door.prior.digest}),
     }
 
 

@@ -36,10 +36,10 @@ from sklar.schema.reading import ReadOptions
 CLOSE = 1e-6
 """Relative difference between models that other versions of libraries explain."""
 TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
-        "unpriced", "confirmed", "repeated")  # fmt: skip
+        "unpriced", "confirmed", "repeated", "prior")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid", "check_share", "accepted"}  # fmt: skip
+             "paid", "check_share", "accepted", "prior"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
 PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
 FIT_NAME = re.compile("([0-9a-f]{16})?")
@@ -108,7 +108,7 @@ def _facts(stored: Stored, again: Refit) -> Check:
 def _claim(stored: Stored, again: Refit) -> Check:
     """Whether the claim is the one that follows from schema, releases and budget."""
     claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
-    follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions())
+    follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions(), stored.prior)
     names = (*TOLD, *(WORDING if claim.version == follows.version else ()))
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
         return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")

@@ -69,8 +69,9 @@ def refit(stored: Stored) -> Refit:
     schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
     door = ReplayDoor(
-        schema=schema, allowance=allowance, unit=unit, recorded=stored.recorded, rows=facts["rows"], strict=True
-    )
+        schema=schema, allowance=allowance, unit=unit, recorded=stored.recorded, rows=facts["rows"], prior=stored.prior,
+        strict=True,
+    )  # fmt: skip
     model = method.fit(door, options, generator(facts["seed"]))
     if len(door.steps) < len(stored.recorded):
         raise DoorError(f"the record has a step '{stored.recorded[len(door.steps)].label}' that the method never asked")

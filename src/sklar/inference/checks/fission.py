@@ -180,7 +180,7 @@ def _fit_half(
     method = find_method(fitted.method)
     door = FissionDoor(
         schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, recorded=recorded, rows=fitted.public_rows,
-        design=design, margins_only=single,
+        prior=fitted.prior, design=design, margins_only=single,
     )  # fmt: skip
     try:
         return method.fit(door, method.stored_options(fitted.options), fitted.streams()[0])

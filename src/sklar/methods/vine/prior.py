@@ -1,0 +1,179 @@
+"""Tables of pairs between what was released and what a public table expects; also of pairs that were not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.methods.prior import compare_table, expected_table, lean_all, least_phi
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.products import Product, by_pair
+from sklar.model.leaning import Confronted, lean, share_spread
+from sklar.model.pairs.copula import fit_margins
+from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
+from sklar.schema.prior import PublicPrior
+
+PRIOR_GROUPS = 24
+"""Groups a side of tables of pairs that a public table tells."""
+
+UNTESTED = 0.1
+"""What a row of a public table is worth where nothing was released that could bear out its dependence."""
+LEAST_SHARE, MOST_RATIO = 1e-6, 10.0
+"""Cells that a public table hardly has are not multiplied by what noise makes of them."""
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaning:
+    """A public table beside the axes of a fit.
+
+    Attributes:
+        rows: (noisy) number of rows.
+    """
+
+    prior: PublicPrior
+    axes: Sequence[VineAxis]
+    rows: float
+
+    def expected(self, columns: Pair, groups: tuple[Groups, Groups]) -> Floats | None:
+        """Shares that the public table expects, with the margins of the axes."""
+        axes = self.axes[columns[0]], self.axes[columns[1]]
+        lookups = base_lookup(groups[0], axes[0].scale), base_lookup(groups[1], axes[1].scale)
+        masses = groups[0].mass, groups[1].mass
+        return expected_table(self.prior, (axes[0].name, axes[1].name), lookups, masses)
+
+    def lean(self, tables: Sequence[MeasuredTable]) -> tuple[tuple[MeasuredTable, ...], dict[Pair, float]]:
+        """The tables, those of pairs leaned on the public table; and the phi of each pair."""
+        found = {
+            k: expected
+            for k, table in enumerate(tables)
+            if len(table.columns) == 2 and (expected := self.expected(table.columns, table.groups)) is not None  # type: ignore[arg-type]
+        }
+        compared = [
+            compare_table(self.prior, expected, tables[k].counts, tables[k].sigma, self.rows)
+            for k, expected in found.items()
+        ]
+        leaned = dict(zip(found, lean_all(self.prior, compared, self.rows), strict=True))
+        made: list[MeasuredTable] = []
+        for k, table in enumerate(tables):
+            one = leaned.get(k)
+            if one is not None:
+                table = replace(table, counts=self.rows * one.mean, sigma=self.rows * float(np.sqrt(one.variance)))
+            made.append(table)
+        return tuple(made), {(tables[k].columns[0], tables[k].columns[1]): one.phi for k, one in leaned.items()}
+
+    def finer(self, pairs: Sequence[MeasuredTable], phis: Mapping[Pair, float]) -> list[MeasuredTable]:
+        """Fine tables of all pairs that the public table has, moved to what is known of the coarse ones."""
+        groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
+        coarse = {(t.columns[0], t.columns[1]): t for t in pairs}
+        usual = float(1 / np.mean([1 / phi for phi in phis.values()])) if phis else np.inf
+        made: list[MeasuredTable] = []
+        for pair in combinations(range(len(self.axes)), 2):
+            own = groups[pair[0]], groups[pair[1]]
+            phi = phis.get(pair, usual)
+            if min(own[0].count, own[1].count) < 2 or not np.isfinite(phi):
+                continue
+            expected = self.expected(pair, own)
+            if expected is None:
+                continue
+            if pair in coarse:
+                expected = self._moved(expected, own, coarse[pair])
+            made.append(self._table(pair, own, expected, phi))
+        return made
+
+    def from_products(self, products: Sequence[Product]) -> tuple[MeasuredTable, ...]:
+        """Fine tables of all pairs from what the public table expects and products of scores tell.
+
+        Of pairs that it lacks independence is expected.
+        """
+        groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
+        pairs = [p for p in combinations(range(len(self.axes)), 2) if min(groups[p[0]].count, groups[p[1]].count) > 1]
+        told = by_pair(products)
+        tables = {p: self.expected(p, (groups[p[0]], groups[p[1]])) for p in pairs}
+        filled = {
+            p: np.outer(groups[p[0]].mass, groups[p[1]].mass) if table is None else table for p, table in tables.items()
+        }
+        phis: dict[Pair, float] = {}
+        for known in (True, False):
+            chosen = [p for p in pairs if (tables[p] is not None) == known]
+            places = [(p, k) for p in chosen for k in told.get(p, ())]
+            lines = [_Line.of(products[k], self.axes, (groups[p[0]], groups[p[1]])) for p, k in places]
+            compared = [line.beside(filled[p]) for line, (p, _) in zip(lines, places, strict=True)]
+            least = least_phi(self.prior, self.rows) if known else 1 / self.rows
+            worth: dict[Pair, list[float]] = {}
+            for line, one, before, (p, _) in zip(lines, lean(compared, least), compared, places, strict=True):
+                filled[p] = filled[p] + float(one.mean[0] - before.expected[0]) * line.direction
+                worth.setdefault(p, []).append(1 / one.phi)
+            usual = float(np.mean([w for several in worth.values() for w in several])) if worth else UNTESTED / least
+            phis |= {p: 1 / float(np.mean(worth.get(p, [usual]))) for p in chosen}
+        return tuple(self._table(p, (groups[p[0]], groups[p[1]]), filled[p], phis[p]) for p in pairs)
+
+    def _table(self, pair: Pair, groups: tuple[Groups, Groups], shares: Floats, phi: float) -> MeasuredTable:
+        whole = fit_margins(shares, groups[0].mass, groups[1].mass)
+        sigma = self.rows * float(np.sqrt(phi * np.mean(share_spread(whole, self.prior.rows))))
+        tops = value_tops(groups, (self.axes[pair[0]].top, self.axes[pair[1]].top))
+        return MeasuredTable(
+            columns=pair, groups=groups, counts=self.rows * whole, sigma=sigma, told="derived", tops=tops
+        )
+
+    def _moved(self, expected: Floats, own: tuple[Groups, Groups], table: MeasuredTable) -> Floats:
+        """The fine table moved as far as what is known of a coarse one differs from what was expected of it."""
+        columns, groups = (table.columns[0], table.columns[1]), (table.groups[0], table.groups[1])
+        before = self.expected(columns, groups)
+        assert before is not None
+        ratio = np.maximum(table.counts / self.rows, 0.0) / np.maximum(before, LEAST_SHARE)
+        first, second = (_overlap(fine, coarse) for fine, coarse in zip(own, groups, strict=True))
+        return fit_margins(expected * (first @ np.minimum(ratio, MOST_RATIO) @ second.T), own[0].mass, own[1].mass)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Line:
+    """A product on the groups of a table: its weights, and the direction that moves it by one and little else."""
+
+    product: Product
+    weights: Floats
+    direction: Floats
+    spread: float
+
+    @staticmethod
+    def of(product: Product, axes: Sequence[VineAxis], groups: tuple[Groups, Groups]) -> _Line:
+        scores = [
+            _group_means(scores, axes[column], own)
+            for scores, column, own in zip(product.scores, product.columns, groups, strict=True)
+        ]
+        energy = [max(float(own.mass @ score**2), 1e-9) for score, own in zip(scores, groups, strict=True)]
+        moved = [own.mass * score / e for score, own, e in zip(scores, groups, energy, strict=True)]
+        return _Line(
+            product=product,
+            weights=np.outer(*scores),
+            direction=np.outer(*moved),
+            spread=energy[0] * energy[1],
+        )
+
+    def beside(self, shares: Floats) -> Confronted:
+        """The released product beside that of a table."""
+        return Confronted(
+            observed=np.array([self.product.mean]),
+            expected=np.array([float(np.vdot(self.weights, shares))]),
+            variance=self.product.variance,
+            spread=np.array([self.spread]),
+        )
+
+
+def _group_means(scores: Floats, axis: VineAxis, groups: Groups) -> Floats:
+    """The mean score of each group, by the margin."""
+    lookup = base_lookup(groups, axis.scale)
+    mass = np.repeat(axis.scale.mass / axis.scale.widths, axis.scale.widths) + 1e-12
+    return np.bincount(lookup, mass * scores, groups.count) / np.bincount(lookup, mass, groups.count)
+
+
+def _overlap(fine: Groups, coarse: Groups) -> Floats:
+    """The part of each fine group (row) that lies in each coarse one."""
+    low = np.maximum(fine.edges[:-1, None], coarse.edges[None, :-1])
+    high = np.minimum(fine.edges[1:, None], coarse.edges[None, 1:])
+    return np.maximum(high - low, 0.0) / fine.mass[:, None]

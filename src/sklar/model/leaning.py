@@ -1,0 +1,119 @@
+"""Leaning on a public table as far as released numbers bear it out, by empirical Bayes.
+
+A public table expects q of a number whose truth is p. If its people were drawn from the same population as ours, p - q
+would have variance phi v with phi = 1 / rows + 1 / public rows, and v = q (1 - q) for a share; if they were not, phi is
+larger. A release y = p + noise tells how large: y - q has variance s^2 + phi v. Each table (or number) has a phi of its
+own, on a grid that ends where the public table says nothing; how often each phi occurs among the tables is learned from
+all of them. Given phi, the truth has mean q + phi v / (phi v + s^2) (y - q) and variance 1 / (1 / s^2 + 1 / (phi v)).
+
+Another population often differs smoothly: its people are older, or earn less. So a histogram may also move along a few
+smooth directions X, by coefficients of variance psi, which is on a grid that begins with zero: then y - q has
+covariance diag(s^2 + phi v) + psi X X'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.model.margins.averaged import pooled_weights
+
+STEP = 4.0
+"""Ratio of neighbouring values of phi, and of psi."""
+WORTHLESS = 1.0
+"""The largest phi: the public table is then worth one row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Confronted:
+    """Released numbers beside what a public table expects of them.
+
+    Attributes:
+        observed: The released numbers, as shares.
+        expected: What the public table says.
+        variance: Noise variance of the released numbers, one or one each.
+        spread: The variance v that phi multiplies.
+        smooth: Directions X of smooth differences, one a column; None where there are none.
+    """
+
+    observed: Floats
+    expected: Floats
+    variance: float | Floats
+    spread: Floats
+    smooth: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaned:
+    """Numbers between those released and those expected.
+
+    Attributes:
+        mean: Posterior means.
+        variance: Posterior variance, on average over the numbers.
+        phi: What the public table turned out to be worth here is 1 / phi rows.
+        moved: Posterior means of the coefficients of the smooth directions.
+    """
+
+    mean: Floats
+    variance: float
+    phi: float
+    moved: Floats
+
+
+def share_spread(shares: Floats, rows: float) -> Floats:
+    """q (1 - q), and at least what half a row would have: an empty cell may hold a few rows elsewhere."""
+    least = 0.5 / max(rows, 1.0)
+    return np.maximum(shares, least) * (1 - np.minimum(shares, 0.5))
+
+
+def lean(compared: Sequence[Confronted], least: float) -> list[Leaned]:
+    """Lean on the public table, each entry as far as it is borne out; `least` is the smallest phi."""
+    if not compared:
+        return []
+    grid = least * STEP ** np.arange(max(int(np.ceil(np.log(WORTHLESS / least) / np.log(STEP))), 1) + 1)
+    smooth = any(one.smooth is not None for one in compared)
+    models = [(phi, psi) for phi in grid for psi in (np.append(0.0, grid) if smooth else np.zeros(1))]
+    fits = [[_fit(one, *model) for model in models] for one in compared]
+    weights = pooled_weights(np.array([[fit.log_evidence for fit in several] for several in fits]))
+    phis = np.array([phi for phi, _ in models])
+    return [_average(one, several, phis, w) for one, several, w in zip(compared, fits, weights, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fit:
+    """One model's answer: how much of the rest is believed, the smooth coefficients, and the log evidence."""
+
+    pull: Floats
+    moved: Floats
+    log_evidence: float
+
+
+def _fit(one: Confronted, phi: float, psi: float) -> _Fit:
+    """By Woodbury's identity with the few smooth directions."""
+    beyond = phi * one.spread.ravel()
+    variance = beyond + one.variance
+    gap = (one.observed - one.expected).ravel()
+    smooth = np.zeros((len(gap), 0)) if one.smooth is None else one.smooth
+    inner = np.eye(smooth.shape[1]) + psi * smooth.T @ (smooth / variance[:, None])
+    moved = np.asarray(psi * np.linalg.solve(inner, smooth.T @ (gap / variance)), dtype=np.float64)
+    misfit = float(gap @ ((gap - smooth @ moved) / variance))
+    log_evidence = -0.5 * (float(np.log(variance).sum()) + float(np.linalg.slogdet(inner)[1]) + misfit)
+    return _Fit(pull=beyond / variance, moved=moved, log_evidence=log_evidence)
+
+
+def _average(one: Confronted, fits: Sequence[_Fit], phis: Floats, weights: Floats) -> Leaned:
+    gap = (one.observed - one.expected).ravel()
+    mean, pulled = np.zeros(len(gap)), np.zeros(len(gap))
+    for fit, weight in zip(fits, weights, strict=True):
+        shift = 0.0 if one.smooth is None else one.smooth @ fit.moved
+        mean += weight * (shift + fit.pull * (gap - shift))
+        pulled += weight * fit.pull
+    return Leaned(
+        mean=one.expected + mean.reshape(one.expected.shape),
+        variance=float(np.mean(pulled * one.variance)),
+        phi=float(1 / (weights @ (1 / phis))),
+        moved=weights @ np.array([fit.moved for fit in fits]),
+    )

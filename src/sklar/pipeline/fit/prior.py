@@ -1,0 +1,135 @@
+"""A prior: a public table, or the model of one, turned into counts that a fit may lean on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklar.arrays import Ints
+from sklar.errors import UsageError
+from sklar.model.axis import lay_out
+from sklar.model.pairs.grouping import group_cells
+from sklar.pipeline.model import Model
+from sklar.pipeline.model_file import read_model
+from sklar.private.public import PublicRows, open_public, public_columns
+from sklar.schema.columns import Column
+from sklar.schema.coordinates import coordinates
+from sklar.schema.prior import PublicColumn, PublicPrior
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+MOST_GROUPS, LEAST_GROUPS = 32, 6
+"""Groups of a column in tables of pairs: more tell dependence closer, and a public table of few rows fills no more."""
+MOST_CELLS = 2_000_000
+"""Cells of all tables of pairs together: with many columns they are coarser."""
+MODEL_ROWS = 50_000
+"""Rows that are drawn from a model that is a prior, with a fixed seed."""
+MODEL_SUFFIX = ".sklar"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """A table or model that the custodian declares public, and who vouches for it.
+
+    Attributes:
+        data: What `fit` takes as data, a model, or the path of a model file.
+        name: What it is called in the claim; by default the name of its file.
+        by: Who vouches that it is public.
+    """
+
+    data: Any
+    name: str | None = None
+    by: str = ""
+
+
+def as_prior(prior: Any) -> Prior | None:
+    """What was given, with its name; a model file is read."""
+    if prior is None:
+        return None
+    given = prior if isinstance(prior, Prior) else Prior(data=prior)
+    return Prior(data=_loaded(given.data), name=given.name or _name(given.data), by=given.by)
+
+
+def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions) -> None:
+    """Refuse, before anything is spent, a prior that is the private table or tells nothing of its columns."""
+    if prior.data is data or _same_place(prior.data, data):
+        raise UsageError(
+            "the prior is the private table itself: a prior is taken to be public, and nothing in it is protected"
+        )
+    if isinstance(prior.data, Model):
+        if not prior.data.claim.guarantee:
+            raise UsageError("the prior is a model that promises nothing; rows of it may be a prior if they are public")
+        common: tuple[str, ...] = _common(prior.data, schema)
+    else:
+        common = public_columns(prior.data, schema, read)
+    if not common:
+        raise UsageError("the prior has none of the columns of the schema, so it tells nothing about them")
+
+
+def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
+    """Count the public table as the schema codes it."""
+    data = prior.data
+    if isinstance(data, Model):
+        data = data.sample(MODEL_ROWS, seed=0).select(list(_common(data, schema)))
+    with open_public(data, schema, read) as public:
+        if not public.rows:
+            raise UsageError("the prior has no rows")
+        columns = _columns(public, schema)
+        tables = [((a.name, b.name), (_lookup(a), _lookup(b))) for a, b in combinations(columns, 2)]
+        counts = public.count(tables) if tables else []
+        flat = np.concatenate([table.ravel() for table in counts]) if counts else np.zeros(0, np.int64)
+        return PublicPrior(name=prior.name or "", by=prior.by, rows=public.rows, columns=columns, pairs=flat)
+
+
+def _columns(public: PublicRows, schema: Schema) -> tuple[PublicColumn, ...]:
+    by = coordinates(schema).schema
+    pairs = max(len(public.names) * (len(public.names) - 1) // 2, 1)
+    most = int(np.clip(sqrt(MOST_CELLS / pairs), LEAST_GROUPS, MOST_GROUPS))
+    counts = public.count([((name,), None) for name in public.names])
+    named = zip(public.names, counts, strict=True)
+    return tuple(PublicColumn(name=name, counts=own, groups=_groups(by[name], own, most)) for name, own in named)
+
+
+def _groups(column: Column, counts: Ints, most: int) -> Ints:
+    """Groups of base codes with about as many public rows; nulls stay alone."""
+    scale = lay_out(np.arange(len(counts)), counts, len(counts), nominal=not column.ordered)
+    alone = column.ordered and column.null_code == len(counts) - 1
+    return group_cells(scale, most, 0.0, last_alone=alone).lookup
+
+
+def _lookup(column: PublicColumn) -> np.ndarray:
+    return column.groups.astype(np.int32)
+
+
+def _common(model: Model, schema: Schema) -> tuple[str, ...]:
+    """Columns that a model has as the schema has them: others mean something else."""
+    there = model.schema
+    return tuple(n for n in schema.modelled if n in there and there[n].modelled and there[n].kind == schema[n].kind)
+
+
+def _loaded(data: Any) -> Any:
+    if isinstance(data, str | PathLike) and os.fspath(data).endswith(MODEL_SUFFIX):
+        return Model(read_model(data))
+    return data
+
+
+def _name(data: Any) -> str:
+    if isinstance(data, str | PathLike):
+        return Path(os.fspath(data)).name
+    return "a model" if isinstance(data, Model) else "a table in memory"
+
+
+def _same_place(one: Any, other: Any) -> bool:
+    if not (isinstance(one, str | PathLike) and isinstance(other, str | PathLike)):
+        return False
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return os.fspath(one) == os.fspath(other)

@@ -1,0 +1,63 @@
+"""Exact counts of a table that is declared public: the only ones that leave this room, and never of a fit's rows.
+
+It is a table like any other and is read by the same code, so that its codes mean what those of the private rows mean.
+Nothing of it is protected. Here it has a room of its own class: a Door is never made over it, a `PublicRows` never over
+the rows of a fit, and `pipeline.fit` refuses a public table that is the private one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sklar.arrays import Ints
+from sklar.errors import UsageError
+from sklar.rows import Rows, TableSpec, exact_counts, open_rows
+from sklar.rows.sources import open_source
+from sklar.schema.coordinates import coordinates
+from sklar.schema.reading import ReadOptions
+from sklar.schema.table import Schema
+
+
+class PublicRows:
+    """A public table as base codes, to be counted."""
+
+    def __init__(self, rows: Rows, names: Sequence[str]):
+        self._rows = rows
+        self.names = tuple(names)
+        self.rows = rows.exact_rows
+
+    def count(self, tables: Sequence[TableSpec]) -> list[Ints]:
+        """Exact counts of tables (columns, lookups or None)."""
+        return list(exact_counts(self._rows, tables))
+
+
+def public_columns(data: Any, schema: Schema, read: ReadOptions) -> tuple[str, ...]:
+    """The modelled columns of the schema that a public table has."""
+    there = set(open_source(data, schema=None, read=_reading(read)).column_names)
+    return tuple(name for name in schema.modelled if name in there)
+
+
+@contextmanager
+def open_public(data: Any, schema: Schema, read: ReadOptions) -> Generator[PublicRows]:
+    """Read a public table as the schema codes it, as far as it has its columns.
+
+    What rules make of columns is told only where it comes out as it does with all of them.
+    """
+    known = set(public_columns(data, schema, read))
+    if not known:
+        raise UsageError("the prior has none of the columns of the schema")
+    rules = [rule for rule in schema.rules if known.issuperset(rule.columns)]
+    there = Schema({name: column for name, column in schema.items() if name in known}, rules)
+    whole, own = coordinates(schema).schema, coordinates(there).schema
+    names = [name for name in own.modelled if name in whole.modelled and own[name] == whole[name]]
+    with closing(open_rows(data, there, _reading(read))) as rows:
+        rows.keep_codes()
+        yield PublicRows(rows, names)
+
+
+def _reading(read: ReadOptions) -> ReadOptions:
+    """What was said of texts; a query, a cluster and the bar belong to the private rows."""
+    return replace(ReadOptions(), delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values)

@@ -1,0 +1,85 @@
+"""What a public table expects of margins and pairs, beside releases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sklar
+from sklar.methods.prior import PublicMargin, _polynomials, expected_table, lean_margins
+from sklar.model.margins.fit import Histogram
+from sklar.schema.prior import PublicColumn, PublicPrior
+
+CODES = np.arange(32)
+SCHEMA = sklar.Schema({"age": sklar.Integer(0, 31), "kind": sklar.Category(["a", "b", "c"])})
+
+
+def a_prior(age: np.ndarray, kind: np.ndarray) -> PublicPrior:
+    table = np.zeros((8, 4), dtype=np.int64)
+    np.add.at(table, (age // 4, kind), 1)
+    columns = (
+        PublicColumn(name="age", counts=np.bincount(age, minlength=32), groups=CODES // 4),
+        PublicColumn(name="kind", counts=np.bincount(kind, minlength=4), groups=np.arange(4)),
+    )
+    return PublicPrior(name="p", by="", rows=len(age), columns=columns, pairs=table.ravel())
+
+
+def people(rows: int, seed: int, tilt: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    age = np.clip(rng.normal(14 + tilt, 5, rows), 0, 31).astype(int)
+    return age, np.minimum(age // 8, 2) * (rng.random(rows) < 0.8)
+
+
+def test_the_expected_table_has_the_given_margins_and_the_public_dependence() -> None:
+    prior = a_prior(*people(5000, 0))
+    lookups = CODES // 16, np.array([0, 1, 1, 1])
+    masses = np.array([0.3, 0.7]), np.array([0.6, 0.4])
+    found = expected_table(prior, ("age", "kind"), lookups, masses)
+    assert found is not None
+    np.testing.assert_allclose(found.sum(axis=1), masses[0], atol=1e-9)
+    np.testing.assert_allclose(found.sum(axis=0), masses[1], atol=1e-9)
+    age, kind = people(5000, 0)
+    cells = [[np.sum((age // 16 == i) & (np.minimum(kind, 1) == j)) for j in (0, 1)] for i in (0, 1)]
+    odds = cells[0][0] * cells[1][1] / max(cells[0][1] * cells[1][0], 1)
+    assert found[0, 0] * found[1, 1] / (found[0, 1] * found[1, 0]) == pytest.approx(odds, rel=0.1)
+    swapped = expected_table(prior, ("kind", "age"), lookups[::-1], masses[::-1])
+    assert swapped is not None
+    np.testing.assert_allclose(swapped.T, found, atol=1e-9)
+    assert expected_table(prior, ("age", "nobody"), lookups, masses) is None
+
+
+def test_polynomials_are_orthonormal_where_values_are_many() -> None:
+    shares = np.full(2000, 1 / 2000)
+    lines = _polynomials(sklar.Integer(0, 1999), shares)
+    np.testing.assert_allclose(lines.T @ (lines * shares[:, None]), np.eye(4), atol=0.01)
+    assert not _polynomials(sklar.Category(["a", "b", "c"]), np.full(4, 0.25)).any()
+
+
+def seen(codes: np.ndarray, size: int, sigma: float, seed: int) -> Histogram:
+    noise = np.random.default_rng(seed).normal(scale=sigma, size=size)
+    return Histogram(lookup=np.arange(size), counts=np.bincount(codes, minlength=size) + noise, sigma=sigma)
+
+
+def leaned(tilt: float) -> tuple[dict[str, PublicMargin], np.ndarray, PublicPrior]:
+    prior = a_prior(*people(4000, 1, tilt))
+    age, kind = people(1500, 2)
+    histograms = {"age": [seen(age, 32, 40.0, 3)], "kind": [seen(kind, 4, 40.0, 4)]}
+    return lean_margins(prior, SCHEMA, histograms, 1500.0), np.bincount(age, minlength=32) / 1500, prior
+
+
+def test_a_good_public_margin_is_trusted() -> None:
+    margins, truth, _ = leaned(0.0)
+    assert 0.5 * np.abs(margins["age"].shares - truth).sum() < 0.08
+    assert 1 / margins["age"].phi > 50
+
+
+def test_a_shifted_public_margin_is_moved_back() -> None:
+    margins, truth, prior = leaned(5.0)
+    before = 0.5 * np.abs(prior.columns[0].counts / prior.rows - truth).sum()
+    assert before > 0.3
+    assert 0.5 * np.abs(margins["age"].shares - truth).sum() < 0.5 * before
+
+
+def test_without_a_prior_nothing_is_expected() -> None:
+    age, _ = people(100, 0)
+    assert lean_margins(None, SCHEMA, {"age": [seen(age, 32, 1.0, 0)]}, 100.0) == {}

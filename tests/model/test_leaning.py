@@ -1,0 +1,79 @@
+"""How far released numbers move away from what a public table expects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from sklar.model.leaning import Confronted, _fit, lean, share_spread
+
+LEAST = 1 / 1000
+
+
+def confronted(truth: np.ndarray, expected: np.ndarray, sigma: float, seed: int) -> Confronted:
+    noisy = truth + np.random.default_rng(seed).normal(scale=sigma, size=truth.shape)
+    return Confronted(observed=noisy, expected=expected, variance=sigma**2, spread=share_spread(expected, 1000))
+
+
+def test_numbers_that_agree_with_the_public_table_are_leaned_on_it() -> None:
+    expected = np.random.default_rng(0).dirichlet(np.full(30, 2.0))
+    found = lean([confronted(expected, expected, 0.02, seed) for seed in range(1, 30)], LEAST)
+    raw = [np.abs(confronted(expected, expected, 0.02, seed).observed - expected).mean() for seed in range(1, 30)]
+    assert np.mean([np.abs(one.mean - expected).mean() for one in found]) < 0.1 * np.mean(raw)
+    assert all(one.variance < 0.1 * 0.02**2 for one in found)
+    assert np.median([one.phi for one in found]) < 4 * LEAST
+
+
+def test_numbers_that_contradict_it_stay_as_they_were_released() -> None:
+    expected, truth = np.eye(10)[0] * 0.9 + 0.01, np.eye(10)[9] * 0.9 + 0.01
+    (found,) = lean([confronted(truth, expected, 0.001, 0)], LEAST)
+    np.testing.assert_allclose(found.mean, truth, atol=0.01)
+    assert found.variance > 0.5 * 0.001**2
+    assert found.phi > 50 * LEAST
+
+
+def test_each_table_has_a_trust_of_its_own() -> None:
+    expected = np.full(20, 0.05)
+    wrong = np.concatenate([np.full(10, 0.09), np.full(10, 0.01)])
+    tables = [confronted(wrong if k == 0 else expected, expected, 0.005, k) for k in range(12)]
+    found = lean(tables, LEAST)
+    np.testing.assert_allclose(found[0].mean, wrong, atol=0.02)
+    assert all(one.phi < 0.1 * found[0].phi for one in found[1:])
+
+
+def test_the_evidence_is_that_of_the_normal_law() -> None:
+    rng = np.random.default_rng(3)
+    one = Confronted(
+        observed=rng.normal(size=7),
+        expected=rng.normal(size=7),
+        variance=rng.random(7) + 0.1,
+        spread=rng.random(7),
+        smooth=rng.normal(size=(7, 2)),
+    )
+    phi, psi = 0.4, 0.7
+    covariance = np.diag(one.variance + phi * one.spread) + psi * one.smooth @ one.smooth.T
+    expected = multivariate_normal.logpdf(one.observed - one.expected, cov=covariance) + 3.5 * np.log(2 * np.pi)
+    assert _fit(one, phi, psi).log_evidence == pytest.approx(expected)
+
+
+def test_a_smooth_difference_is_found_and_not_taken_for_a_wild_one() -> None:
+    """40 bins with noise of a bin's own size: a slope is told all the same."""
+    place = (np.arange(40) + 0.5) / 40
+    expected, slope = np.full(40, 1 / 40), np.sqrt(3) * (2 * place - 1)
+    truth = expected * (1 + 0.5 * slope)
+    noisy = truth + np.random.default_rng(5).normal(scale=0.01, size=40)
+    one = Confronted(
+        observed=noisy,
+        expected=expected,
+        variance=1e-4,
+        spread=share_spread(expected, 1000),
+        smooth=(expected * slope)[:, None],
+    )
+    (found,) = lean([one], LEAST)
+    assert found.moved[0] == pytest.approx(0.5, abs=0.15)
+    assert np.abs(found.mean - truth).sum() < 0.4 * np.abs(noisy - truth).sum()
+
+
+def test_nothing_to_lean() -> None:
+    assert lean([], LEAST) == []

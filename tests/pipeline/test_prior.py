@@ -1,0 +1,184 @@
+"""Fits that lean on a public table: what they say, what they keep, what they refuse, and whether it pays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from sklar.errors import UsageError
+from tests.golden.cases import FEW, schema, scripted_fit, table
+
+ROWS = 1_200
+VALUES = {"age": 40, "dose": 30, "visits": 12, "kind": 4, "smoker": 2}
+FACTS = sklar.Schema(
+    {
+        "age": sklar.Integer(0, 39),
+        "dose": sklar.Integer(0, 29),
+        "visits": sklar.Integer(0, 11),
+        "kind": sklar.Category(["a", "b", "c", "d"]),
+        "smoker": sklar.Boolean(),
+    }
+)
+
+
+def people(seed: int, rows: int = ROWS, tilt: float = 0.0) -> pd.DataFrame:
+    """Columns that depend on each other in several ways; a tilt picks others of the same population."""
+    rng = np.random.default_rng(seed)
+    many = 4 * rows
+    z = rng.normal(size=(many, 3))
+    kind = np.digitize(z[:, 0] * z[:, 1], [-0.7, 0.0, 0.7])
+    frame = pd.DataFrame(
+        {
+            "age": np.clip(20 + 7 * z[:, 0], 0, 39).astype(int),
+            "dose": np.clip(np.exp(2 + 0.5 * z[:, 0] + 0.4 * z[:, 1]), 0, 29).astype(int),
+            "visits": np.minimum(rng.poisson(np.exp(0.5 + 0.6 * z[:, 1])), 11),
+            "kind": np.array(["a", "b", "c", "d"])[kind],
+            "smoker": rng.random(many) < 1 / (1 + np.exp(-2 * z[:, 0])),
+        }
+    )
+    weight = np.exp(tilt * (z[:, 0] - z[:, 1]))
+    return frame.iloc[rng.choice(many, rows, replace=False, p=weight / weight.sum())].reset_index(drop=True)
+
+
+def shuffled(frame: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(99)
+    return pd.DataFrame({name: rng.permutation(column.to_numpy()) for name, column in frame.items()})
+
+
+def pair_error(one: pd.DataFrame, other: pd.DataFrame) -> float:
+    """Mean total variation distance of the tables of all pairs, numbers in steps of four."""
+
+    def cells(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(age=frame["age"] // 4, dose=frame["dose"] // 3)
+
+    names, found = list(one), []
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            shares = [cells(frame).groupby([a, b]).size() / len(frame) for frame in (one, other)]
+            found.append(0.5 * shares[0].sub(shares[1], fill_value=0.0).abs().sum())
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("epsilon", [0.15, 1.0], ids=["few rows", "vine"])
+def test_a_good_prior_pays_and_a_bad_one_costs_little(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is scripted, so the numbers are the same in every run."""
+    data, errors = people(1), {}
+    priors = {"none": None, "good": people(2), "tilted": people(3, tilt=0.5), "shuffled": shuffled(people(2))}
+    for name, prior in priors.items():
+        model = scripted_fit(data, FACTS, {"method": "vine", "epsilon": epsilon, "prior": prior}, monkeypatch)
+        errors[name] = pair_error(data, model.sample(ROWS, seed=1, to="pandas"))
+    assert errors["good"] < 0.85 * errors["none"]
+    assert errors["tilted"] < 1.1 * errors["none"]
+    assert errors["shuffled"] < 1.1 * errors["none"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "given"),
+    [(4000, {"epsilon": 2.0}), (FEW, {"epsilon": 1.0}), (FEW, {"epsilon": 1.0, "target": "smoker"})],
+    ids=["vine", "few rows", "target"],
+)
+def test_a_model_with_a_prior_is_verified_without_it(tmp_path: Path, rows: int, given: dict[str, Any]) -> None:
+    """The file holds the counts that the fit leaned on, so it is fitted again bit for bit from the file alone."""
+    prior = sklar.Prior(data=pd.DataFrame(table(1000, seed=3)), name="survey of 2019", by="the office")
+    model = sklar.fit(pd.DataFrame(table(rows)), schema(), prior=prior, **given)
+    model.save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar")
+    assert found.ok, found.checks
+    again = sklar.load(tmp_path / "m.sklar")
+    assert again.claim == model.claim
+    assert again.sample(30, seed=1) == model.sample(30, seed=1)
+
+
+def test_the_claim_names_the_prior_and_says_that_nothing_protects_it() -> None:
+    columns = ["age", "region"]
+    prior = pd.DataFrame(table(500, seed=3))[columns]
+    model = sklar.fit(
+        pd.DataFrame(table(FEW)), schema(), epsilon=1.0, prior=sklar.Prior(data=prior, name="survey", by="Ada")
+    )
+    told = str(model.claim)
+    assert "NOT PROTECTED by this promise: the prior 'survey' (500 rows; counts of age, region;" in told
+    assert "for which Ada vouches" in told
+    assert model.claim.prior is not None
+    assert model.claim.to_dict()["prior"]["digest"] == model.fit_facts["prior"] == model.claim.prior.digest
+    without = sklar.fit(pd.DataFrame(table(FEW)), schema(), epsilon=1.0)
+    assert "prior" not in str(without.claim)
+    assert "prior" not in without.claim.to_dict()
+
+
+def test_a_changed_prior_in_a_file_is_found(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from sklar.pipeline.model_file import read_model, write_model
+
+    model = sklar.fit(pd.DataFrame(table(FEW)), schema(), epsilon=1.0, prior=pd.DataFrame(table(500, seed=3)))
+    model.save(tmp_path / "m.sklar")
+    stored = read_model(tmp_path / "m.sklar")
+    assert stored.prior is not None
+    write_model(replace(stored, prior=replace(stored.prior, name="harmless")), tmp_path / "renamed.sklar")
+    assert not sklar.verify(tmp_path / "renamed.sklar").ok
+    write_model(replace(stored, prior=None), tmp_path / "gone.sklar")
+    assert not sklar.verify(tmp_path / "gone.sklar").ok
+
+
+def test_a_released_model_is_a_prior(tmp_path: Path) -> None:
+    """Last year's model, as such and as a file; a column that it describes as another kind is no prior."""
+    last = sklar.fit(pd.DataFrame(table(2000, seed=3)), schema(), epsilon=2.0)
+    last.save(tmp_path / "last.sklar")
+    other = sklar.Schema({**dict(schema().items()), "visits": sklar.Category([str(i) for i in range(31)])})
+    for prior, facts, columns in (
+        (tmp_path / "last.sklar", schema(), 6),
+        (last, schema(), 6),
+        (last, other, 5),
+    ):
+        model = sklar.fit(pd.DataFrame(table(FEW)), facts, epsilon=1.0, prior=prior)
+        assert model.claim.prior is not None
+        assert len(model.claim.prior.columns) == columns
+    assert model.claim.prior.name == "a model"
+
+
+def test_bad_priors_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    pd.DataFrame(table(FEW)).to_csv(data, index=False)
+    os.link(data, tmp_path / "alias.csv")
+    (tmp_path / "link.csv").symlink_to(data)
+    frame = pd.read_csv(data)
+    baseline = sklar.fit(frame, schema(), method="plain-gaussian", no_guarantee=True)
+    cases: list[tuple[Any, Any, str]] = [
+        (data, data, "private table itself"),
+        (data, str(data), "private table itself"),
+        (data, tmp_path / "alias.csv", "private table itself"),
+        (data, tmp_path / "link.csv", "private table itself"),
+        (frame, frame, "private table itself"),
+        (data, pd.DataFrame({"x": [1]}), "none of the columns"),
+        (data, baseline, "promises nothing"),
+    ]
+    for rows, prior, message in cases:
+        with pytest.raises(UsageError, match=message):
+            sklar.fit(rows, schema(), epsilon=1.0, prior=prior)
+    with pytest.raises(UsageError, match="no rows"):
+        sklar.fit(frame, schema(), epsilon=1.0, prior=frame.iloc[:0])
+    with pytest.raises(sklar.errors.SklarError):
+        sklar.fit(frame, schema(), epsilon=1.0, prior=tmp_path / "nowhere.csv")
+    ledger = Path(f"{data}.ledger")
+    assert not ledger.exists() or not sklar.read_ledger(ledger).fits
+
+
+@pytest.mark.parametrize("method", ["independent", "dpcopula-kendall", "dpc-gauss"])
+def test_methods_that_cannot_lean_refuse_a_prior(method: str) -> None:
+    frame = pd.DataFrame(table(FEW))
+    with pytest.raises(UsageError, match="makes no use of a prior"):
+        sklar.fit(frame, schema(), method=method, epsilon=1.0, prior=frame.copy())
+    with pytest.raises(UsageError, match="makes no use of a prior"):
+        sklar.fit(frame, schema(), method="plain-gaussian", no_guarantee=True, prior=frame.copy())
+
+
+def test_a_prior_may_have_some_of_the_columns_and_odd_values() -> None:
+    prior = pd.DataFrame({"age": ["x", None, "40"], "region": ["north", "moon", "south"]})
+    model = sklar.fit(pd.DataFrame(table(FEW)), schema(), epsilon=1.0, prior=prior)
+    assert model.sample(20, seed=1).num_rows == 20
