@@ -1,9 +1,11 @@
-"""What every room that works on arrays shares: their types, and how many cores this process may keep busy."""
+"""What every room that works on arrays shares: their types, how many cores to keep busy, and results to the last bit."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,16 @@ Mask = NDArray[np.bool_]
 
 GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows control groups, and which of them this process belongs to."""
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within it BLAS uses one thread: how many share a product decides its last bits, and fits and samples must come
+    out the same for whoever makes them again."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def usable_cores() -> int:

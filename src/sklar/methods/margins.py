@@ -258,7 +258,7 @@ FINER_SHARE = 0.3
 """Part of a numeric column's share that goes to its second, finer histogram."""
 VALUES_SHARE = 0.1
 """Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
-UNITS_SHARE, MOST_UNITS_SHARE = 0.012, 0.08
+UNITS_SHARE, MOST_UNITS_SHARE = 0.012, 0.03
 """Part of the whole that goes to the unit and the heaps of a column of numbers, and most for all of them: of 13 columns
 with 5,960 rows at epsilon 1 a count then has a noise of 90, which tells loans in hundreds."""
 CELLS_POWER = 1.0 / 3.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklar.accounting.calibrate import Plan, PlannedLine, calibrate
 from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
+from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
 from sklar.methods.expectation import Expectation
 from sklar.model.protocol import TableModel
@@ -98,6 +100,9 @@ class Method(Generic[Options]):
     settle: Callable[[Options, Budget], Options] = lambda options, budget: options
     caveats: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fit", repeatable(self.fit))
+
     def require_relation(self, neighbours: Neighbours) -> None:
         """Refuse a neighbour relation that the method has no proof for, before any budget is reserved."""
         if neighbours not in self.relations:
@@ -135,6 +140,17 @@ class Method(Generic[Options]):
         options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
         self.check(by.schema, options)
         return by, options
+
+
+def repeatable(fit: Callable[..., TableModel]) -> Callable[..., TableModel]:
+    """The fit with BLAS on one thread, so that whoever refits from the same releases gets the same bits."""
+
+    @wraps(fit)
+    def fitted(*given: Any) -> TableModel:
+        with one_blas_thread():
+            return fit(*given)
+
+    return fitted
 
 
 def read_options(method: str, options: type[Options], given: Mapping[str, Any]) -> Options:

@@ -71,11 +71,11 @@ class InParts(Protocol):
         ...
 
 
-def joined(parts: Iterable[Codes], rows: int) -> Codes:
+def joined(parts: Iterable[Codes], rows: int, columns: int) -> Codes:
     """The codes of so many rows, column after column in memory."""
-    result, filled = np.empty((0, 0), dtype=np.int32), 0
+    result, filled = np.empty((0, columns), dtype=np.int32), 0
     for part in parts:
-        result = result if filled else np.empty((rows, part.shape[1]), dtype=np.int32, order="F")
+        result = result if filled else np.empty((rows, columns), dtype=np.int32, order="F")
         result[filled : filled + len(part)] = part
         filled += len(part)
     return result

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
 from sklar.model.protocol import Codes, InParts, TableModel, joined
@@ -56,6 +57,7 @@ def sample_with_worth(
     return draw_block(sampler, schema, rows, generator(seed), conditions, rounded=not iid, drawn=drawn)
 
 
+@one_blas_thread()
 def draw_block(
     sampler: TableModel,
     schema: Schema,
@@ -133,7 +135,8 @@ def _codes(
 ) -> tuple[Codes, float]:
     """Codes of rows, and how many independent rows they are worth."""
     if rounded and not conditions and isinstance(sampler, InParts):
-        return joined(_telling(sampler.rounded_parts(rows, rng), tell), rows), float(rows)
+        parts = _telling(sampler.rounded_parts(rows, rng), tell)
+        return joined(parts, rows, len(sampler.margins)), float(rows)
     if conditions:
         found = simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)
     else:

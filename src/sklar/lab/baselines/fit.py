@@ -8,6 +8,7 @@ from typing import Any
 
 import sklar
 from sklar.accounting.claim import Claim
+from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
 from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.baselines.registry import BASELINES
@@ -37,7 +38,8 @@ def fit_baseline(request: FitRequest) -> Model:
     settings = method.fitting(schema, {**request.options, **own}, request.target)
     table = read_table(request.data, schema, generator(request.seed), role="real", read=request.read)
     table = method.regrid(table, settings)
-    model = method.fit(table, settings, generator(request.seed))
+    with one_blas_thread():
+        model = method.fit(table, settings, generator(request.seed))
     claim, facts = _claim(schema, method, settings), _facts(method, settings)
     return Model(Stored(schema=table.schema, claim=claim, fit=facts, recorded=(), model=model))
 

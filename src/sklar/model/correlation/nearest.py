@@ -6,7 +6,7 @@ Higham (2002), "Computing the nearest correlation matrix".
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,6 @@ FLOOR = 1e-6
 """Eigenvalues of a result are at least about this, so that it has a Cholesky factor in single precision."""
 LEAST_WEIGHT = 1e-4
 """Lines of less than this part of the largest weight count as that: the scaled problem stays well conditioned."""
-ONE_THREAD = 400
-"""Matrices of fewer lines are left to one thread."""
 _MOST_NEWTON, _MOST_CG, _MOST_PROJECTIONS = 40, 60, 300
 """Steps after which Newton's method, its conjugate gradients and the projections give up: accuracy against time."""
 
@@ -52,8 +50,7 @@ def nearest_correlation(
     target = clean_correlations(matrix)
     if len(target) < 2 or is_definite(target, floor):
         return target
-    with limit_blas_threads(len(target)):
-        return _fill(target, _goal(len(target), weights), floor, tolerance, free, rounds)
+    return _fill(target, _goal(len(target), weights), floor, tolerance, free, rounds)
 
 
 def _fill(target: Floats, goal: Floats, floor: float, tolerance: float, free: Mask | None, rounds: int) -> Floats:
@@ -257,14 +254,3 @@ def _eigen(matrix: Floats) -> tuple[Floats, Floats]:
             values, vectors = np.linalg.eigh(symmetric + shake * np.diag(np.arange(len(symmetric), dtype=np.float64)))
             return values, vectors
     raise np.linalg.LinAlgError("no eigenvalues")
-
-
-def limit_blas_threads(size: int) -> AbstractContextManager[Any]:
-    """Within it BLAS uses one thread if matrices have few lines (threadpoolctl comes with scikit-learn)."""
-    if size >= ONE_THREAD:
-        return nullcontext()
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    return threadpool_limits(1, user_api="blas")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sklar.arrays import Floats
 from sklar.model.correlation.bivariate import bivariate_normal_density
-from sklar.model.correlation.nearest import limit_blas_threads, nearest_correlation
+from sklar.model.correlation.nearest import nearest_correlation
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.onehot.model import OneHotModel, ScoreLayout, picked_groups
 
@@ -66,14 +66,13 @@ def fit_decoding(
     """
     free = layout.owner[:, None] == layout.owner
     weights = score_weights(-model.thresholds) if decoding.weighted else None
-    with limit_blas_threads(len(model.corr)):
-        for t in range(decoding.rounds):
-            scores = _simulate_scores(model, decoding.rows, rng)
-            model = _with_offsets(model, layout, p, scores)
-            move = _move(model, joint, _decoded_pairs(model, layout, scores), scores.shape[1])
-            aim = model.corr + np.where(free, 0.0, move / (1 + t / 2))
-            model = replace(model, corr=nearest_correlation(aim, tolerance=ROUGH, weights=weights))
-        return _with_offsets(model, layout, p, _simulate_scores(model, decoding.last_rows, rng))
+    for t in range(decoding.rounds):
+        scores = _simulate_scores(model, decoding.rows, rng)
+        model = _with_offsets(model, layout, p, scores)
+        move = _move(model, joint, _decoded_pairs(model, layout, scores), scores.shape[1])
+        aim = model.corr + np.where(free, 0.0, move / (1 + t / 2))
+        model = replace(model, corr=nearest_correlation(aim, tolerance=ROUGH, weights=weights))
+    return _with_offsets(model, layout, p, _simulate_scores(model, decoding.last_rows, rng))
 
 
 def score_weights(scores: Floats) -> Floats:

@@ -90,7 +90,7 @@ class VineModel:
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Rows whose counts lie nearer to the model than those of independent rows would."""
-        return joined(self.rounded_parts(rows, rng), rows)
+        return joined(self.rounded_parts(rows, rng), rows, len(self.scales))
 
     def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """The same part by part.
