@@ -1,4 +1,4 @@
-"""What every room that works on arrays shares: their types, how many cores to keep busy, and results to the last bit."""
+"""What every room that works on arrays shares: their types, how many cores to keep busy, and bits that repeat."""
 
 from __future__ import annotations
 
