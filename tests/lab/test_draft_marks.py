@@ -102,3 +102,12 @@ def test_that_a_key_repeats_is_told_on_every_route(columns: dict[str, Any] | Non
     once = VISITS.set_column(0, "patient_id", pa.array(range(400)))
     document = {"columns": columns or {"patient_id": {"sdtype": "id"}}}
     assert REPEATS not in sklar.draft_schema(once, sdv=document).todo
+
+
+def test_numbers_in_equally_many_rows_are_the_persons_of_a_panel() -> None:
+    numbers, years = [13 * i for i in range(150) for _ in range(4)], [1990, 1991, 1992, 1993] * 150
+    panel = sklar.draft_schema(pa.table({"nr": numbers, "year": years, "x": [i % 7 for i in range(600)]}))
+    assert panel["nr"].kind == "id" and REPEATS in " ".join(panel.notes["nr"])
+    assert panel["year"].kind != "id"
+    uneven = sklar.draft_schema(pa.table({"nr": numbers[:-1], "year": years[:-1]}))
+    assert uneven["nr"].kind == "integer"

@@ -118,7 +118,7 @@ def test_command(people: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "s.toml")
     result = run("schema", "draft", str(people), "-o", out)
     assert result.exit_code == 0, result.output
-    assert "To do" in result.stdout and "* age (integer)" in result.stdout
+    assert "Next: sklar schema confirm" in result.stdout and "* age (integer)" in result.stdout
     assert kinds(sklar.Schema.read(out)) == KINDS
     assert run("schema", "draft", str(people), "-o", out).exit_code == 2
     again = run("schema", "draft", str(people), "-o", out, "--force", "--json")

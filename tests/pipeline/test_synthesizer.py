@@ -67,3 +67,6 @@ def test_metadata_of_sdv_tell_kinds_and_the_rest_is_paid_for(tmp_path: Any, monk
     assert set(sample["city"].dropna()) <= {"a", "b", "other"} and sample["id"].is_unique
     with pytest.raises(UsageError, match="not both"):
         sklar.SklarSynthesizer(SCHEMA, metadata=document, epsilon=1.0).fit(frame)
+    first = sklar.SklarSynthesizer(Metadata(), epsilon=5.0, method="independent")  # as SDV's take it
+    whole = first.fit(frame.astype({"age": "Int16"})).sample(20)  # metadata say a number, the frame a whole one
+    assert whole["age"].dtype == "Int16" and whole["age"].between(0, 100).all()

@@ -134,6 +134,8 @@ def cast_column(array: Any, column: Column | None, wanted: pa.DataType) -> Any:
         return texts_of(array, column).cast(wanted)
     if _is_text(array.type) and isinstance(column, Boolean | Labels) and _is_flag_like(wanted):
         array = _flags(array)
+    if pa.types.is_integer(wanted) and pa.types.is_floating(array.type):  # declared as real, as metadata do
+        array = pc.call_function("round", [array])
     try:
         return array.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -23,7 +23,7 @@ class SklarSynthesizer:
     Args:
         schema: Public facts about the columns, or the path of a schema file.
         metadata: SDV metadata instead (an object of SDV, a dict, or the path of its JSON): it tells kinds only, so
-            bounds and lists of values are measured, and paid from the budget.
+            bounds and lists of values are measured, and paid from the budget. Also as the first argument.
         epsilon: The privacy budget. It has no default: choose it.
         delta: As for `fit`.
         method: As for `fit`.
@@ -97,13 +97,16 @@ class SklarSynthesizer:
         self.model_.save(path)
 
     def _facts(self) -> Schema | str | PathLike[str] | None:
-        if self.metadata is None:
-            return self.schema
-        if self.schema is not None:
+        schema: Any = self.schema
+        first = schema is not None and not isinstance(schema, Schema | str | PathLike)  # as synthesizers of SDV take it
+        if self.metadata is None and not first:
+            return schema
+        if self.metadata is not None and schema is not None:
             raise UsageError("give a schema or metadata, not both")
-        if isinstance(self.metadata, str | PathLike):
-            return schema_to_pay(read_sdv(self.metadata))
-        return schema_to_pay(kinds_from_sdv(getattr(self.metadata, "to_dict", lambda: self.metadata)()))
+        metadata = schema if first else self.metadata
+        if isinstance(metadata, str | PathLike):
+            return schema_to_pay(read_sdv(metadata))
+        return schema_to_pay(kinds_from_sdv(getattr(metadata, "to_dict", lambda: metadata)()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

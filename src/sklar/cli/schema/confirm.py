@@ -91,6 +91,8 @@ class Asking:
         questions = [q for q in asked if q.column in self.schema] + [
             q for q in asked[::-1] if q.column not in self.schema
         ]
+        if questions:
+            self._say(HELP)
         try:
             for number, question in enumerate(questions, 1):
                 self._say(f"\n[{number}/{len(questions)}] {question}")

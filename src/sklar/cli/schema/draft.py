@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -41,7 +42,7 @@ def command(
     Example:
       sklar schema draft people.csv -o people.toml
     """
-    from sklar.lab.drafting.draft import draft_schema
+    from sklar.lab.drafting.draft import INTRODUCTION, draft_schema
 
     refuse_json_with_data(output, json)
     _refuse_overwriting(output, force)
@@ -55,11 +56,12 @@ def command(
     if json:
         show.as_json(_as_data(output, draft))
         return
-    show.line(draft.todo)
+    for remark in draft.remarks[len(INTRODUCTION) :]:
+        show.line(remark)
+    show.line(draft.guessed)
     show.line()
-    show.line(
-        f"The draft is in {output}, with these notes beside the columns. It is private until you have checked it."
-    )
+    show.line(f"The draft is in {output}. {INTRODUCTION[0]}")
+    show.line(f"Next: sklar schema confirm {shlex.quote(output)} --by NAME   (asks about each column)")
 
 
 def _refuse_overwriting(output: str, force: bool) -> None:

@@ -133,11 +133,14 @@ class Draft(Schema):
     @property
     def todo(self) -> str:
         """The to-do list as plain text: first for the whole table, then column by column."""
-        lines = ["To do before this schema can be used for a private fit:", ""]
-        lines += [f"* {remark}" for remark in self.remarks]
-        for name, column in self.items():
-            lines.append(f"* {name} ({column.kind}): {' '.join(_sentence(note) for note in self.notes[name])}")
-        return "\n".join(lines)
+        lines = ["To do before this schema can be used for a private fit:", "", *(f"* {one}" for one in self.remarks)]
+        return "\n".join([*lines, self.guessed])
+
+    @property
+    def guessed(self) -> str:
+        """What was guessed and is asked, column by column, as plain text."""
+        told = {name: " ".join(_sentence(note) for note in self.notes[name]) for name in self}
+        return "\n".join(f"* {name} ({column.kind}): {told[name]}" for name, column in self.items())
 
 
 def _sentence(note: str) -> str:

@@ -11,6 +11,8 @@ from sklar.schema.columns import Id
 
 FEWEST_ROWS = 20
 """Fewer rows than this say little about whether a value can occur twice."""
+FEWEST_PERSONS = 100
+"""Fewer numbers than this may occur equally often by design, as years or groups do."""
 LONG_TEXT = 40
 """Letters: texts that are longer on average are prose rather than names or codes."""
 ROW_NAMES = re.compile(r"|unnamed: 0(\.\d+)?|\.\.\.1|rownames|__index_level_0__", re.IGNORECASE)
@@ -29,6 +31,8 @@ def guess_key(profile: Profile) -> Guess | None:
     if texts and all(UUID.fullmatch(v.strip()) for v in texts[:1000]):
         return key(profile)
     if profile.unique and (hints_key(profile.name) or _counts_rows(profile) or _compact(profile)):
+        return key(profile)
+    if _counts_persons(profile):
         return key(profile)
     many = profile.distinct > max(100, profile.present // 20)
     return key(profile) if hints_strong_key(profile.name) and many else None
@@ -81,6 +85,17 @@ def _counts_rows(profile: Profile) -> bool:
     if numbers is None or not numbers.whole or len(numbers.values) < profile.distinct:
         return False
     return numbers.values[-1] - numbers.values[0] == profile.distinct - 1
+
+
+def _counts_persons(profile: Profile) -> bool:
+    """Many whole numbers, each in equally many rows, two or more: the persons of a panel."""
+    each = profile.counts[0]
+    return (
+        profile.form == "integer"
+        and profile.distinct >= FEWEST_PERSONS
+        and each > 1
+        and bool((profile.counts == each).all())
+    )
 
 
 def _compact(profile: Profile) -> bool:

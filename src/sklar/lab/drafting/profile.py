@@ -38,8 +38,8 @@ EXCUSES = frozenset(
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 ENOUGH = 0.95
 """A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
-MOST_DECIMALS = 6
-"""Reals with more digits after the point are taken to have any number of them."""
+MOST_DECIMALS = 9
+"""Reals with more digits after the point are taken to have any number of them: R writes seven, and more below 0.1."""
 LARGEST_EXACT = 2.0**53
 """From here on reals have no digits after the point."""
 FIRST = 200
