@@ -15,10 +15,10 @@ import warnings
 import numpy as np
 
 import sklar
+from sklar.inference.checks.fission import fission
+from sklar.inference.checks.residuals import residuals
 from sklar.inference.errors_of_tables import ErrorScore
-from sklar.inference.fission import fission
 from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
-from sklar.inference.residuals import residuals
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.sample.rng import generator
 

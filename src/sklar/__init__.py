@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         SourceError,
         UsageError,
     )
+    from sklar.inference.combine import Combined, combine
+    from sklar.inference.estimates import Estimated
     from sklar.lab.attacks.method import attack_method
     from sklar.lab.attacks.release import Attack, attack
     from sklar.lab.audit.audit import Audit, audit
@@ -91,6 +93,8 @@ _HOMES = {
         "BudgetError LedgerError NotAcceptedError OverspendError SchemaError SklarError SklarWarning SourceError "
         "UsageError"
     ),
+    "sklar.inference.combine": "Combined combine",
+    "sklar.inference.estimates": "Estimated",
     "sklar.lab.attacks.method": "attack_method",
     "sklar.lab.attacks.release": "Attack attack",
     "sklar.lab.audit.audit": "Audit audit",
@@ -130,16 +134,15 @@ _PLACES = {name: home for home, names in _HOMES.items() for name in names.split(
 
 __all__ = [
     "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
-    "Compared", "Datetime", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
-    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
-    "Payment", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real", "Schema",
-    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
-    "at_level", "attack",
-    "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level",
-    "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "fit", "levels", "load",
-    "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility", "read_ledger", "read_sdv",
-    "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv", "tradeoff",
-    "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "Combined", "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore",
+    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal",
+    "OverspendError", "Payment", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real",
+    "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
+    "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
+    "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
+    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs",
+    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep",
+    "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from sklar import __version__
 from sklar.cli import (
     compare,
     demo,
+    estimate,
     evaluate,
     fit,
     ledger,
@@ -52,6 +53,7 @@ for module in (
     fit,
     sample,
     complete,
+    estimate,
     split,
     inspect,
     report,

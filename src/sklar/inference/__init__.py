@@ -1,8 +1,9 @@
 """Post-processing of a fitted model: what its releases, whose noise is known, tell about its errors.
 
 No row is read here, and nothing is charged: releases, the model and public facts are all there is. Start with `fitted`,
-what is known of a fit. Checks of a model against its releases: `released_tables` finds out what each counts, by
-running the method once more on its releases; `residuals` compares them with the model; `fission` splits their noise in
-two, fits on one half and scores on the other; `held_out` scores by tables that were never used; `errors_of_tables` are
-what follows, with intervals; `widths` of intervals for plain questions need the noise alone.
+what is known of a fit; `released_tables` finds out what each release counts, by running the method once more on its
+releases; `errors_of_tables` are what noisy tables tell about a model that did not know their noise; `checks` are made
+of these. Neither rows nor the wall can be imported. Numbers with error bars: `estimates` makes intervals of the
+`answers` of a model and of its replicas, made by the same `mechanism` on made-up rows, and of what releases set right
+(`one_step`, from what was `heard`); `combine` has the rule for implicates.
 """

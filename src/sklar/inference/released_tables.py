@@ -6,7 +6,7 @@ recorded releases, at no cost, until it has asked for the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -22,6 +22,7 @@ from sklar.model.margins.units import units_to_seek
 from sklar.model.pairs.interactions import centred
 from sklar.model.protocol import Codes
 from sklar.release.door import Interaction, PairTables, RecodedTable, Table
+from sklar.release.features import Feature
 from sklar.release.replay import AskedTable, ReplayDoor
 from sklar.release.scores import Lookup
 from sklar.release.values import NoisyCounts, NoisyPairs, NoisySums, Recorded, Release, pair_cells
@@ -92,10 +93,12 @@ class Design:
     Attributes:
         asked: The tables of each step; nothing for other steps.
         settled: Its decisions by name, in order.
+        features: What was summed in steps that ask for sums, by their place.
     """
 
     asked: tuple[tuple[AskedTable, ...], ...]
     settled: dict[str, list[Any]]
+    features: Mapping[int, Feature] = field(default_factory=dict[int, Feature])
 
 
 def design_of(fitted: Fitted) -> Design:
@@ -112,7 +115,9 @@ def design_of(fitted: Fitted) -> Design:
     with suppress(LastReleaseError):
         method.fit(door, method.stored_options(fitted.options), fitted.streams()[0])
     asked = (tuple(one for one in step.asked or () if isinstance(one, AskedTable)) for step in door.steps)
-    return Design(asked=tuple(asked), settled=door.settled_values)
+    steps = enumerate(door.steps)
+    features = {place: one for place, step in steps for one in step.asked or () if isinstance(one, Feature)}
+    return Design(asked=tuple(asked), settled=door.settled_values, features=features)
 
 
 def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]) -> tuple[ReleasedTable, ...]:

@@ -2,7 +2,7 @@
 
 Any method can be asked to leave them out: it is handed a Door with the rest of the allowance, and once its model is
 made the tables are counted as one last step. Which ones follows from the schema, the model (made from releases) and the
-fit's recorded seed alone. What they tell about the model is told in `sklar.inference.held_out`.
+fit's recorded seed alone. What they tell about the model is told in `sklar.inference.checks.held_out`.
 """
 
 from __future__ import annotations

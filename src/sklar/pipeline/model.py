@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,7 @@ from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
 from sklar.model.protocol import TableModel
+from sklar.pipeline.estimation.asking import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
@@ -34,10 +36,11 @@ class Model:
     Made by `sklar.fit` and `sklar.load`.
     """
 
-    __slots__ = ("_stored",)
+    __slots__ = ("_replicas", "_stored")
 
-    def __init__(self, stored: Stored):
+    def __init__(self, stored: Stored, path: str | PathLike[str] | None = None):
         self._stored = stored
+        self._replicas = Memory(path=None if path is None else os.fspath(path))
 
     def __repr__(self) -> str:
         return f"<sklar.Model: method {self.method}, {len(self.schema.names)} columns>"
@@ -213,6 +216,85 @@ class Model:
         conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
         return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 
+    def estimate(
+        self,
+        statistic: str,
+        *columns: str,
+        value: Any = None,
+        at: float = 0.5,
+        by: str | None = None,
+        between: tuple[Any, Any] | None = None,
+        given: Mapping[str, Any] | None = None,
+        confidence: float = 0.95,
+        of: Literal["population", "table"] = "population",
+        replicas: int = REPLICAS,
+        seed: int = 0,
+        done: Callable[[int], None] | None = None,
+    ) -> Any:
+        """A number with error bars, which hold the noise of the fit; it costs no privacy, however often it is asked.
+
+        The first question that no released table answers takes as long as `replicas` fits of such a table; these are
+        kept in FILE.replicas beside a model file, and later questions are answered from them. See docs/inference.md.
+
+        Args:
+            statistic: "share", "mean", "total", "quantile", "difference", "correlation", "linear" or "logistic"; or a
+                whole question as text, as "mean(income) by sex where age=30..40".
+            columns: What it is of: one column, two for a correlation, the outcome and then the terms of a regression.
+            value: Of a share or a difference of shares: what the column must be, as in `given`. By default true.
+            at: Of a quantile: which, between 0 and 1.
+            by: One estimate for each value of this column; a difference is between two of them.
+            between: Of a difference: the two values of `by`, the first minus the second.
+            given: Only rows that are as these conditions say, as in `sample`.
+            confidence: How often such intervals hold the truth.
+            of: Whose value is meant: that of the "population" the rows came from, or of the fitted "table" itself.
+            replicas: How many.
+            seed: Of the replicas; the same seed gives the same intervals.
+            done: Told how many more replicas there are: one, after each.
+
+        Returns:
+            An `Estimated`; a tuple of them with `by`, one for each group, and for regressions, one for each term.
+        """
+        from sklar.inference.answers.questions import Enquiry, parse_question
+        from sklar.pipeline.estimation.asking import Wanted, ask
+        from sklar.schema.columns import Boolean
+
+        wanted = Wanted(confidence=confidence, of=of, replicas=replicas, seed=seed)
+        if "(" in statistic:
+            if columns or by is not None or given:
+                raise UsageError("a question in words says all: write columns, groups and conditions into it.")
+            question = parse_question(statistic, self.schema)
+        else:
+            truth = bool(columns) and isinstance(self.schema.get(columns[0]), Boolean)
+            value = True if value is None and statistic == "share" and truth else value
+            question = Enquiry(
+                statistic=statistic, columns=columns, value=value, at=at, by=by, between=between, given=given or {}
+            )
+        found = ask(self._stored, question, wanted, self._replicas, done)
+        single = question.statistic == "difference" or question.by is None
+        return found[0] if single and len(found) == 1 else found
+
+    def implicates(
+        self, m: int = REPLICAS, n: int | None = None, *, seed: int | None = None,
+        done: Callable[[int], None] | None = None,
+    ) -> Iterator[pa.Table]:  # fmt: skip
+        """Tables of replicas of this model, for analyses in any program; `sklar.combine` puts their answers together.
+
+        Args:
+            m: How many tables.
+            n: Rows of each; by default the noisy number of rows of the fitted table.
+            seed: Any whole number; the same seed gives the same tables.
+            done: Told how many more tables there are: one, after each.
+        """
+        from sklar.export.arrow import to_arrow
+        from sklar.pipeline.estimation.making import make_implicates
+        from sklar.sample.draw import whole_number
+        from sklar.sample.rng import seed_entropy
+
+        count = whole_number(m, "the number of implicates")
+        rows = whole_number(self.rows_estimate if n is None else n, "the number of rows")
+        tables = make_implicates(self._stored, count, rows, seed_entropy(seed), done)
+        return (_labelled(to_arrow(self.schema, table), self.claim, {}) for table in tables)
+
     def sample_spark(
         self,
         n: int,
@@ -342,6 +424,7 @@ class Model:
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file; it may be published wherever the claim is acceptable."""
         write_model(self._stored, path)
+        self._replicas.path = os.fspath(path)
 
 
 def _labelled(table: pa.Table, claim: Claim, notes: Mapping[str, str]) -> pa.Table:
@@ -352,4 +435,4 @@ def _labelled(table: pa.Table, claim: Claim, notes: Mapping[str, str]) -> pa.Tab
 
 def load(path: str | PathLike[str]) -> Model:
     """Read a model file."""
-    return Model(read_model(path))
+    return Model(read_model(path), path)

@@ -47,6 +47,9 @@ def command(
         bool,
         typer.Option("--binary", help="dpc's binary table: zeros and ones, a column for each value, as race=White."),
     ] = False,
+    implicates: Annotated[
+        int | None, typer.Option("--implicates", metavar="M", help="M tables of replicas, as out-01.csv; see docs.")
+    ] = None,
     fill: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,6 +75,7 @@ def command(
       sklar sample people.sklar -n 1000 -o out.csv --fill null
       sklar sample tvine.sklar -n 1000 -o out.csv --level 5
       sklar sample people.sklar -o bits.parquet --binary
+      sklar sample people.sklar -o people.csv --implicates 20
 
     A folder of parts that was cut short goes on where it ended when the same command is given again.
     """
@@ -85,6 +89,9 @@ def command(
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
+    if implicates is not None:
+        _implicates(fitted, output, implicates, rows, seed, safe_csv, json, bool(given or fill or iid or binary))
+        return
     with row_bar("sampling rows", fitted.rows_estimate if rows is None else rows) as written:
         if in_parts:
             count = fitted.sample_parts(
@@ -100,6 +107,22 @@ def command(
         return
     if output != STANDARD_OUTPUT:
         show.line(f"{count:,} rows are in {output}.")
+
+
+def _implicates(
+    fitted: Model, output: str, count: int, rows: int | None, seed: int | None, safe: bool, json: bool, more: bool
+) -> None:
+    """Tables of replicas, each into a file of its own."""
+    from sklar.pipeline.estimation.implicates import implicates_to_files
+
+    if more:
+        raise typer.BadParameter("implicates are plain independent rows: no other form goes with them")
+    with row_bar("making implicates", count) as done:
+        paths = implicates_to_files(fitted, output, count, rows, seed=seed, safe=safe, done=done)
+    if json:
+        show.as_json({"outputs": list(paths), "guarantee": fitted.claim.label})
+        return
+    show.line(f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; put their answers together by sklar.combine.")
 
 
 def _model(path: str, level: int | None) -> Model:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from sklar.errors import NotAcceptedError, UsageError
+from sklar.inference.checks.held_out import HeldOut, held_out
 from sklar.inference.errors_of_tables import score_together
 from sklar.inference.fitted import Fitted
-from sklar.inference.held_out import HeldOut, held_out
 from sklar.sample.rng import named_streams
 
 DRAWN = 50_000

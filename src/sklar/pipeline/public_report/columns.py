@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
+from sklar.inference.checks.widths import COVERAGE, Width, column_width
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.released_tables import ReleasedTable
-from sklar.inference.widths import COVERAGE, Width, column_width
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width
 from sklar.release.scores import Lookup

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats
+from sklar.inference.checks.residuals import Residual, residuals
+from sklar.inference.checks.widths import COVERAGE
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.released_tables import ReleasedTable, mass_of_groups
-from sklar.inference.residuals import Residual, residuals
-from sklar.inference.widths import COVERAGE
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width
 from sklar.pipeline.public_report.columns import axis_ticks, group_label

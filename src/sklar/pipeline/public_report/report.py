@@ -12,12 +12,12 @@ from typing import Any
 
 from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
+from sklar.inference.checks.fission import ADDED, Fission, fission
+from sklar.inference.checks.held_out import HeldOut
+from sklar.inference.checks.residuals import FALSE_ALARMS, Residual, residuals
 from sklar.inference.errors_of_tables import ErrorScore
-from sklar.inference.fission import ADDED, Fission, fission
 from sklar.inference.fitted import Fitted
-from sklar.inference.held_out import HeldOut
 from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
-from sklar.inference.residuals import FALSE_ALARMS, Residual, residuals
 from sklar.pipeline.fit.accept import found_out
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sklar.inference.fission import Fission
-from sklar.inference.held_out import HeldOut
+from sklar.inference.checks.fission import Fission
+from sklar.inference.checks.held_out import HeldOut
 from sklar.pipeline.public_report.columns import ColumnFinding
 from sklar.pipeline.public_report.pairs import PairFinding
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sklar.arrays import usable_cores
 from sklar.errors import OutputError
-from sklar.pipeline.model_file import model_digest, read_model, write_model
+from sklar.pipeline.model_file import model_digest
+from sklar.pipeline.workers import model_workers, worker_model
 from sklar.sample.conditions import read_conditions
 from sklar.sample.draw import BLOCK_ROWS, blocks_of, whole_number
 from sklar.sample.rng import seed_entropy
@@ -105,47 +103,23 @@ def _here(
 def _in_processes(
     stored: Stored, folder: str, parts: Parts, missing: list[int], given: Mapping[str, Any] | None, processes: int
 ) -> Iterator[tuple[int, int]]:
-    """Fresh processes, which read the model from a file of their own; a part is the work of one of them."""
-    with tempfile.TemporaryDirectory() as private:
-        path = os.path.join(private, "model.sklar")
-        write_model(stored, path)
-        pool = ProcessPoolExecutor(
-            processes, mp_context=multiprocessing.get_context("spawn"), initializer=_start, initargs=(path,)
-        )
-        try:
+    """Fresh processes; a part is the work of one of them."""
+    try:
+        with model_workers(stored, processes) as pool:
             futures: list[Future[tuple[int, int]]] = [
                 pool.submit(_write_loaded, folder, parts, part, given) for part in missing
             ]
             for future in as_completed(futures):
                 yield future.result()
-        except BrokenProcessPool:
-            raise OutputError(
-                f"a process that wrote to {folder} was ended from outside, perhaps for lack of memory. What is written "
-                "stays; run it again, with fewer workers, to go on."
-            ) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-_loaded: dict[str, Stored] = {}
-"""The model of this worker process."""
-
-
-def _start(path: str) -> None:
-    _loaded["model"] = read_model(path)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed must not go on writing."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    except BrokenProcessPool:
+        raise OutputError(
+            f"a process that wrote to {folder} was ended from outside, perhaps for lack of memory. What is written "
+            "stays; run it again, with fewer workers, to go on."
+        ) from None
 
 
 def _write_loaded(folder: str, parts: Parts, part: int, given: Mapping[str, Any] | None) -> tuple[int, int]:
-    return _write(_loaded["model"], folder, parts, part, given)
+    return _write(worker_model(), folder, parts, part, given)
 
 
 def _write(stored: Stored, folder: str, parts: Parts, part: int, given: Mapping[str, Any] | None) -> tuple[int, int]:

@@ -8,7 +8,9 @@ N of them, and s of the synthetic ones, over cells of keys (and target):
   DiS   = sum of d(q) where all synthetic rows with q share one t, / N: disclosive in synthetic;
   DiSCO = sum of d(t, q) where all synthetic rows with q have t, / N: disclosive in synthetic, correct in original;
   DiSDiO = the same where all original rows with q have t, too, / N.
-Without the paper's exclusions. What any fresh sample would disclose is no fault of a method: that is the floor.
+As in synthpop all shares but Dsyn are of the original rows, and a missing value counts as a value; unlike there numbers
+lie on a coarse public grid (synthpop takes each distinct number, or groups) and nothing is excluded. What any fresh
+sample would disclose is no fault of a method: that is the floor.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 
 import sklar
 from sklar.errors import DoorError
-from sklar.inference.held_out import auc, held_out, held_releases
+from sklar.inference.checks.held_out import auc, held_out, held_releases
 from sklar.methods.held_back import LABEL, RANGES, TRIPLES
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.sample.rng import generator

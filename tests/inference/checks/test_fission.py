@@ -7,7 +7,7 @@ import pytest
 
 import sklar
 from sklar.accounting.noise import Noise
-from sklar.inference.fission import (
+from sklar.inference.checks.fission import (
     ADDED,
     _split,  # pyright: ignore[reportPrivateUsage]
     fission,

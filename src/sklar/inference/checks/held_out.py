@@ -9,6 +9,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import DoorError
+from sklar.inference.checks.residuals import residuals
 from sklar.inference.errors_of_tables import (
     CONFIDENCE,
     ErrorScore,
@@ -19,7 +20,6 @@ from sklar.inference.errors_of_tables import (
 )
 from sklar.inference.fitted import Fitted
 from sklar.inference.released_tables import ReleasedTable, tables_of_rows, tables_of_step
-from sklar.inference.residuals import residuals
 from sklar.methods.held_back import held_noise, held_tables
 from sklar.methods.registry import find_method
 from sklar.release.charges import request_digest

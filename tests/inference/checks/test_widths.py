@@ -7,8 +7,8 @@ import pytest
 
 import sklar
 from sklar.accounting.noise import Noise
+from sklar.inference.checks.widths import column_width, rows_worth
 from sklar.inference.released_tables import ReleasedTable
-from sklar.inference.widths import column_width, rows_worth
 from sklar.model.margins.margin import Margin
 from sklar.sample.rng import generator
 

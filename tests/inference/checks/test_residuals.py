@@ -7,8 +7,8 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
+from sklar.inference.checks.residuals import FALSE_ALARMS, holm, residuals
 from sklar.inference.released_tables import ReleasedTable
-from sklar.inference.residuals import FALSE_ALARMS, holm, residuals
 from sklar.model.pairs.interactions import centred
 from sklar.sample.rng import generator
 

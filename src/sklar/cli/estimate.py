@@ -1,0 +1,61 @@
+"""sklar estimate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json
+from sklar.cli.terminal.progress import row_bar
+
+NAME = "estimate"
+
+
+@guarded
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help='As "mean(income) by sex where age=30..40"; see below.')
+    ],
+    confidence: Annotated[float, typer.Option("--confidence", help="How often intervals shall hold the truth.")] = 0.95,
+    of: Annotated[
+        str, typer.Option("--of", metavar="population|table", help="Whose value is meant; see docs/inference.md.")
+    ] = "population",
+    replicas: Annotated[int, typer.Option("--replicas", help="Made once, and kept in MODEL.replicas.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Of the replicas.")] = 0,
+    json: Json = False,
+) -> None:
+    """Answer a question about the table with error bars. It costs no privacy, however often it is done.
+
+    A statistic of columns, then `by COLUMN` for groups and `where COLUMN=VALUE and ...` for conditions, both optional:
+    share, mean, total, median, quantile, difference (between two groups), correlation, linear and logistic.
+
+    \b
+    Example:
+      sklar estimate people.sklar "mean(income) by sex"
+      sklar estimate people.sklar "share(smoker=yes) where age=30..40"
+      sklar estimate people.sklar "quantile(income, 0.9)" --confidence 0.9
+      sklar estimate people.sklar "difference(income) by sex"
+      sklar estimate people.sklar "linear(income ~ age + sex)" --json
+    """
+    from sklar.pipeline.model import load
+
+    fitted = load(model)
+    with row_bar("making replicas", replicas) as done:
+        found = fitted.estimate(
+            question, confidence=confidence, of=of, replicas=replicas, seed=seed, done=done  # pyright: ignore[reportArgumentType]
+        )  # fmt: skip
+    answers = found if isinstance(found, tuple) else (found,)
+    if json:
+        show.as_json([answer.to_dict() for answer in answers])
+        return
+    headings = ["group", "term", "value", "low", "high", "worth rows"]
+    show.line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
+    rows = [[x.group, x.term, show.number(x.value), show.number(x.low), show.number(x.high), x.worth] for x in answers]
+    kept = [i for i in range(len(headings)) if i == 2 or any(row[i] is not None for row in rows)]
+    show.table([headings[i] for i in kept], [["-" if row[i] is None else row[i] for i in kept] for row in rows])
+    for how in dict.fromkeys(answer.how for answer in answers):
+        show.paragraph(how[:1].upper() + how[1:] + ".")

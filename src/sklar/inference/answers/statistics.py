@@ -1,0 +1,183 @@
+"""Answers of one table to a question: plain numbers, and none where a statistic is not defined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.arrays import Floats, Mask
+from sklar.inference.answers.questions import REGRESSIONS, Enquiry, groups_of, is_number
+from sklar.sample.conditions import conditions_hold, read_conditions
+from sklar.sample.decode import SampledTable
+from sklar.schema.columns import Labels
+from sklar.schema.table import Schema
+
+NEWTON_STEPS = 50
+"""Of a logistic regression; it is undefined if it has not settled by then."""
+SETTLED = 1e-8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One number among the answers to a question: the group it is of, and the term of a regression."""
+
+    group: Any = None
+    term: str | None = None
+
+
+def asked_numbers(question: Enquiry, schema: Schema) -> tuple[Asked, ...]:
+    """What the numbers of `answers` are, in their order."""
+    terms = _terms(question, schema) if question.statistic in REGRESSIONS else (None,)
+    groups = groups_of(question, schema) if question.by is not None else (None,)
+    if question.statistic == "difference":
+        groups = (" - ".join(map(str, groups)),)
+    return tuple(Asked(group=group, term=term) for group in groups for term in terms)
+
+
+def used_columns(question: Enquiry) -> tuple[str, ...]:
+    """The columns that the answer depends on."""
+    return tuple(dict.fromkeys([*question.columns, *question.given, *([question.by] if question.by else [])]))
+
+
+def answers(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> Floats:
+    """The numbers asked for; NaN where one is not defined.
+
+    Missing values are left out, but for shares, in which they count as rows. `rows` are what the table stands for.
+    """
+    found = [_numbers(question, schema, table, group, rows) for group in group_rows(question, schema, table)]
+    return found[0] - found[1] if question.statistic == "difference" else np.concatenate(found)
+
+
+def group_rows(question: Enquiry, schema: Schema, table: SampledTable) -> list[Mask]:
+    """The rows of each group, or all that are as asked for."""
+    kept = conditions_hold(schema, read_conditions(schema, question.given), table)
+    if question.by is None:
+        return [kept]
+    return [kept & is_value(schema, question.by, value, table) for value in groups_of(question, schema)]
+
+
+def is_value(schema: Schema, name: str, value: Any, table: SampledTable) -> Mask:
+    """The rows in which a column is as asked for."""
+    return conditions_hold(schema, read_conditions(schema, {name: value}), table)
+
+
+def _numbers(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
+    """The numbers of one group."""
+    if question.statistic in REGRESSIONS:
+        return regression_design(question, schema, table, kept)[2]
+    if question.is_share:
+        inside = is_value(schema, question.columns[0], question.value, table)
+        return np.array([inside[kept].mean() if kept.any() else np.nan])
+    numbers = [column_numbers(table, name) for name in question.columns]
+    whole = kept & ~np.isnan(sum(numbers))
+    if question.statistic == "total":
+        return np.array([rows * numbers[0][whole].sum() / len(kept)])
+    return np.array([_statistic(question, [x[whole] for x in numbers])])
+
+
+def _statistic(question: Enquiry, numbers: Sequence[Floats]) -> float:
+    x = numbers[0]
+    if len(x) < (3 if question.statistic == "correlation" else 1):
+        return np.nan
+    if question.statistic == "quantile":
+        return float(np.quantile(x, question.at))
+    if question.statistic == "correlation":
+        spread = float(np.std(x) * np.std(numbers[1]))
+        return float(np.mean((x - x.mean()) * (numbers[1] - numbers[1].mean())) / spread) if spread > 0 else np.nan
+    return float(x.mean())
+
+
+def column_numbers(table: SampledTable, name: str) -> Floats:
+    """The numbers of a column; NaN where one is missing."""
+    values = table[name]
+    return np.where(values.null, np.nan, values.data.astype(np.float64))
+
+
+def _terms(question: Enquiry, schema: Schema) -> tuple[str, ...]:
+    """The intercept, then each number, and each label of a category but the first."""
+    terms = ["(intercept)"]
+    for name in question.columns[1:]:
+        column = schema[name]
+        labels = [] if is_number(column) or not isinstance(column, Labels) else column.values[1:]
+        terms += [name] if is_number(column) else [f"{name}={label}" for label in labels]
+    return tuple(terms)
+
+
+def _design(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
+    """One line a row; NaN where a value is missing, or is one that the schema does not list."""
+    parts: list[Floats] = [np.ones(len(table[question.columns[0]].data))]
+    for name in question.columns[1:]:
+        column = schema[name]
+        if is_number(column) or not isinstance(column, Labels):
+            parts.append(column_numbers(table, name))
+            continue
+        level, unknown = table[name].data, table[name].null | (table[name].data >= len(column.values))
+        parts += [np.where(unknown, np.nan, level == i) for i in range(1, len(column.values))]
+    return np.column_stack(parts)
+
+
+def regression_design(
+    question: Enquiry, schema: Schema, table: SampledTable, kept: Mask
+) -> tuple[Floats, Floats, Floats]:
+    """Design and outcome of all rows of a table, and the coefficients fitted to those that are kept and whole."""
+    design, outcome = _design(question, schema, table), _outcome(question, schema, table)
+    whole = kept & ~np.isnan(outcome) & ~np.isnan(design).any(axis=1)
+    return design, outcome, _coefficients(design[whole], outcome[whole], question.statistic == "linear")
+
+
+def _coefficients(design: Floats, outcome: Floats, linear: bool) -> Floats:
+    """NaN for terms that do not vary, and for all where there is no solution."""
+    found = np.full(design.shape[1], np.nan)
+    seen = np.concatenate([[True], np.ptp(design[:, 1:], axis=0) > 0]) if len(design) else found > 0
+    if seen.sum() >= len(design):
+        return found
+    # Numbers far from 0 would make the normal equations ill-conditioned: standardize, and turn back.
+    centre, scale = design[:, 1:].mean(axis=0) * seen[1:], np.where(seen[1:], design[:, 1:].std(axis=0), 1.0)
+    scaled = np.column_stack([np.ones(len(design)), (design[:, 1:] - centre) / scale])[:, seen]
+    fitted = _least_squares(scaled, outcome) if linear else _logistic(scaled, outcome)
+    if fitted is not None:
+        found[seen] = fitted
+        found[1:] /= scale
+        found[0] -= np.nansum(found[1:] * centre)
+    return found
+
+
+def _outcome(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
+    """The outcome as numbers; of a logistic regression 1 for the second of two labels, or of two values, or true."""
+    name = question.columns[0]
+    column, values = schema[name], table[name]
+    if question.statistic == "linear":
+        return column_numbers(table, name)
+    one: Any = True
+    if isinstance(column, Labels):
+        one = 1 if values.labels is not None else column.values[1]
+    elif is_number(column) and column.numeric:
+        one = int(column.grid.starts[1])  # type: ignore[attr-defined]
+    unknown = values.null | (values.data >= 2 if values.labels is not None else False)
+    return np.where(unknown, np.nan, values.data == one)
+
+
+def _least_squares(design: Floats, outcome: Floats) -> Floats | None:
+    found, _, rank, _ = np.linalg.lstsq(design, outcome, rcond=None)
+    return found if rank == design.shape[1] else None
+
+
+def _logistic(design: Floats, outcome: Floats) -> Floats | None:
+    """Newton's steps to the largest likelihood; None where they do not settle, as when classes can be told apart."""
+    if np.ptp(outcome) == 0:
+        return None
+    beta = np.zeros(design.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(design @ beta, -30, 30)))
+        curvature = (design * (chance * (1 - chance))[:, None]).T @ design
+        try:
+            step = np.linalg.solve(curvature, design.T @ (outcome - chance))
+        except np.linalg.LinAlgError:
+            return None
+        beta = beta + step
+        if np.abs(step).max() < SETTLED:
+            return beta
+    return None

@@ -1,0 +1,90 @@
+"""The file of replicas beside a model's: a zip of JSON and npy that follows from the model alone, and may be published.
+
+Members: `manifest.json` (which model and seed), and for each coordinate its base codes in the model's rows, in the rows
+of replicas and in those that these were fitted to, one line a replica. A question reads the columns it needs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from sklar.errors import OutputError
+from sklar.export.atomic import atomic_file
+from sklar.inference.mechanism.replicas import Replica
+from sklar.inference.mechanism.sums import CodeTable
+from sklar.pipeline.estimation.making import Replicas
+from sklar.pipeline.versions import versions
+
+FORMAT, VERSION = "sklar-replicas", 1
+ENDING = ".replicas"
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def key_of(digest: str, count: int, entropy: int) -> dict[str, Any]:
+    """What replicas depend on: the model, the seed and how many; and the programs that drew them."""
+    made = {name: versions()[name] for name in ("sklar", "numpy") if name in versions()}
+    return {"format": FORMAT, "version": VERSION, "model": digest, "count": count, "seed": entropy, "made by": made}
+
+
+def keep_replicas(path: str, key: Mapping[str, Any], replicas: Replicas) -> None:
+    """Write the file, if the place can be written; replicas can always be made again."""
+    kinds: dict[str, list[CodeTable]] = {
+        "model": [replicas.model],
+        "told": [replica.told for replica in replicas.replicas],
+        "drawn": [replica.drawn for replica in replicas.replicas],
+    }
+    names = list(replicas.model.columns)
+    manifest = {"key": key, "columns": names, "rows": [replica.rows for replica in replicas.replicas]}
+    with suppress(OutputError), atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _write(archive, "manifest.json", json.dumps(manifest, sort_keys=True).encode())
+        for kind, tables in kinds.items():
+            for i, name in enumerate(names):
+                codes = np.stack([table.columns[name] for table in tables])
+                _write(archive, f"{kind}/{i}.npy", _bytes(codes.astype(np.min_scalar_type(int(codes.max())))))
+
+
+def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Replicas | None:
+    """The columns asked for of the replicas in a file, or None if it has others, is damaged or is not there.
+
+    Of the model's own rows all columns: what was released of some may depend on others.
+    """
+    if not os.path.isfile(path):
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = json.loads(archive.read("manifest.json"))
+            if manifest["key"] != json.loads(json.dumps(key)):
+                return None
+            kinds = {kind: _tables(archive, kind, manifest, columns) for kind in ("told", "drawn")}
+            (model,) = _tables(archive, "model", manifest, manifest["columns"])
+        triples = zip(kinds["drawn"], kinds["told"], manifest["rows"], strict=True)
+        made = tuple(Replica(drawn=drawn, told=told, rows=int(rows)) for drawn, told, rows in triples)
+        return Replicas(model=model, replicas=made)
+    except (OSError, KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, RuntimeError):
+        return None
+
+
+def _tables(archive: zipfile.ZipFile, kind: str, manifest: Any, columns: Sequence[str]) -> list[CodeTable]:
+    found: dict[str, np.ndarray] = {}
+    for name in columns:
+        content = archive.read(f"{kind}/{manifest['columns'].index(name)}.npy")
+        found[name] = np.load(io.BytesIO(content), allow_pickle=False).astype(np.int32)
+    return [CodeTable(columns={name: codes[b] for name, codes in found.items()}) for b in range(len(found[columns[0]]))]
+
+
+def _bytes(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED, compresslevel=1)

@@ -1,0 +1,198 @@
+"""Estimates of fitted models: near the truth, the same for the same seed, kept for later, and plain where undefined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from sklar.errors import UsageError
+from sklar.pipeline.estimation import asking
+from sklar.sample.rng import generator
+
+SCHEMA = sklar.Schema(
+    {
+        "x": sklar.Real(0, 100, decimals=1),
+        "z": sklar.Integer(0, 20),
+        "g": sklar.Category(["F", "M", "never"]),
+    }
+)
+ROWS = 3000
+FEW: dict[str, Any] = {"replicas": 5, "seed": 4}
+
+
+def law(rows: int, seed: int) -> pd.DataFrame:
+    rng = generator(seed)
+    g, z = rng.random(rows) < 0.4, np.minimum(rng.poisson(3, rows), 20)
+    return pd.DataFrame(
+        {"x": np.clip(50 + 10 * rng.normal(size=rows) + 5 * g + z, 0, 100), "z": z, "g": np.where(g, "F", "M")}
+    )
+
+
+@pytest.fixture(scope="module")
+def model() -> sklar.Model:
+    return sklar.fit(law(ROWS, 1), SCHEMA, epsilon=8, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [
+        ("share(g=F)", 0.4), ("share(z=0..3)", 0.6472), ("mean(x)", 55.0), ("mean(z)", 3.0), ("median(x)", 55.0),
+        ("total(z)", 3.0 * ROWS), ("correlation(x, z)", 0.1627), ("share(z=0) where g=F", 0.0498),
+    ],
+)  # fmt: skip
+def test_an_estimate_lies_within_eight_of_its_errors_of_the_truth(model: sklar.Model, text: str, truth: float) -> None:
+    found = model.estimate(text, **FEW)
+    assert found.value is not None and found.low < found.value < found.high
+    assert abs(found.value - truth) < 8 * found.error + 0.01 * truth
+    assert found.error < 0.1 * max(abs(truth), 0.3)
+    assert 1 <= found.worth <= ROWS + 200
+
+
+def test_a_difference_that_the_model_has_smoothed_is_set_right_by_releases(model: sklar.Model) -> None:
+    found = model.estimate("difference", "x", by="g", between=("F", "M"), **FEW)
+    assert found.group == "F - M"
+    assert abs(found.value - 5.0) < 8 * found.error < 8
+    assert "released tables" in found.how
+
+
+def test_the_table_itself_is_known_better_than_the_population(model: sklar.Model) -> None:
+    for text in ("mean(x)", "share(g=F)", "correlation(x, z)"):
+        table, population = (model.estimate(text, of=of, **FEW) for of in ("table", "population"))
+        assert table.of == "table" and population.of == "population"
+    # 3,000 rows at epsilon 8: chance outweighs noise in a share, whose widths are exact
+    table, population = (model.estimate("share(g=F)", of=of) for of in ("table", "population"))
+    assert table.high - table.low < 0.5 * (population.high - population.low)
+
+
+def test_groups_and_terms_come_one_by_one_and_what_has_no_rows_says_so(model: sklar.Model) -> None:
+    found = model.estimate("mean", "x", by="g", **FEW)
+    assert [one.group for one in found] == ["F", "M", "never"]
+    assert found[0].value > found[1].value
+    terms = model.estimate("linear(x ~ z + g)", **FEW)
+    assert [one.term for one in terms] == ["(intercept)", "z", "g=M", "g=never"]
+    nobody = model.estimate("mean(x) where z=20 and g=never", **FEW)
+    assert nobody.value is None or nobody.error > 0
+    assert str(found[0]).startswith("mean(x) [F]: ")
+
+
+def test_a_wider_confidence_is_a_wider_interval(model: sklar.Model) -> None:
+    narrow, wide = (model.estimate("mean(x)", confidence=c, **FEW) for c in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.1, 1.5, float("nan"), True, "high"])
+def test_a_confidence_that_is_none_is_refused(model: sklar.Model, confidence: Any) -> None:
+    with pytest.raises(UsageError, match="confidence"):
+        model.estimate("mean(x)", confidence=confidence)
+
+
+def test_other_wrong_requests_are_refused(model: sklar.Model) -> None:
+    for wrong in (
+        {"of": "world"},
+        {"replicas": 2},
+        {"replicas": 10**6},
+        {"seed": -1},
+        {"by": "x"},
+        {"given": {"q": 1}},
+    ):
+        with pytest.raises(UsageError):
+            model.estimate("mean", "x", **wrong)
+    with pytest.raises(UsageError, match="says all"):
+        model.estimate("mean(x)", "z")
+
+
+def test_replicas_are_kept_beside_the_model_and_answer_the_next_question(
+    model: sklar.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.sklar"
+    model.save(path)
+    first = sklar.load(path).estimate("mean(x)", **FEW)
+    assert first == model.estimate("mean(x)", **FEW)  # the same seed, in memory or not
+    kept = tmp_path / "m.sklar.replicas"
+    assert kept.exists()
+
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("replicas were made again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(asking, "make_replicas", refuse)
+        again = sklar.load(path)
+        assert again.estimate("mean(x)", **FEW) == first
+        assert again.estimate("correlation(x, z)", **FEW) == model.estimate("correlation(x, z)", **FEW)
+        with pytest.raises(AssertionError, match="again"):
+            again.estimate("mean(x)", replicas=6, seed=4)
+    kept.write_bytes(kept.read_bytes()[:5000])
+    assert sklar.load(path).estimate("mean(x)", **FEW) == first
+    path.rename(tmp_path / "other.sklar")
+    assert sklar.load(tmp_path / "other.sklar").estimate("mean(x)", **FEW) == first
+
+
+def test_another_seed_gives_another_interval_of_the_same_model(model: sklar.Model) -> None:
+    one, two = (model.estimate("mean(x)", replicas=5, seed=seed) for seed in (4, 5))
+    assert one != two
+    assert abs(one.value - two.value) < 8 * one.error
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [
+        ("independent", {}), ("dpcopula-kendall", {}), ("dpcopula-mle", {"epsilon": 80.0}),
+        ("dpcopula-hybrid", {}), ("dpc-gauss", {}),
+        ("dpc-laplace", {"delta": 0.0}), ("vine", {"epsilon": 0.3}),
+    ],
+)  # fmt: skip
+def test_every_method_has_error_bars(method: str, more: dict[str, float]) -> None:
+    fitted = sklar.fit(law(700, 3), SCHEMA, method=method, **{"epsilon": 2.0, "delta": 1e-6, **more})
+    found = fitted.estimate("mean(z)", **FEW)
+    assert found.low < found.value < found.high
+    assert abs(found.value - 3.0) < 12 * found.error + 1.5
+    together = fitted.estimate("correlation(x, z)", **FEW)
+    assert -1 <= together.low <= together.value <= together.high <= 1
+
+
+def test_a_model_without_known_noise_says_that_it_has_none() -> None:
+    plain = sklar.fit(law(200, 3), SCHEMA, method="plain-gaussian", no_guarantee=True)
+    with pytest.raises(UsageError, match="no releases whose noise is known"):
+        plain.estimate("mean(x)")
+    with pytest.raises(UsageError, match="no releases whose noise is known"):
+        plain.implicates(3)
+
+
+def test_implicates_are_tables_of_different_replicas_that_can_be_combined(model: sklar.Model) -> None:
+    tables = [table.to_pandas() for table in model.implicates(5, 1000, seed=9)]
+    assert [len(table) for table in tables] == [1000] * 5
+    assert list(tables[0]) == ["x", "z", "g"]
+    again = next(iter(model.implicates(5, 1000, seed=9))).to_pandas()
+    assert again.equals(tables[0]) and not tables[1].equals(tables[0])
+    found = sklar.combine([t["x"].mean() for t in tables], [t["x"].var() / 1000 for t in tables], rows_ratio=1 / 3)
+    assert abs(found.value - 55.0) < 8 * found.error
+    with pytest.raises(UsageError):
+        model.implicates(0)
+
+
+def test_a_schema_with_rules_has_error_bars() -> None:
+    rng = generator(2)
+    low = rng.integers(0, 50, 800)
+    frame = pd.DataFrame({"low": low, "high": low + rng.integers(0, 50, 800)})
+    schema = sklar.Schema(
+        {"low": sklar.Integer(0, 99), "high": sklar.Integer(0, 99)}, rules=[sklar.rules.AtMost(low="low", high="high")]
+    )
+    fitted = sklar.fit(frame, schema, epsilon=4, delta=1e-6)
+    found = fitted.estimate("mean(high)", **FEW)
+    assert abs(found.value - 49.0) < 12 * found.error
+    assert fitted.estimate("correlation(low, high)", **FEW).value > 0.2
+
+
+def test_the_cell_of_a_constant_column_is_certain_but_its_correlation_is_not_there() -> None:
+    schema = sklar.Schema({"x": sklar.Integer(0, 9), "c": sklar.Integer(5, 5)})
+    frame = pd.DataFrame({"x": generator(1).integers(0, 10, 500), "c": 5})
+    fitted = sklar.fit(frame, schema, epsilon=4, delta=1e-6)
+    mean = fitted.estimate("mean(c)", **FEW)
+    assert (mean.value, mean.low, mean.high) == (5.0, 5.0, 5.0)
+    nothing = fitted.estimate("correlation(x, c)", **FEW)
+    assert nothing.value is None and "no such rows" in nothing.how
