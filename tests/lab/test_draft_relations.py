@@ -105,3 +105,55 @@ def test_chance_is_not_asked_about() -> None:
     draft = sklar.draft_schema(data)
     said = " ".join(note for name in draft.names for note in draft.notes[name])
     assert not any(words in said for words in ("in all rows seen", "just the rows", "just one is 1", "multiples of"))
+
+
+def orders(rows: int = 3_000) -> pd.DataFrame:
+    """Orders of a shop: sums, multiples, labels that follow from others, gaps in common, and columns without a tie."""
+    rng = np.random.default_rng(1)
+    country, pays, back = rng.choice(["AT", "DE", "FR", "IT"], rows), rng.choice(3, rows), rng.random(rows) < 0.2
+    goods = (rng.choice([4.99, 9.99, 19.95, 49.0], rows) * rng.integers(1, 9, rows)).round(2)
+    fee, ordered = rng.choice([0, 2.5, 5.0], rows), pd.Timestamp("2022-01-01")
+    ordered = ordered + pd.to_timedelta(rng.integers(0, 700, rows), unit="D")
+    shipped = ordered + pd.to_timedelta(rng.integers(0, 12, rows), unit="D")
+    return pd.DataFrame(
+        {
+            "country": country,
+            "zone": np.where(np.isin(country, ["AT", "DE"]), "dach", "south"),
+            "ordered": ordered,
+            "shipped": shipped,
+            "paid": shipped + pd.to_timedelta(rng.integers(0, 30, rows), unit="D"),
+            **{name: (pays == at).astype(int) for at, name in enumerate(("card", "cash", "invoice"))},
+            "goods": goods,
+            "fee": fee,
+            "total": (goods + fee).round(2),
+            "reason": pd.Series(rng.choice(["late", "broken"], rows)).where(back),
+            "vat": (goods * 0.2).round(2),
+            "refund": pd.Series((goods * rng.choice([0.5, 1.0], rows)).round(2)).where(back),
+            "agent": pd.Series(rng.choice(["x", "y"], rows)).where(back),
+            "grams": rng.integers(1, 200, rows) * 50,
+            "age": rng.integers(18, 90, rows),
+        }
+    )
+
+
+def test_each_rule_is_asked_about_once_and_nothing_that_follows_from_another():
+    schema = sklar.draft_schema(orders())
+    asked = [(column, line) for column, lines in schema.notes.items() for line in lines if "[[rules]]" in line]
+    wanted = [
+        ("zone", 'kind = "function", column = "zone", of = "country"'),
+        ("shipped", 'kind = "at-most", low = "ordered", high = "shipped"'),
+        ("paid", 'kind = "at-most", low = "shipped", high = "paid"'),
+        ("card", 'kind = "one-hot", columns = ["card", "cash", "invoice"]'),
+        ("total", 'kind = "sum", total = "total", parts = ["goods", "fee"]'),
+        ("vat", 'kind = "sum", total = "vat", parts = { "goods" = 0.2 }'),
+        ("refund", 'kind = "ratio", column = "refund", of = "goods", lower = 0.49, upper = 1'),
+        ("agent", 'kind = "together", columns = ["reason", "refund", "agent"]'),
+    ]
+    for column, rule in wanted:
+        assert sum(asked_about == column and rule in line for asked_about, line in asked) == 1, rule
+    rest = [
+        line for column, line in asked if not any((column, rule) for c, rule in wanted if c == column and rule in line)
+    ]
+    # What is left is about the refund, beside amounts that are not asked about among themselves.
+    assert all('kind = "ratio"' in line and "refund" in line for line in rest) and len(rest) <= 3, rest
+    assert schema["grams"].step == 50  # type: ignore[attr-defined]

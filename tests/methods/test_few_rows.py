@@ -126,7 +126,7 @@ def test_the_budget_is_spent_in_a_few_requests():
 def test_dependence_is_learned_when_the_budget_allows():
     codes = correlated(2000, np.random.default_rng(1))
     model, door = fit(codes, 1e4, shares=FewRowsShares(margins=0.6, star=0.1, pairs=0.15, class_pairs=0.15))
-    assert door.labels == ["round numbers", "margins", "margins again", "star", "pairs", "class pairs"]
+    assert door.labels == ["margins", "finer margins", "star", "pairs", "class pairs"]
     synthetic = model.simulate(50_000, np.random.default_rng(0))
     for a, b in ((2, 4), (1, 4), (2, 6), (4, 6)):
         keep, kept = [x[(x[:, 1] != SIZES[1] - 1)] if 1 in (a, b) else x for x in (codes, synthetic)]
@@ -199,6 +199,7 @@ def test_shares_sum_to_one_and_follow_the_noise():
             closed = closing_shares(opened, strength, noise)
             assert closed.rest == pytest.approx(0, abs=1e-12) and closed.star >= opened.star - 1e-12
     assert opening_shares(1.0, target=False).pairs == 0
+    assert opening_shares(0.1, False, told=0.25).pairs == pytest.approx(opening_shares(0.1, False).pairs / 4)
     for noise in (0.01, 0.1, 1.0):
         assert closing_shares(opening_shares(noise, target=True), 0.0, noise).class_pairs > 0
         assert closing_shares(opening_shares(noise, target=True), 1.0, noise).class_pairs == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from sklar.model.leaning import Confronted, _fit, lean, share_spread
+from sklar.model.leaning import Confronted, _fit, lean, pooled_weights, share_spread
 
 LEAST = 1 / 1000
 
@@ -77,3 +77,12 @@ def test_a_smooth_difference_is_found_and_not_taken_for_a_wild_one() -> None:
 
 def test_nothing_to_lean() -> None:
     assert lean([], LEAST) == []
+
+
+def test_pooling_lets_clear_columns_decide_for_unclear_ones():
+    clear = np.tile([0.0, -20.0], (9, 1))
+    unclear = np.array([[-0.5, 0.0]])
+    weights = pooled_weights(np.vstack([clear, unclear]))
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert weights[-1, 0] > 0.9 > 0.5 > pooled_weights(unclear)[0, 0]
+    assert pooled_weights(np.array([[-np.inf, 0.0]]))[0, 0] == 0

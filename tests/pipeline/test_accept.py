@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import NotAcceptedError, UsageError
-from sklar.pipeline.fit.accept import Criteria, read_criteria
+from sklar.pipeline.accept import Criteria, read_criteria
 from tests.contracts.tables import people, schema
 
 FEW = sklar.Schema({name: schema()[name] for name in ("age", "sex", "region")})

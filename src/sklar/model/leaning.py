@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.margins.averaged import pooled_weights
 
 STEP = 4.0
 """Ratio of neighbouring values of phi, and of psi."""
@@ -117,3 +116,23 @@ def _average(one: Confronted, fits: Sequence[_Fit], phis: Floats, weights: Float
         phi=float(1 / (weights @ (1 / phis))),
         moved=weights @ np.array([fit.moved for fit in fits]),
     )
+
+
+def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
+    """Weights of models for each table: evidence times a prior over models shared by all tables.
+
+    The shared prior is found by expectation maximization with one pseudo-count spread over the models. The evidence is
+    in logarithms, tables x models; -inf where a model was given up.
+    """
+    tables, models = evidence.shape
+    weights = _softmax(evidence)
+    for _ in range(rounds if tables > 2 else 0):
+        log_prior = np.log((weights.sum(axis=0) + 1.0 / models) / (tables + 1.0))
+        weights = _softmax(evidence + log_prior)
+    return weights
+
+
+def _softmax(logs: Floats) -> Floats:
+    top = logs.max(axis=1, keepdims=True)
+    weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)

@@ -415,7 +415,7 @@ class Model:
         Args:
             criteria: As `accept` of `sklar.fit` takes them.
         """
-        from sklar.pipeline.fit.accept import found_out, read_criteria, unmet
+        from sklar.pipeline.accept import found_out, read_criteria, unmet
 
         if not self.fit_facts.get("check_share"):
             raise UsageError("nothing was held back to check this model by: fit with check_share, as 0.05")

@@ -84,6 +84,16 @@ def test_finer_bins_cut_heavy_cells_and_nothing_else(name: str):
     assert finer.max() + 1 <= MOST_FINE_BINS + len(starts)
 
 
+def test_light_neighbours_are_counted_together_until_they_hold_half_a_part():
+    layout = lay_out_column(Real(-1, 1))
+    starts = cell_starts(layout, layout.coarse, np.zeros(0, dtype=np.int64))
+    mass = np.where(starts < layout.values, 1 / np.sum(starts < layout.values), 0.0)
+    for each in (2, 5):  # cells that hold half a part
+        finer = finer_lookup(layout, np.zeros(0, dtype=np.int64), mass, part_mass=2 * (each - 0.5) * mass[0])
+        held = np.bincount(finer[starts[starts < layout.values]])
+        assert set(held[:-1]) == {each} and held[-1] <= each
+
+
 @pytest.mark.parametrize("ends", [(0, 1), (-1, 0), (0.5, 1.5)])
 def test_the_cell_next_to_zero_is_halved_towards_it(ends: tuple[float, float]):
     layout = lay_out_column(Real(*ends))

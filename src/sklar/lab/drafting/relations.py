@@ -33,30 +33,54 @@ MOST_LISTED = 40
 """Values of a column that a function of it may list: longer tables belong to a code book."""
 
 Notes = Mapping[str, Sequence[str]]
+Finding = tuple[tuple[str, ...], str]
+"""The column that is asked about and those it has to do with, and the question."""
 
 
 def relation_notes(table: ExactTable, rng: np.random.Generator) -> Notes:
-    """By column, questions about rules that all rows looked at obey."""
+    """By column, questions about rules that all rows looked at obey.
+
+    None that follows from others: of columns that are sums or multiples of each other no order and no ratio is asked,
+    and of two amounts their ratio rather than their order.
+    """
     notes: dict[str, list[str]] = defaultdict(list)
-    for find in (_orders, _ratios, _functions, _nulls_together, _one_hot, _sums, _multiples):
-        for column, note in find(table, rng):
-            notes[column].append(note)
+    linked = {name: frozenset([name]) for name in table.names}
+    asked: set[frozenset[str]] = set()
+    for find in (_functions, _nulls_together, _one_hot, _sums, _multiples, _ratios, _orders):
+        for columns, note in find(table, rng):
+            groups = frozenset(linked[name] for name in columns)
+            if find in (_ratios, _orders):
+                if len(groups) == 1 or frozenset(columns) in asked:
+                    continue
+                asked.add(frozenset(columns))
+            notes[columns[0]].append(note)
+            if find in (_sums, _multiples):
+                together = frozenset[str]().union(*groups)
+                linked |= dict.fromkeys(together, together)
     return notes
 
 
-def _orders(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _orders(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
     names = [name for name in table.names if name in table.numbers][:MOST_COLUMNS]
-    for low, high in permutations(names, 2):
-        a, b = table.numbers[low], table.numbers[high]
-        both = ~(np.isnan(a) | np.isnan(b))
-        if _comparable(table.schema[low], table.schema[high]) and both.sum() >= FEW_ROWS and (a[both] <= b[both]).all():
-            apart = (rng.permutation(a[both]) > b[both]).mean()
-            if apart >= BY_CHANCE and (a[both] < b[both]).any():
-                rule = f'kind = "at-most", low = "{low}", high = "{high}"'
-                yield high, f"It is at least {low} in all rows seen. {_if_so(rule)}"
+    found = [(low, high) for low, high in permutations(names, 2) if _is_ordered(table, low, high, rng)]
+    for low, high in found:
+        if any((low, between) in found and (between, high) in found for between in names):
+            continue  # it follows from two others
+        rule = f'kind = "at-most", low = "{low}", high = "{high}"'
+        yield (high, low), f"It is at least {low} in all rows seen. {_if_so(rule)}"
 
 
-def _ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator) -> bool:
+    if not _comparable(table.schema[low], table.schema[high]):
+        return False
+    a, b = table.numbers[low], table.numbers[high]
+    both = ~(np.isnan(a) | np.isnan(b))
+    if both.sum() < FEW_ROWS or not (a[both] <= b[both]).all() or not (a[both] < b[both]).any():
+        return False
+    return bool((rng.permutation(a[both]) > b[both]).mean() >= BY_CHANCE)
+
+
+def _ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
     """Amounts of which one is always about so many times the other, which columns drawn apart would not be."""
     for name, of in permutations(_amounts(table), 2):
         a, b = table.numbers[name], table.numbers[of]
@@ -65,28 +89,30 @@ def _ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, 
             continue
         ratios, apart = a[both] / b[both], rng.permutation(a[both]) / b[both]
         low, high = _rounded_out(ratios.min(), up=False), _rounded_out(ratios.max(), up=True)
-        told = np.median(ratios) <= 1 and np.ptp(ratios) > ALIKE * high  # the other way round is the same rule
+        less = np.median(ratios) <= 1 and low < 1  # the other way round is the same rule
+        told = less and np.ptp(ratios) > ALIKE * high
         if told and ((apart < low) | (apart > high)).mean() >= MOSTLY:
             rule = f'kind = "ratio", column = "{name}", of = "{of}", lower = {low:g}, upper = {high:g}'
-            yield name, f"It is {low:g} to {high:g} times {of} in all rows seen. {_if_so(rule)}"
+            yield (name, of), f"It is {low:g} to {high:g} times {of} in all rows seen. {_if_so(rule)}"
 
 
-def _multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
     """An amount that is another one times a plain number, rounded, or another one and a fixed number."""
     for of, name in combinations(_amounts(table), 2):
         a, b = table.numbers[name], table.numbers[of]
         both = ~(np.isnan(a) | np.isnan(b)) & (b != 0)
-        if both.sum() < FEW_ROWS or len(np.unique(b[both])) < FEW_ROWS // 5:
+        alike = np.array_equal(np.isnan(a), np.isnan(b))  # a sum is null where its part is, and nowhere else
+        if both.sum() < FEW_ROWS or len(np.unique(b[both])) < FEW_ROWS // 5 or not alike:
             continue
         factor, offset = float(f"{np.median(a[both] / b[both]):.4g}"), float(f"{np.median(a[both] - b[both]):.6g}")
         digits = getattr(table.schema[name], "decimals", None) or 0
         room = 0.5 * 10.0**-digits + ALIKE * np.abs(a[both])
         if factor not in (0.0, 1.0) and (np.abs(a[both] - factor * b[both]) <= room).all():
             rule = f'kind = "sum", total = "{name}", parts = {{ "{of}" = {factor:g} }}'
-            yield name, f"It is {factor:g} times {of}, rounded, in all rows seen. {_if_so(rule)}"
+            yield (name, of), f"It is {factor:g} times {of}, rounded, in all rows seen. {_if_so(rule)}"
         elif offset and (np.abs(a[both] - b[both] - offset) <= ALIKE * np.abs(a[both])).all():
             rule = f'kind = "sum", total = "{name}", parts = ["{of}"], offset = {offset:g}'
-            yield name, f"It is {of} + {offset:g} in all rows seen. {_if_so(rule)}"
+            yield (name, of), f"It is {of} + {offset:g} in all rows seen. {_if_so(rule)}"
 
 
 def _amounts(table: ExactTable) -> list[str]:
@@ -113,7 +139,7 @@ def _comparable(one: Column, two: Column) -> bool:
     return True
 
 
-def _functions(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
     """Labels and booleans that follow from another column, the first that does."""
     names = [name for name in table.names if isinstance(table.schema[name], Labels | Boolean | Integer)][:MOST_COLUMNS]
     for column in names:
@@ -124,7 +150,7 @@ def _functions(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[st
             if pairs is not None:
                 listed = ", ".join(f"{_word(table.schema[of], a)} = {_word(table.schema[column], b)}" for a, b in pairs)
                 rule = f'kind = "function", column = "{column}", of = "{of}", table = {{ {listed} }}'
-                yield column, f"It follows from {of} in all rows seen. {_if_so(rule)}"
+                yield (column, of), f"It follows from {of} in all rows seen. {_if_so(rule)}"
                 break
 
 
@@ -153,19 +179,19 @@ def _word(column: Column, code: int) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
-    seen: dict[bytes, str] = {}
+def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    seen: dict[bytes, list[str]] = defaultdict(list)
     for name in table.names:
         null = _nulls(table, name)
         if null is None or not FEW_NULLS <= null.sum() <= len(null) - FEW_NULLS:
             continue
-        first = seen.setdefault(null.tobytes(), name)
-        if first != name:
-            rule = f'kind = "together", columns = ["{first}", "{name}"]'
-            yield (
-                name,
-                f"It is missing in just the rows in which {first} is. {_if_so(rule)}",
-            )
+        seen[null.tobytes()].append(name)
+    for *others, name in seen.values():
+        if others:
+            listed = ", ".join(f'"{one}"' for one in (*others, name))
+            said = f"It is missing in just the rows in which {' and '.join(others)} {'are' if others[1:] else 'is'}."
+            rule = f'kind = "together", columns = [{listed}]'
+            yield (name, *others), f"{said} {_if_so(rule)}"
 
 
 def _nulls(table: ExactTable, name: str) -> Mask | None:
@@ -173,7 +199,7 @@ def _nulls(table: ExactTable, name: str) -> Mask | None:
     return None if code is None else table.codes[name] == code
 
 
-def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
     """Neighbouring columns of zeros and ones of which just one is one in each row."""
     flags = {name: flag for name in table.names if (flag := _flag(table, name)) is not None}
     names = list(table.names)
@@ -187,7 +213,7 @@ def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str,
         if stop - start >= 3 and table.rows >= FEW_ROWS and (total == 1).all():
             rule = 'kind = "one-hot", columns = [' + ", ".join(f'"{name}"' for name in names[start:stop]) + "]"
             said = f"Of {', '.join(names[start:stop])} just one is 1 (or true) in each row."
-            yield names[start], f"{said} {_if_so(rule)}"
+            yield tuple(names[start:stop]), f"{said} {_if_so(rule)}"
             start = stop
         else:
             start += 1
@@ -202,19 +228,19 @@ def _flag(table: ExactTable, name: str) -> Ints | None:
     return values.astype(np.int64)
 
 
-def _sums(table: ExactTable, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
-    """A number that is the sum of two others wherever all three are known."""
+def _sums(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    """A number that is the sum of two others, and missing just where one of them is."""
     names = _amounts(table)
     for one, two in combinations(names, 2):
         total = table.numbers[one] + table.numbers[two]
         whole = next((n for n in names if n not in (one, two) and _equal(table.numbers[n], total)), None)
         if whole is not None:
             rule = f'kind = "sum", total = "{whole}", parts = ["{one}", "{two}"]'
-            yield whole, f"It is {one} + {two} in all rows seen. {_if_so(rule)}"
+            yield (whole, one, two), f"It is {one} + {two} in all rows seen. {_if_so(rule)}"
 
 
 def _equal(one: Floats, two: Floats) -> bool:
     known = ~(np.isnan(one) | np.isnan(two))
-    if known.sum() < FEW_ROWS:
+    if known.sum() < FEW_ROWS or not np.array_equal(np.isnan(one), np.isnan(two)):
         return False
     return bool(np.allclose(one[known], two[known], rtol=1e-9, atol=1e-9))

@@ -2,158 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.noise import Noise
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
 from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
-from sklar.methods.prior import PublicMargin, lean_margins
+from sklar.methods.margins import measure_margins
+from sklar.methods.vine.options import told_by_sums
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
-from sklar.model.margins.averaged import Bins
-from sklar.model.margins.few_rows import (
-    FewRowsHistogram,
-    FirstCells,
-    SplitMargin,
-    bin_lookup,
-    coarse_margin,
-    first_cells,
-    level_margin,
-    pool_total,
-    second_bins,
-    second_lookup,
-    smooth_margins,
-    split_first,
-)
 from sklar.model.margins.fit import Histogram
-from sklar.model.margins.heaps import heaped
-from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
-from sklar.model.margins.units import UnitSearch, units_to_seek
-from sklar.release.door import Door, RecodedTable, settled
-from sklar.schema.columns import Column
-from sklar.schema.numbers import Integer, Real
-
-FIRST_SHARE = 0.5
-UNITS_SHARE = 0.05
-"""Part of the margins' share that goes to the units and heaps of numbers, if there are any with many cells."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FewRowsMargins:
-    """Margins of all modelled columns, the number of rows that their histograms agree on, and the first of these."""
-
-    margins: tuple[Margin, ...]
-    total: KnownTotal
-    first: tuple[FewRowsHistogram, ...]
-
-
-def measure_few_rows_margins(door: Door, allowance: Allowance, total: KnownTotal | None) -> FewRowsMargins:
-    """Two passes: all columns on public cells; then numbers on equal-mass bins of what the first pass showed.
-
-    Before them numbers are counted by what they are multiples of.
-    """
-    names = door.schema.modelled
-    cells = {name: first_cells(door.schema[name]) for name in names}
-    searches = {name: search for name in names if (search := units_to_seek(door.schema[name])) is not None}
-    by_unit = _count_units(door, allowance.part(UNITS_SHARE), searches) if searches else {}
-    each = allowance.part((1 - UNITS_SHARE if searches else 1) / len(names))
-    noises = {name: each.part(FIRST_SHARE if cells[name].coarse else 1.0).noise(door.unit) for name in names}
-    first = _count(door, {name: cells[name].parent for name in names}, noises, "margins")
-    total = pool_total(list(first.values()), total)
-    splits = {name: split_first(cells[name], first[name]) for name in names if cells[name].coarse}
-    second: dict[str, Bins] = {}
-    if splits:
-        second, seen = _second(door, each.part(1 - FIRST_SHARE), splits, total)
-        total = pool_total(seen, total)
-    public = _lean(door, cells, first, splits, second, total.rows)
-    more = {n: _public_bins(split, public[n], total.rows) for n, split in splits.items() if n in public}
-    fitted = smooth_margins(splits, second, total, more)
-    margins = [
-        coarse_margin(name, splits[name], fitted[name])
-        if name in splits
-        else level_margin(name, cells[name], first[name], total, _public_codes(public.get(name), total.rows))
-        for name in names
-    ]
-    for place, name in enumerate(names):
-        if name in searches:
-            margins[place] = _heaped(margins[place], door.schema[name], searches[name], by_unit[name], total)
-    return FewRowsMargins(margins=tuple(margins), total=total, first=tuple(first[name] for name in names))
-
-
-def _lean(
-    door: Door,
-    cells: Mapping[str, FirstCells],
-    first: Mapping[str, FewRowsHistogram],
-    splits: Mapping[str, SplitMargin],
-    second: Mapping[str, Bins],
-    rows: float,
-) -> dict[str, PublicMargin]:
-    """What a public table, if there is one, expects of the columns, by both histograms of each."""
-    seen = {n: [Histogram(lookup=cells[n].parent, counts=h.counts, sigma=h.sigma)] for n, h in first.items()}
-    for name, bins in second.items():
-        seen[name].append(
-            Histogram(lookup=bin_lookup(splits[name], bins.edges), counts=bins.counts, sigma=float(bins.sigma[0]))
-        )
-    return lean_margins(door.prior, door.schema, seen, rows)
-
-
-def _public_bins(split: SplitMargin, public: PublicMargin, rows: float) -> tuple[Bins, ...]:
-    """One more histogram on the bins of the first."""
-    counts, sigma = public.bins(bin_lookup(split, split.first.edges), len(split.first.counts), rows)
-    return (Bins(edges=split.first.edges, counts=counts, sigma=sigma),)
-
-
-def _public_codes(public: PublicMargin | None, rows: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """(counts, deviations) of each base code."""
-    return None if public is None else public.bins(np.arange(len(public.shares)), len(public.shares), rows)
-
-
-def _count_units(door: Door, allowance: Allowance, searches: Mapping[str, UnitSearch]) -> dict[str, FewRowsHistogram]:
-    """Each column that is searched, by what its numbers are multiples of."""
-    noise = allowance.noise(door.unit, tables=len(searches))
-    lookups = {name: search.lookup for name, search in searches.items()}
-    return _count(door, lookups, dict.fromkeys(searches, noise), "round numbers")
-
-
-def _heaped(margin: Margin, column: Column, search: UnitSearch, seen: FewRowsHistogram, total: KnownTotal) -> Margin:
-    """The margin with the unit and the heaps of its numbers, as far as their noisy counts tell them."""
-    assert isinstance(column, Integer | Real)
-    found = search.find_unit(seen.counts, seen.sigma)
-    return heaped(margin, column, found, (search, seen.counts, seen.sigma), total.rows)
-
-
-def _second(
-    door: Door, each: Allowance, splits: Mapping[str, SplitMargin], total: KnownTotal
-) -> tuple[dict[str, Bins], list[FewRowsHistogram]]:
-    fitted = smooth_margins(splits, {}, total)
-    cuts = settled(door, "bins", {name: second_lookup(split, fitted[name][:2]) for name, split in splits.items()})
-    noise = each.noise(door.unit)
-    seen = _count(door, {name: cut[1] for name, cut in cuts.items()}, dict.fromkeys(cuts, noise), "margins again")
-    bins = {name: second_bins(splits[name], cuts[name][0], seen[name]) for name in cuts}
-    return bins, list(seen.values())
-
-
-def _count(
-    door: Door, lookups: Mapping[str, np.ndarray], noises: Mapping[str, Noise], label: str
-) -> dict[str, FewRowsHistogram]:
-    tables = [
-        RecodedTable(columns=(name,), lookups=(lookup.astype(np.int32),), noise=noises[name])
-        for name, lookup in lookups.items()
-    ]
-    releases = door.count_recoded(tables, label)
-    return {
-        name: FewRowsHistogram(counts=noisy.counts.astype(np.float64), sigma=noisy.noise.std)
-        for name, noisy in zip(lookups, releases, strict=True)
-    }
-
+from sklar.release.door import Door, settled
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget buy nothing but noise."""
@@ -206,7 +71,7 @@ class MeasuredFewRows:
     latents: tuple[Latent, ...]
     moments: Moments
     star: Star | None
-    first: tuple[FewRowsHistogram, ...]
+    first: tuple[Histogram, ...]
 
 
 def fit_few_rows(
@@ -235,28 +100,28 @@ def measure_few_rows(door: Door, allowance: Allowance, total: float | None, opti
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
-    shares = opening_shares(noise, target is not None) if given is None else given
-    measured = measure_few_rows_margins(door, allowance.part(shares.margins), _known(door, allowance, total))
+    shares = opening_shares(noise, target is not None, told_by_sums(door.schema)) if given is None else given
+    measured = measure_margins(door, allowance.part(shares.margins), *_known(door, allowance, total))
     measured = settled(door, "margins", measured)
-    setting = _settle(door, measured.margins, measured.total.rows, target)
+    setting = _settle(door, measured.margins, max(measured.rows, 1.0), target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:
         closing = closing_shares(shares, _strength(setting, seen), noise)
         seen = _again(door, allowance, closing.star - shares.star, setting, seen)
         shares = closing
     latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
-    return MeasuredFewRows(setting=setting, latents=latents, moments=moments, star=seen, first=measured.first)
+    first = tuple(histograms[0] for histograms in measured.histograms)
+    return MeasuredFewRows(setting=setting, latents=latents, moments=moments, star=seen, first=first)
 
 
-def _known(door: Door, allowance: Allowance, total: float | None) -> KnownTotal | None:
+def _known(door: Door, allowance: Allowance, total: float | None) -> tuple[float, float]:
     """The number of rows released before, with the noise that the spent part of the door's allowance bought."""
     if door.rows is not None:
-        return KnownTotal(rows=float(max(door.rows, 1)), sigma=0.0)
+        return float(max(door.rows, 1)), 0.0
     spent = door.allowance.amount - allowance.amount
     if total is None or spent <= 0:
-        return None
-    noise = replace(allowance, amount=spent).noise(door.unit)
-    return KnownTotal(rows=total, sigma=noise.std)
+        return 0.0, np.inf
+    return total, replace(allowance, amount=spent).noise(door.unit).std
 
 
 def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> Setting:

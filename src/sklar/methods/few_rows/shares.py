@@ -48,10 +48,13 @@ def pairs_noise(allowance: Allowance, unit: Unit, scores: int) -> Noise:
     return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * sqrt(pairs))
 
 
-def opening_shares(noise: float, target: bool) -> FewRowsShares:
-    """Shares of margins and star; the rest waits until the star is known, or goes to pairs without a target."""
+def opening_shares(noise: float, target: bool, told: float = 1.0) -> FewRowsShares:
+    """Shares of margins and star; the rest waits until the star is known, or goes to pairs without a target.
+
+    Without one, sums tell only the part `told` of all pairs, for the same part of what all would cost.
+    """
     if not target:
-        pairs = 0.3 * ease(noise, 0.3, 0.03)
+        pairs = 0.3 * told * ease(noise, 0.3, 0.03)
         return FewRowsShares(margins=1 - pairs, pairs=pairs)
     moved = ease(noise, 0.07, 0.03)
     return FewRowsShares(margins=0.7 - 0.05 * moved, star=0.15)

@@ -122,7 +122,8 @@ def fit_vine(
     if options.calibration and len(axes) > 1:
         others = [*extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
         others = [*fine, *structure.tables(rows), *structure.excluded(others)]
-        calibrated = calibrate_vine(vine, axes, (*structure.excluded(standing), *pairs), others, rows, rng)
+        first = *structure.excluded(standing), *pairs
+        calibrated = calibrate_vine(vine, axes, first, others, rows, rng, _target(door, options))
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),

@@ -135,6 +135,12 @@ def scored_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
+def told_by_sums(schema: Schema) -> float:
+    """The part of all pairs of columns whose dependence sums of scores can tell."""
+    columns, scored = len(schema.modelled), len(scored_columns(schema))
+    return scored * (scored - 1) / max(columns * (columns - 1), 1)
+
+
 def budget_shares(schema: Schema, options: VineOptions, *, gaussian: bool, few_rows: bool = False) -> VineShares:
     """How the budget is cut, once the number of rows and the sums are paid for.
 

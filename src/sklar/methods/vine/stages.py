@@ -27,6 +27,7 @@ from sklar.methods.vine.options import (
     VineOptions,
     budget_shares,
     scored_columns,
+    told_by_sums,
 )
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
@@ -128,11 +129,9 @@ def has_few_rows(schema: Schema, stages: Stages) -> bool:
     A column needs five groups a side, or as many as it has values; less where sums tell few of the pairs, since then
     the model for few rows has little to offer.
     """
-    columns, scored = len(schema.modelled), len(scored_columns(schema))
     values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
     needed = float(np.mean(np.clip(values, 2, NEEDED_GROUPS)))
-    told = scored * (scored - 1) / max(columns * (columns - 1), 1)
-    return columns > 2 and stages.resolution < needed * (UNTOLD + TOLD * told)
+    return len(values) > 2 and stages.resolution < needed * (UNTOLD + TOLD * told_by_sums(schema))
 
 
 def outline_vine(

@@ -11,7 +11,7 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.methods.few_rows.sums import measure_mean
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
-from sklar.methods.vine.options import VineOptions, scored_columns
+from sklar.methods.vine.options import VineOptions, scored_columns, told_by_sums
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
 from sklar.model.latent.indirect import Moment, fit_correlations
 from sklar.model.latent.scores import NEARLY_ALL, Latent, score_lookup
@@ -51,15 +51,15 @@ def sums_share(schema: Schema, options: VineOptions, resolution: float, rows: fl
         resolution: Groups per axis that a table of a pair can bear, sqrt(rows / (1.5 sigma)).
         rows: The (noisy) number of rows.
     """
-    scored, columns = len(scored_columns(schema)), len(schema.modelled)
-    if scored < 2 or chooses_pairs(columns):
+    told = told_by_sums(schema)
+    if told == 0 or chooses_pairs(len(schema.modelled)):
         return 0.0
     if options.sums is not None:
         return options.sums
     if told_by_tables(resolution) < ENOUGH / np.sqrt(max(rows, 1.0)):
         return 0.0
     share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
-    return float(share * scored * (scored - 1) / (columns * (columns - 1)))
+    return float(share * told)
 
 
 def told_by_tables(resolution: float) -> float:

@@ -92,8 +92,9 @@ def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Ed
 TARGET_GROUPS = 8
 TARGET_FINE_GROUPS = 64
 TRIPLE_GROUPS = 10
-ROWS_PER_LINK = 5.0
-"""Standard deviations that a cell of the only table of a column and the target holds on average."""
+ROWS_PER_LINK = 2.5
+"""Standard deviations that a cell of the only table of a column and the target holds on average: twice as many, hence
+half the groups, cost 2% of the error of pairs on HMEQ and 1% on compas (3,000 rows), and win no prediction."""
 
 
 def measure_with_target(

@@ -2,6 +2,5 @@
 
 Noise and budgets are not decided here. Start with `margin`, what a margin is, and `fit`, how it comes from histograms;
 `density` is the smooth posterior mode, with its `prior`, its `likelihood` and its `tails`; `slopes` tilts wide cells,
-`units` tells what numbers are multiples of, `heaps` how many are rounded to what, `nulls` shares of missing values;
-`few_rows` has margins of few rows.
+`units` tells what numbers are multiples of, `heaps` how many are rounded to what, `nulls` shares of missing values.
 """

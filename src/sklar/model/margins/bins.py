@@ -131,16 +131,16 @@ def first_lookup(layout: BinLayout) -> Ints:
 def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
-    Light cells at both ends are counted in blocks, whose noise is that of one cell whatever their length. Atoms are
-    value codes kept as cells of their own; `mass` is the estimated probability of every cell of
-    `cell_starts(layout, layout.coarse, atoms)`.
+    Light cells are counted in blocks that hold half of it, whose noise is that of one cell whatever their length: where
+    rows are few, these are a few bins of about equal mass. Atoms are value codes kept as cells of their own; `mass` is
+    the estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`.
     """
     starts = cell_starts(layout, layout.coarse, atoms)
     chained = starts < layout.values
     alone = np.isin(starts, atoms) | ~chained
     parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
     block, cells = np.arange(len(starts)), np.flatnonzero(~alone)
-    block[cells] = cells[_blocks(mass[cells] < part_mass / 2)]
+    block[cells] = cells[_blocks(mass[cells], part_mass / 2)]
     shared = np.bincount(block, minlength=len(starts)) > 1
     parts = np.where(shared[block], 1, parts).astype(int)
     ends = np.append(starts[1:], layout.size)
@@ -154,15 +154,22 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float)
     return _with_atoms(layout, fine[layout.anchor], np.zeros(0, dtype=np.int64))
 
 
-def _blocks(light: Mask) -> Ints:
-    """The first cell of the block of each: itself, but blocks of 1, 2, 4, ... outwards in light runs at both ends."""
-    block, heavy = np.arange(len(light)), np.flatnonzero(~light)
-    if not len(heavy):
-        return block
-    for run in (np.arange(heavy[-1] + 1, len(light)), np.arange(heavy[0] - 1, -1, -1)):
+def _blocks(mass: Floats, least: float) -> Ints:
+    """The first cell of the block of each: itself, but light neighbours share one until it holds `least`.
+
+    Where a light run goes on to an end, beyond cells that hold as much, it is a tail: blocks of 1, 2, 4, ... outwards.
+    """
+    block, first, held = np.arange(len(mass)), 0, np.inf
+    for cell, one in enumerate(mass.tolist()):
+        if held >= least or one >= least:
+            first, held = cell, 0.0
+        block[cell], held = first, held + one
+    heavy = np.flatnonzero(mass >= least)
+    tails = (np.arange(heavy[-1] + 1, len(mass)), np.arange(heavy[0] - 1, -1, -1)) if len(heavy) else ()
+    for run in tails:
         size = np.floor(np.log2(np.arange(len(run)) + 1)).astype(int)
         for one in np.unique(size):
-            block[run[size == one]] = block[run[size == one]].min()
+            block[run[size == one]] = run[size == one].min()
     return block
 
 

@@ -90,37 +90,14 @@ def _embed(terms: Floats, nulls: Floats, chained: Mask, heavy: bool) -> PriorStr
 class DensityAxis:
     """A monotone map of [0, 1] onto itself: t -> log(1 + t/shift) / log(1 + 1/shift), or t itself without a shift.
 
-    The logarithm starts to bend at `shift`; mirrored, it is measured from the upper end.
+    The logarithm starts to bend at `shift`.
     """
 
     shift: float | None = None
-    mirrored: bool = False
 
     def forward(self, t: Floats) -> Floats:
         """Position on the axis."""
-        if self.shift is None:
-            return t
-        if self.mirrored:
-            return 1.0 - np.log1p((1.0 - t) / self.shift) / np.log1p(1.0 / self.shift)
-        return np.log1p(t / self.shift) / np.log1p(1.0 / self.shift)
-
-    def inverse(self, s: Floats) -> Floats:
-        """Where on [0, 1] a position on the axis lies."""
-        if self.shift is None:
-            return s
-        if self.mirrored:
-            return 1.0 - self.shift * np.expm1((1.0 - s) * np.log1p(1.0 / self.shift))
-        return self.shift * np.expm1(s * np.log1p(1.0 / self.shift))
-
-
-AXES = (
-    DensityAxis(),
-    DensityAxis(shift=0.1),
-    DensityAxis(shift=0.02),
-    DensityAxis(shift=0.004),
-    DensityAxis(shift=0.1, mirrored=True),
-)
-"""Axes on which columns with few rows may be smooth: each costs as many fits as there are orders and strengths."""
+        return t if self.shift is None else np.log1p(t / self.shift) / np.log1p(1.0 / self.shift)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

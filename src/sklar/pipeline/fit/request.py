@@ -12,7 +12,7 @@ from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
-from sklar.pipeline.fit.accept import Criteria, read_criteria
+from sklar.pipeline.accept import Criteria, read_criteria
 from sklar.pipeline.fit.prior import as_prior
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema

@@ -22,7 +22,7 @@ from sklar.accounting.unit import Neighbours, Unit
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
-from sklar.pipeline.fit.accept import Criteria, refusal
+from sklar.pipeline.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first

@@ -159,7 +159,8 @@ def _value(column: Column, code: int) -> str:
         moment = from_ticks(int(column.grid.starts[code]), column.resolution)
         return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
     if isinstance(column, Integer | Real):
-        return f"{column.grid.starts[code].item():,.6g}"
+        value = column.grid.starts[code].item()
+        return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
     return str(bool(code)).lower()
 
 

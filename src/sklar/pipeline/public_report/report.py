@@ -18,7 +18,7 @@ from sklar.inference.checks.residuals import FALSE_ALARMS, Residual, residuals
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
-from sklar.pipeline.fit.accept import found_out
+from sklar.pipeline.accept import found_out
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding

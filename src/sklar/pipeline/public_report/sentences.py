@@ -8,6 +8,7 @@ import numpy as np
 
 from sklar.inference.checks.fission import Fission
 from sklar.inference.checks.held_out import HeldOut
+from sklar.inference.errors_of_tables import ErrorScore
 from sklar.pipeline.public_report.columns import ColumnFinding
 from sklar.pipeline.public_report.pairs import PairFinding
 
@@ -40,16 +41,11 @@ def trusted(
     if errors is not None and errors.pairs is not None:
         part = errors.pairs
         what = "how two columns go together" if part.interaction else "tables of two columns"
-        said.append(
-            f"In {what}, a cell of the model is typically off by {_points(part.value)} of rows (between "
-            f"{_points(part.low)} and {_points(part.high)}, 19 times of 20), measured without any row."
-        )
+        said.append(f"In {what}, a cell of the model is typically off by {_off(part)}, measured without any row.")
     if held is not None:
-        part = held.together
         said.append(
-            f"In {part.tables} tables that the model was never fitted to (random triples of columns, and ranges), a "
-            f"cell is typically off by {_points(part.value)} of rows (between {_points(part.low)} and "
-            f"{_points(part.high)})."
+            f"In {held.together.tables} tables that the model was never fitted to (random triples of columns, and "
+            f"ranges), a cell is typically off by {_off(held.together)}."
         )
     clear = [pair for pair in pairs if pair.signal and not pair.contradicts]
     if clear:
@@ -85,6 +81,14 @@ def doubted(columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad:
         "below say so. No synthetic row is a person."
     )
     return said
+
+
+def _off(score: ErrorScore) -> str:
+    """An error with its interval, or its upper end alone where it does not stand out of its noise."""
+    if score.low <= 0:
+        return f"at most {_points(score.high)} of rows, 19 times of 20"
+    ends = f"between {_points(score.low)} and {_points(score.high)}, 19 times of 20"
+    return f"{_points(score.value)} of rows ({ends})"
 
 
 def _named(pairs: Sequence[PairFinding]) -> str:
