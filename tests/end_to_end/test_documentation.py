@@ -25,6 +25,8 @@ NOT_RUN = {
     ("compare.md", "command TRAIN.parquet"): FORMULA,
     ("gaussian.md", "python -m benchmarks.dpc adult"): "hours of work on tables that have to be downloaded",
     ("epsilon.md", "e^epsilon p"): FORMULA,
+    ("inference.md", "model.estimate("): "takes twenty fits; tests/pipeline/estimation asks such questions",
+    ("inference.md", "T = V +"): FORMULA,
     ("privacy.md", "P(M(D) in S)"): FORMULA,
     ("scale.md", "model = sklar.fit(spark_frame"): "needs Java; tests/rows/spark fits frames of Spark",
     ("scale.md", "sklar fit people.parquet --spark"): "needs a cluster; tests/rows/spark fits with a local one",
