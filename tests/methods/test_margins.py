@@ -174,6 +174,19 @@ def test_bounds_much_too_wide_make_no_wild_tail(open_door):
     assert np.mean(np.abs(np.log(ratios))) < 0.25 and np.sort(ratios)[-2] < 1.3 and max(ratios) < 1.8
 
 
+def test_amounts_that_are_mostly_zero_keep_their_spread(open_door):
+    """Nine of ten are zero, the others lie in no cell that stands out of the noise: yet they do not crowd at zero."""
+    rng = np.random.default_rng(4)
+    amounts = np.where(rng.random(3_000) < 0.91, 0, np.exp(rng.normal(8.6, 0.8, 3_000))).clip(0, 99_000).astype(int)
+    column, ratios = Integer(0, 100_000), []
+    for seed in range(6):
+        door = open_door(Schema({"x": column}), {"x": amounts}, rho=0.0005, seed=seed)
+        mass = measure_margins(door, door.allowance).margins[0].dense()
+        ratios.append(np.sqrt(mass @ column.grid.starts**2 - (mass @ column.grid.starts) ** 2) / amounts.std())
+        assert abs(mass[0] - 0.91) < 0.1
+    assert min(ratios) > 0.2 and max(ratios) < 3
+
+
 @pytest.mark.parametrize("rho", [1e-12, 1e-5])
 @pytest.mark.parametrize("rows", [0, 1, 30])
 def test_drowned_tables_still_give_valid_margins(open_door, rho: float, rows: int):

@@ -80,6 +80,16 @@ def test_a_bin_of_several_cells_marks_its_best():
     assert not clearly_occupied(SUPPORT, [alone], np.arange(CELLS)).any()
 
 
+def test_a_heavy_value_does_not_mark_its_neighbours():
+    """Zero, a cell of its own, holds all rows of a bin that it shares with the first cell of the chain."""
+    support = replace(SUPPORT, chained=np.arange(CELLS) > 0)
+    shared = Observation(parent=np.arange(CELLS) // 2, counts=np.zeros(16), sigma=np.full(16, SIGMA))
+    alone = noisy(np.where(np.arange(CELLS) == 0, 5_000.0, 0.0), 5)
+    for more, marked in ((0.0, False), (400.0, True)):
+        shared.counts[0] = 5_000.0 + more
+        assert clearly_occupied(support, [shared, alone], np.arange(1, CELLS))[0] == marked
+
+
 def test_without_an_occupied_cell_nothing_changes():
     mass = np.full(CELLS, 1 / CELLS)
     assert with_tails(SUPPORT, [noisy(np.zeros(CELLS), 0)], TOTAL, mass) is mass

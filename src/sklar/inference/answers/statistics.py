@@ -162,7 +162,7 @@ def _outcome(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
 
 def _least_squares(design: Floats, outcome: Floats) -> Floats | None:
     found, _, rank, _ = np.linalg.lstsq(design, outcome, rcond=None)
-    return found if rank == design.shape[1] else None
+    return np.asarray(found, dtype=np.float64) if rank == design.shape[1] else None
 
 
 def _logistic(design: Floats, outcome: Floats) -> Floats | None:

@@ -90,7 +90,7 @@ def _star_sums(feature: StarSums, codes: CodeTable) -> Floats:
     sums = [weights @ sphere_points(feature.scores, codes)]
     for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
         level = levels[codes.columns[name]]
-        sums.append(np.stack([np.bincount(level, line, minlength=count) for line in weights]))
+        sums.append(np.stack([np.bincount(level, line, minlength=count) for line in weights]).astype(np.float64))
     return np.concatenate(sums, axis=1).ravel()
 
 

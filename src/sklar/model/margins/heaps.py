@@ -120,7 +120,8 @@ def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: Un
     place, cells = cell * classes + search.lookup[: grid.cells], len(margin.starts)
     inside = np.stack(
         [np.bincount(place, _cell_weights(grid, unit), minlength=cells * classes) for unit in units], axis=1
-    ).reshape(cells, classes, len(units))
+    ).astype(np.float64)
+    inside = inside.reshape(cells, classes, len(units))
     return _Expected(mass=margin.mass, weight=inside.sum(axis=1), inside=inside[:, : search.classes])
 
 
@@ -148,7 +149,7 @@ def with_heaps(margin: Margin, column: Integer | Real, heaps: dict[Fraction, flo
     for unit, part in heaps.items():
         weight += part * _cell_weights(grid, unit)
     cell = np.repeat(np.arange(len(margin.starts)), margin.widths())[: grid.cells]
-    whole = np.bincount(cell, weight, minlength=len(margin.starts))
+    whole = np.bincount(cell, weight, minlength=len(margin.starts)).astype(np.float64)
     if rest < LEAST_REST:
         margin = _moved(margin, whole, int(cell[-1]) + 1)
     held = whole[cell]

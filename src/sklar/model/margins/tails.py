@@ -67,8 +67,12 @@ def clearly_occupied(support: CellSupport, observations: Sequence[Observation], 
     for seen in observations:
         held = np.bincount(seen.parent[seen.parent >= 0], minlength=len(seen.counts))
         for one in np.flatnonzero((seen.counts > limit * seen.sigma) & (held > 1)):
-            cells = np.flatnonzero((seen.parent == one) & support.chained)
-            if len(cells) and not clear[cells].any():
+            inside = seen.parent == one
+            cells, atoms = np.flatnonzero(inside & support.chained), np.flatnonzero(inside & ~support.chained)
+            # What single values hold, which are no part of the chain, says nothing about their neighbours.
+            left = seen.counts[one] - counts[atoms].sum()
+            noise = np.sqrt(seen.sigma[one] ** 2 + (sigma[atoms] ** 2).sum())
+            if len(cells) and not clear[cells].any() and left > limit * noise:
                 clear[cells[int(np.argmax(z[cells]))]] = True
     return clear[chain]
 
