@@ -64,7 +64,7 @@ class ScriptedNoise:
 
 def scripted_fit(seed: int, data: pd.DataFrame, schema: sklar.Schema, target: str | None, **given: Any) -> sklar.Model:
     """A fit whose noise and whose seed of everything after it come from a script."""
-    known = {name: given.pop(name) for name in ("method", "epsilon", "delta")}
+    known = {name: given.pop(name) for name in ("method", "epsilon", "delta", "prior") if name in given}
     request = FitRequest(data=data, schema=schema, target=target, **known, options=given)
     with patch.object(secrets, "randbits", lambda bits: seed), fitting(request, ScriptedNoise(seed)) as model:
         return model
