@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklar import arrays
 from sklar.arrays import usable_cores
+from sklar.methods.registry import METHODS
+from sklar.model.independent import IndependentModel
+from sklar.model.margins.margin import margin_from_dense
 from sklar.private import noise
+from sklar.sample.draw import sample_with_worth
+from sklar.schema import Integer, Schema
 
 
 @pytest.fixture
@@ -71,3 +79,30 @@ def test_no_room_counts_cores_in_a_way_of_its_own() -> None:
         path.name for path in source.rglob("*.py") if "cpu_count" in (text := path.read_text()) or "sched_g" in text
     ]
     assert users == ["arrays.py"]
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_fits_and_samples_run_on_one_thread_of_blas_whatever_the_machine_has() -> None:
+    """How many threads share a product decides its last bits, and who verifies a release may have more of them."""
+    seen: list[set[int]] = []
+
+    class Watched(IndependentModel):
+        def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+            seen.append(blas_threads())
+            return super().simulate_rounded(rows, rng)
+
+    def watched_fit(*given: object) -> Watched:
+        seen.append(blas_threads())
+        margin = margin_from_dense("x", np.ones(3) / 3)
+        return Watched(margins=(margin,), rows_estimate=3)
+
+    method = replace(METHODS["independent"], fit=watched_fit)
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == {2}
+        model = method.fit(None, None, None)  # type: ignore[arg-type]
+        sample_with_worth(model, Schema({"x": Integer(0, 2)}), 5, seed=1)
+        assert blas_threads() == {2}
+    assert seen == [{1}, {1}]
