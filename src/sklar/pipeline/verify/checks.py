@@ -172,10 +172,7 @@ def _model(stored: Stored, again: TableModel) -> Check:
         says = f"Fitted again it is another model, but it was made by other versions ({other}): verify with those."
         return Check(part="model", ok=False, says=says)
     else:
-        says = (
-            "Fitted again from its releases it is another model: it was changed, or fitted with another number of "
-            "threads of linear algebra (try OMP_NUM_THREADS=1, or the number of cores of the machine it was made on)."
-        )
+        says = "Fitted again from its releases it is another model: it was changed."
         return Check(part="model", ok=False, says=says)
     return Check(part="model", ok=True, says=says)
 
