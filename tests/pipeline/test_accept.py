@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import sklar
 from sklar.cli.main import app
 from sklar.errors import NotAcceptedError, UsageError
 from sklar.pipeline.accept import Criteria, read_criteria
+from sklar.pipeline.model import Model
 from tests.contracts.tables import people, schema
 
 FEW = sklar.Schema({name: schema()[name] for name in ("age", "sex", "region")})
-EASY, HARD = {"typical_error": 1.0}, {"auc_gap": 0.5}
-"""Met whatever the noise is; and never met without a target."""
+EASY, HARD = {"typical_error": 1.0}, {"typical_error": 1e-9}
+"""Met whatever the noise is; and never met: the end of an interval lies beyond it."""
 
 
 @pytest.fixture
@@ -41,6 +43,7 @@ def test_a_model_that_meets_them_says_so_and_is_verified(place: Path) -> None:
     assert "of the budget bought tables that the model was not fitted to" in str(model.claim)
     model.save(place / "m.sklar")
     assert sklar.verify(place / "m.sklar", ledger=place / "t.ledger").ok
+    assert "only if it met criteria" in str(model.claim)
     found = model.report(place / "m.public.html")
     assert found.held is not None and "stated beforehand" in (place / "m.public.html").read_text()
 
@@ -55,7 +58,7 @@ def test_a_refused_one_has_spent_its_budget_and_cannot_be_taken_up_again(place: 
 
 
 def test_the_command_writes_nothing_about_a_refused_model(place: Path) -> None:
-    (place / "c.toml").write_text("auc_gap = 0.5")
+    (place / "c.toml").write_text("typical_error = 1e-9")
     words = [str(place / "t.csv"), "-s", str(place / "s.toml"), "-e", "1", "--method", "independent", "--ledger"]
     words += [str(place / "t.ledger"), "--check-share", "0.1", "--accept", str(place / "c.toml"), "-o"]
     for command, name in (("fit", "m.sklar"), ("synth", "out.csv")):
@@ -96,3 +99,41 @@ def test_criteria_need_tables_to_be_decided_on_and_files_that_can_be_read(place:
         read_criteria(place / "bad.toml")
     with pytest.raises(UsageError, match="nothing was held back"):
         sklar.fit(people(50), FEW, method="independent", epsilon=1.0).unmet(EASY)
+
+
+def forged(model: sklar.Model, place: Path, **facts: Any) -> list[str]:
+    """The parts that verification finds wrong if the record of a fit tells of other criteria."""
+    stored = model._stored  # pyright: ignore[reportPrivateUsage]
+    left_out = [name for name, value in facts.items() if value is None]
+    told = {name: value for name, value in {**stored.fit, **facts}.items() if name not in left_out}
+    Model(replace(stored, fit=told)).save(place / "x.sklar")
+    return [check.part for check in sklar.verify(place / "x.sklar", ledger=place / "t.ledger").checks if not check.ok]
+
+
+def test_criteria_that_were_not_stated_or_not_met_are_found(place: Path) -> None:
+    model = fitted(place, EASY)
+    assert "claim" in forged(model, place, accepted={"typical_error": 1e-9, "confidence": 0.95})
+    riding = {"typical_error": 1.0, "confidence": 0.95, "row 17": "age=43"}
+    assert "price" in forged(model, place, accepted=riding)  # a record that cannot be followed
+    assert "ledger" in forged(model, place, accepted={"typical_error": 0.9, "confidence": 0.95})
+    assert "ledger" in forged(model, place, accepted=None)
+
+
+def test_a_fit_that_was_cut_short_is_not_taken_up_without_its_criteria(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> tuple[str, ...]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Model, "unmet", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(place, HARD)
+    sklar.fit(place / "t.csv", FEW, method="independent", epsilon=1.0, ledger=place / "t.ledger", check_share=0.1)
+    assert len(sklar.read_ledger(place / "t.ledger").fits) == 2  # a fit of its own, paid for again
+
+
+def test_a_gap_of_predictions_needs_a_target_before_anything_is_spent(place: Path) -> None:
+    with pytest.raises(UsageError, match="target"):
+        fitted(place, {"auc_gap": 0.5})
+    assert not sklar.read_ledger(place / "t.ledger").fits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
+from sklar.pipeline.model import Model
 from tests.golden.cases import FEW, schema, scripted_fit, table
 
 ROWS = 1_200
@@ -182,3 +184,38 @@ def test_a_prior_may_have_some_of_the_columns_and_odd_values() -> None:
     prior = pd.DataFrame({"age": ["x", None, "40"], "region": ["north", "moon", "south"]})
     model = sklar.fit(pd.DataFrame(table(FEW)), schema(), epsilon=1.0, prior=prior)
     assert model.sample(20, seed=1).num_rows == 20
+
+
+def test_a_prior_that_was_not_declared_before_the_fit_is_found_by_the_ledger(tmp_path: Path) -> None:
+    people(1, 300).to_csv(tmp_path / "t.csv", index=False)
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 9, 9e-9)
+    model = sklar.fit(tmp_path / "t.csv", FACTS, epsilon=1.0, ledger=tmp_path / "t.ledger", prior=people(2, 300))
+    stored = model._stored  # pyright: ignore[reportPrivateUsage]
+    assert stored.prior is not None
+    renamed = replace(stored.prior, by="National Statistics Office")
+    longer = replace(stored.prior, pairs=np.append(stored.prior.pairs, [4, 5, 6]))
+    fact = stored.claim.prior
+    assert fact is not None
+    for prior in (renamed, longer):
+        claim = replace(stored.claim, prior=replace(fact, by=prior.by, digest=prior.digest))
+        told = {**stored.fit, "prior": prior.digest}
+        Model(replace(stored, prior=prior, claim=claim, fit=told)).save(tmp_path / "x.sklar")
+        found = sklar.verify(tmp_path / "x.sklar", ledger=tmp_path / "t.ledger")
+        assert not found.ok and "ledger" in [check.part for check in found.checks if check.ok is False]
+    assert not longer.is_whole() and renamed.is_whole()
+
+
+def test_what_is_plainly_the_private_table_is_no_prior(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    frame = people(1, 300)
+    frame.to_csv(tmp_path / "folder" / "t.csv", index=False)
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 9, 9e-9)
+    given: dict[str, Any] = {"epsilon": 1.0, "ledger": tmp_path / "t.ledger"}
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(tmp_path / "folder", FACTS, prior=tmp_path / "folder" / "t.csv", **given)
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=tmp_path / "folder", **given)
+    assert not sklar.read_ledger(tmp_path / "t.ledger").fits
+    first = sklar.fit(tmp_path / "folder" / "t.csv", FACTS, **given)
+    with pytest.raises(UsageError, match="model of the same rows"):
+        sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=first, **given)

@@ -2,7 +2,8 @@
 
 It is a table like any other and is read by the same code, so that its codes mean what those of the private rows mean.
 Nothing of it is protected. Here it has a room of its own class: a Door is never made over it, a `PublicRows` never over
-the rows of a fit, and `pipeline.fit` refuses a public table that is the private one.
+the rows of a fit, and `pipeline.fit` refuses a public table that is plainly the private
+one: the same object or file, a folder and a file of it, a model of the same ledger. (Copies cannot be told.)
 """
 
 from __future__ import annotations

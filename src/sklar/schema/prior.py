@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -66,12 +67,19 @@ class PublicPrior:
             return self._tables[second, first].T
         return found
 
+    def is_whole(self) -> bool:
+        """Whether its counts are those of one table of so many rows, and nothing else."""
+        cells = sum(first.size * second.size for first, second in combinations(self.columns, 2))
+        sums = [int(column.counts.sum()) for column in self.columns]
+        sums += [int(table.sum()) for table in self._tables.values()] if len(self.pairs) == cells else [-1]
+        return all(total == self.rows for total in sums)
+
     @cached_property
     def digest(self) -> str:
         """Recognizes it: the same for the same name and counts."""
-        digest = hashlib.sha256(f"{self.name}\n{self.by}\n{self.rows}\n".encode())
+        names = [self.name, self.by, self.rows, *(column.name for column in self.columns)]
+        digest = hashlib.sha256(json.dumps(names).encode())
         for column in self.columns:
-            digest.update(f"{column.name}\n".encode())
             digest.update(np.ascontiguousarray(column.counts, dtype=np.int64).tobytes())
             digest.update(np.ascontiguousarray(column.groups, dtype=np.int64).tobytes())
         digest.update(np.ascontiguousarray(self.pairs, dtype=np.int64).tobytes())

@@ -142,6 +142,7 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
             "measured": claim.measured,
             "rules": claim.rules,
             "confirmed": claim.confirmed,
+            "prior": claim.to_dict().get("prior"),
             "not_covered": claim.not_covered,
         },
         "implementation": {

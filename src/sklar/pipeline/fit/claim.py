@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any
 
@@ -17,6 +19,20 @@ from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
+ON_CRITERIA = (
+    "It was to be released only if it met criteria that were stated beforehand. That was decided on noisy tables held "
+    "back for it, and is covered by what is promised."
+)
+
+
+def declared_digest(facts: Mapping[str, Any]) -> str:
+    """What a ledger keeps, beside the settings of a fit, of what was declared before it: its prior, the share held back
+    and the criteria of its release, as the record of the fit (`facts`) tells them. Nothing, if nothing was."""
+    declared = {name: facts[name] for name in ("prior", "check_share", "accepted") if name in facts}
+    if not declared:
+        return ""
+    return "." + hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()
+
 
 def make_claim(
     schema: Schema,
@@ -26,6 +42,8 @@ def make_claim(
     ledger: Ledger,
     read: ReadOptions,
     prior: PublicPrior | None = None,
+    *,
+    criteria: bool = False,
 ) -> Claim:
     """The claim of one private fit.
 
@@ -37,6 +55,7 @@ def make_claim(
         ledger: The ledger.
         read: How the source was read.
         prior: The public table that the fit leaned on, if any.
+        criteria: Whether it was to be released only if it met criteria.
     """
     record, own = records[-1], {fit.id for fit in records}
     earlier = [price for price in schema.prices if price.fit not in own]
@@ -56,7 +75,7 @@ def make_claim(
         assumed=("rows_per_person", *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
         rules=tuple(rule.describe() for rule in schema.rules),
-        caveats=method.caveats,
+        caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
         version=sklar.__version__,
         own=(epsilon, delta),
         prices=_prices(earlier, ledger),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
@@ -57,7 +58,7 @@ def as_prior(prior: Any) -> Prior | None:
     return Prior(data=_loaded(given.data), name=given.name or _name(given.data), by=given.by)
 
 
-def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions) -> None:
+def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, charged: Sequence[str]) -> None:
     """Refuse, before anything is spent, a prior that is the private table or tells nothing of its columns."""
     if prior.data is data or _same_place(prior.data, data):
         raise UsageError(
@@ -66,6 +67,10 @@ def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions) -
     if isinstance(prior.data, Model):
         if not prior.data.claim.guarantee:
             raise UsageError("the prior is a model that promises nothing; rows of it may be a prior if they are public")
+        if prior.data.fit_facts.get("fit") in charged:
+            raise UsageError(
+                "the prior is a model of the same rows, by this ledger: what it cost would be missing from the claim"
+            )
         common: tuple[str, ...] = _common(prior.data, schema)
     else:
         common = public_columns(prior.data, schema, read)
@@ -129,7 +134,10 @@ def _name(data: Any) -> str:
 def _same_place(one: Any, other: Any) -> bool:
     if not (isinstance(one, str | PathLike) and isinstance(other, str | PathLike)):
         return False
+    places = [Path(os.path.realpath(os.fspath(place))) for place in (one, other)]
+    if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):  # a folder and a file of it, too
+        return True
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):
-        return os.fspath(one) == os.fspath(other)
+        return False

@@ -69,6 +69,8 @@ class FitRequest:
             object.__setattr__(self, "accept", read_criteria(self.accept))
             if not self.check_share:
                 raise UsageError("criteria are decided on tables held back for it: set check_share, as 0.05, too")
+            if self.accept.auc_gap is not None and self.target is None:
+                raise UsageError("auc_gap is about predictions of a target: name it, as target='income'")
         if self.prior is not None and not self.private:
             raise UsageError(f"method '{self.method}' makes no use of a prior; leave it out, or use 'vine'")
         if self.check_share and not self.private:

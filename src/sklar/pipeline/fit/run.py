@@ -24,7 +24,7 @@ from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
 from sklar.pipeline.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
-from sklar.pipeline.fit.claim import make_claim
+from sklar.pipeline.fit.claim import declared_digest, make_claim
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
 from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
@@ -39,6 +39,7 @@ from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
+from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema, schema_to_toml
 
@@ -220,7 +221,7 @@ def _opened(request: FitRequest, noise: NoiseSource) -> _Opened:
     method.require_relation(unit.neighbours)
     require_addable(request.schema.prices, unit, book)
     if request.prior is not None:
-        require_public(request.prior, request.data, request.schema, request.read)
+        require_public(request.prior, request.data, request.schema, request.read, [fit.id for fit in book.fits])
     return _Opened(request=request, method=method, settings=settings, budget=budget, book=book, unit=unit, noise=noise)
 
 
@@ -240,8 +241,8 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     if request.target is not None:  # named by what bounds make of it, which may have just been paid for
         settings = dataclasses.replace(settings, target=coordinates(paid.schema).telling(request.target))
     prior = None if request.prior is None else count_prior(request.prior, paid.schema, request.read)
-    known = "" if prior is None else prior.digest
-    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read, known)
+    declared = declared_digest(_declared(request, prior))
+    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read, declared)
     with open_session(
         request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
         noise=opened.noise,
@@ -261,7 +262,16 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
     return Model(
         Stored(
             schema=found,
-            claim=make_claim(found, opened.method, records, opened.budget, opened.book, opened.request.read, prior),
+            claim=make_claim(
+                found,
+                opened.method,
+                records,
+                opened.budget,
+                opened.book,
+                opened.request.read,
+                prior,
+                criteria=opened.request.accept is not None,
+            ),
             fit=_fit_facts(opened, settings, session, paid),
             recorded=session.recorded,
             model=model,
@@ -298,7 +308,7 @@ def fresh_seed() -> int:
 
 
 def _reservation(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions, prior: str
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions, declared: str
 ) -> Reservation:
     allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
     return Reservation(
@@ -307,19 +317,28 @@ def _reservation(
         allowance=allowance,
         unit=unit,
         seed=fresh_seed(),
-        fingerprint=_fingerprint(schema, method, options, budget, unit, read, prior),
+        fingerprint=_fingerprint(schema, method, options, budget, unit, read) + declared,
         plan=plan_events(allowance, unit, plan) if plan else None,
     )
 
 
 def _fingerprint(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions, prior: str
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
 ) -> str:
-    """Recognizes a fit of the same settings and the same public prior; it says nothing about private rows."""
+    """Recognizes a fit of the same settings; it says nothing about rows."""
     reading = (read.sql, read.rows_are_rows, read.null_values)
     # Its caveats tell what share of the budget a method holds back, if any.
     parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
-    return hashlib.sha256(repr([*parts, *([prior] if prior else [])]).encode()).hexdigest()
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _declared(request: FitRequest, prior: PublicPrior | None) -> dict[str, Any]:
+    """What was declared before anything was measured, as the model file tells it; nothing by default."""
+    return {
+        **({"check_share": request.check_share} if request.check_share else {}),
+        **({"accepted": request.accept.to_dict()} if request.accept is not None else {}),
+        **({} if prior is None else {"prior": prior.digest}),
+    }
 
 
 def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
@@ -334,10 +353,8 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),
         "versions": versions(),
-        **({"check_share": opened.request.check_share} if opened.request.check_share else {}),
-        **({"accepted": opened.request.accept.to_dict()} if opened.request.accept is not None else {}),
+        **_declared(opened.request, session.door.prior),
         **({"paid": _bought(paid)} if paid.records else {}),
-        **({} if session.door.prior is None else {"prior": session.door.prior.digest}),
     }
 
 

@@ -62,6 +62,7 @@ class PublicReport:
         errors: Scores of noise fission; None if the noise is not Gaussian, or the method would not ask the same again.
         held: The model against tables that were held back; None if none were.
         accepted: The criteria that it had to meet on them to be released, if any were stated.
+        prior: Whether a public table helped.
         false_alarms: How often at most any table at all is named although the rows come from the model.
         added: Noise variance that fission added to the half it fitted on, as a part of what was there.
         digest: Recognizes the model.
@@ -80,6 +81,7 @@ class PublicReport:
     errors: Fission | None
     held: HeldOut | None
     accepted: dict[str, Any]
+    prior: bool
     false_alarms: float
     added: float
     drawn: int
@@ -161,7 +163,7 @@ def _report(
         trust=tuple(trusted(columns, pairs, errors, held, stored.model.rows_estimate)),
         doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
-        accepted=stored.fit.get("accepted", {}),
+        accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
         false_alarms=FALSE_ALARMS, added=ADDED, drawn=DRAWN, digest=model_digest(stored)[:16],
     )  # fmt: skip
 

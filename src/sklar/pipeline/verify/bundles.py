@@ -14,7 +14,7 @@ from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, mani
 from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, release_facts, remade
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
 from sklar.pipeline.bundle.metadata import TABLES
-from sklar.pipeline.model_file import Stored, read_model
+from sklar.pipeline.model_file import Stored, model_digest, read_model
 from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows
 from sklar.pipeline.verify.findings import Check, Verified
 from sklar.report.page import NOTICE
@@ -59,8 +59,10 @@ def verify_bundle(
         checks += _parts(stored, manifest, members)
         if NOTICE.encode() in members.get(REPORT, b""):
             checks.append(Check(part=REPORT, ok=False, says="It is a page for the custodian alone."))
+        elif REPORT in members and model_digest(stored)[:16].encode() not in members[REPORT]:
+            checks.append(Check(part=REPORT, ok=False, says="It is not the report of this model."))
         elif REPORT in members:
-            says = "It is as the manifest lists it; what it says is the custodian's word."
+            says = "It names this model; `sklar report` makes it again from the model, to compare."
             checks.append(Check(part=REPORT, ok=None, says=says))
     if rows is not None and seed is not None:
         checks.append(check_rows(stored, rows, seed, given))

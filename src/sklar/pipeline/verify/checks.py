@@ -22,7 +22,8 @@ from sklar.accounting.ledger.filters import check_reservation
 from sklar.errors import LedgerError, OverspendError, SklarError, UsageError
 from sklar.model.codec import encode
 from sklar.model.protocol import TableModel
-from sklar.pipeline.fit.claim import make_claim
+from sklar.pipeline.accept import read_criteria
+from sklar.pipeline.fit.claim import declared_digest, make_claim
 from sklar.pipeline.fit.prices import require_addable, step_costs
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, model_members
@@ -42,6 +43,8 @@ FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit",
              "paid", "check_share", "accepted", "prior"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
 PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
+VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
+"""How libraries name their versions."""
 FIT_NAME = re.compile("([0-9a-f]{16})?")
 """How a ledger names fits; a file of an older Sklar names none."""
 WORDING = ("caveats", "not_covered", "numerics")
@@ -108,13 +111,17 @@ def _facts(stored: Stored, again: Refit) -> Check:
 def _claim(stored: Stored, again: Refit) -> Check:
     """Whether the claim is the one that follows from schema, releases and budget."""
     claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
-    follows = make_claim(stored.schema, again.method, again.records, asked, again.ledger, ReadOptions(), stored.prior)
+    follows = make_claim(
+        stored.schema, again.method, again.records, asked, again.ledger, ReadOptions(), stored.prior,
+        criteria="accepted" in stored.fit,
+    )  # fmt: skip
     names = (*TOLD, *(WORDING if claim.version == follows.version else ()))
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
         return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")
     wrong = [name for name in names if getattr(claim, name) != getattr(follows, name)]
     wrong += [] if _prices(claim) == _prices(follows) else ["prices"]
     wrong += [] if _steps_told(stored, again) else ["fit"]
+    wrong += [] if _criteria_met(stored) else ["criteria"]
     wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
     if wrong:
         told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
@@ -134,8 +141,22 @@ def _steps_told(stored: Stored, again: Refit) -> bool:
     near = len(told) == len(steps) and all(_same_step(a, b) for a, b in zip(told, steps, strict=True))
     named = [facts.get("fit", ""), *([facts["paid"]["fit"]] if "paid" in facts else [])]
     known = set(facts) <= FIT_FACTS and set(facts.get("paid", {})) <= PAID_FACTS
-    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(facts.get("versions", {})) <= set(versions())
-    return near and known and plain
+    made = facts.get("versions", {})
+    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(made) <= set(versions())
+    plain = plain and all(VERSION.fullmatch(str(version)) for version in made.values())
+    prior = None if stored.prior is None else stored.prior.digest
+    return (
+        near and known and plain and facts.get("prior") == prior and (stored.prior is None or stored.prior.is_whole())
+    )
+
+
+def _criteria_met(stored: Stored) -> bool:
+    """Whether the criteria that the record tells of, if any, are some that the model meets."""
+    told = stored.fit.get("accepted")
+    if told is None:
+        return True
+    criteria = read_criteria(told)
+    return criteria.to_dict() == told and not Model(stored).unmet(criteria)
 
 
 def _same_step(told: Mapping[str, Any], follows: Mapping[str, Any]) -> bool:
@@ -150,6 +171,8 @@ def _less(stated: float | None, follows: float | None) -> bool:
 
 
 def _told(name: str, claim: Claim, follows: Claim) -> str:
+    if name == "criteria":
+        return "the criteria of its release are not met by the tables held back"
     if name == "fit":
         return "the record of the fit tells of other steps, or of more than there is to tell"
     return f"{name} is {_short(getattr(claim, name))} and should be {_short(getattr(follows, name))}"
@@ -242,6 +265,8 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
         _fit_in(view, [line_digest(record_line(step)) for step in stored.recorded])
         if again is not None:
             require_addable(stored.schema.prices, again.records[-1].unit, view)
+            if _fit_in(view, list(again.records[-1].digests.values())).fingerprint[64:] != declared_digest(stored.fit):
+                raise LedgerError("the ledger knows of another prior, share held back or criteria than the model.")
             for record in again.records:
                 _require_same(_fit_in(view, list(record.digests.values())), record, view)
             _require_total(stored.claim, view, again.records[-1].id)

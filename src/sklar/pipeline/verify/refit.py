@@ -20,7 +20,7 @@ from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.methods.facts.fit import NAME as FACTS
-from sklar.methods.facts.fit import measure_facts, measuring_schema
+from sklar.methods.facts.fit import asked_schema, measure_facts, measuring_schema
 from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
@@ -32,7 +32,7 @@ from sklar.release.replay import ReplayDoor
 from sklar.release.values import Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import fitted_coordinates
-from sklar.schema.table import Schema, schema_from_toml
+from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +122,8 @@ def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> _Before:
     if "asked" not in paid:
         raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
     asked, recorded = schema_from_toml(paid["asked"]), [read_line(line) for line in paid["releases"]]
+    if schema_to_toml(asked_schema(asked)) != paid["asked"]:
+        raise DoorError("what was asked of the facts says more than what is asked")
     budget, allowance = Budget(**paid["budget"]), Allowance(**paid["allowance"])
     public = measuring_schema(asked)
     door = ReplayDoor(schema=public, allowance=allowance, unit=unit, recorded=recorded, strict=True)
