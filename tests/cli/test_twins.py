@@ -15,7 +15,7 @@ from sklar.cli.main import app
 TWINS = {
     "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.sample_to",
     "inspect": "Model.inspect", "report": "Model.report", "evaluate": "evaluate", "attack": "attack",
-    "attack-method": "attack_method", "complete": "complete",
+    "attack-method": "attack_method", "complete": "complete", "estimate": "Model.estimate",
     "levels": "levels", "split": "split", "bundle": "bundle", "verify": "verify", "key": "make_key",
     "compare": "compare", "audit": "audit", "methods": "methods", "schema draft": "draft_schema",
     "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",

@@ -162,7 +162,7 @@ def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
         door.count_recoded([lambda rows: rows], "rows please")
 
     method = independent.INDEPENDENT
-    monkeypatch.setattr("sklar.pipeline.fit.request.find_method", lambda name: _with_fit(method, sneaky))
+    monkeypatch.setattr("sklar.pipeline.fit.request.find_method", lambda *_: _with_fit(method, sneaky))
     with pytest.raises(DoorError):
         fit(people(50), schema(), method="independent", epsilon=1.0)
     assert charged == []

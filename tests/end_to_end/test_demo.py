@@ -19,6 +19,7 @@ FILES = {
     "people.sklar",
     "synthetic.csv",
     "claim.txt",
+    "people.public.html",
     "people.release.zip",
 }
 REPORT = "people.custodian.html"

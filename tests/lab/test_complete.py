@@ -112,6 +112,7 @@ def test_rows_that_no_rule_allows_are_named_and_the_others_are_whole(model: skla
     assert obeys(done.take([0, 2])) and done.column("end").to_pylist() == [12, 20, 30]
 
 
+@pytest.mark.filterwarnings("ignore::sklar.SklarWarning")  # no row of the model need be so far out
 def test_cells_outside_the_schema_follow_its_value_rules(model: sklar.Model) -> None:
     done = model.complete(pa.table({"base": [-5, 1_000], "sick": ["yes", "no"], "x": ["kept", None]}), seed=9)
     assert done.column("base").to_pylist() == [0, 60] and done.column("sick").to_pylist() == [True, False]

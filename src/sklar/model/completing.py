@@ -53,8 +53,9 @@ def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator) ->
     """Draw what is UNKNOWN in rows of codes."""
     codes = np.empty(known.shape, dtype=np.int32, order="F")
     effective, particles = np.full(len(known), float(PARTICLES)), np.full(len(known), PARTICLES)
+    shared = None if isinstance(model, RowwiseModel) else matching_rows(model)
     for rows, first in _patterns(known):
-        propose = _proposals(model, first)
+        propose = shared or _proposals(model, first)
         codes[rows], effective[rows] = _resample(propose, known[rows], PARTICLES, rng)
         again = rows[effective[rows] < LEAST_EFFECTIVE]
         if len(again):

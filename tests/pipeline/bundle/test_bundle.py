@@ -309,10 +309,13 @@ def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_report_goes_along_and_is_not_vouched_for(place: Path, tmp_path: Path) -> None:
-    (tmp_path / "p.html").write_text("<!doctype html><p>What to expect of these rows.</p>")
+    sklar.load(place / "m.sklar").report(tmp_path / "p.html")
     sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "p.html")
     found = sklar.verify(tmp_path / "x.zip")
     assert found.ok and found["report.html"].ok is None
+    (tmp_path / "p.html").write_text("<!doctype html><p>What to expect of other rows.</p>")
+    sklar.bundle(place / "m.sklar", tmp_path / "y.zip", rows=10, report=tmp_path / "p.html")
+    assert wrong(sklar.verify(tmp_path / "y.zip")) == {"report.html"}
 
 
 def test_a_manifest_or_a_table_that_says_more_is_found(place: Path, tmp_path: Path) -> None:

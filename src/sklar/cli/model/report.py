@@ -22,7 +22,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Tell what a release is worth, on a page that may be published.
+    """Tell what a release is worth, on a page to publish.
 
     Computed from the noisy releases in the model file alone: no row is read, and nothing is charged. What to trust and
     what not, how wide intervals are, which released tables the model contradicts, and how far off it is.
