@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from sklar.model.completing import MORE_PARTICLES, complete_codes
-from sklar.model.protocol import UNKNOWN, RowwiseModel
+from sklar.model.protocol import UNKNOWN, RowProposals, RowwiseModel
 from tests.contracts.conditioned import AGE, CASES, INCOME, REGION, SCHEMA, SMOKER, VISITS, fitted, reference, surprise
 
 ROWS = 1_500
@@ -57,12 +59,30 @@ def test_rows_that_know_different_columns_are_completed_together():
     assert surprise(done.codes, len(rows), reference("vine")[4_000:]) < 1
 
 
-def test_draws_without_weights_are_caught(monkeypatch):
-    model, rows = fitted("dpcopula-kendall").table_model, reference("dpcopula-kendall")
+class Unweighted:
+    """A broken model: what it proposes for rows all weighs the same."""
+
+    def __init__(self, model: RowwiseModel):
+        self.margins, self.rows_estimate, self.simulate = model.margins, model.rows_estimate, model.simulate
+        self.simulate_rounded, self.proposals, self._rows = model.simulate_rounded, model.proposals, model.row_proposals
+
+    def row_proposals(self, first: Sequence[int]) -> RowProposals:
+        propose = self._rows(first)
+        return lambda known, rng: (propose(known, rng)[0], np.zeros(len(known)))
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("vine", [REGION, SMOKER]), ("vine-target", [REGION, SMOKER]), ("vine-few-rows-target", [INCOME, AGE])],
+)
+def test_proposals_that_all_weigh_the_same_are_caught(name, known):
+    """Known columns that a vine cannot draw first, and those that tell of a class."""
+    model, rows = fitted(name).table_model, reference(name)
     assert isinstance(model, RowwiseModel)
-    given = hidden(rows[:ROWS], [INCOME, AGE])
-    blind = np.where(given >= 0, given, model.simulate(ROWS, np.random.default_rng(2)))
-    assert surprise(blind, ROWS, rows[ROWS:]) > 1
+    given = hidden(rows[:8_000], known)
+    drawn = [complete_codes(one, given, np.random.default_rng(2)).codes for one in (model, Unweighted(model))]
+    assert surprise(drawn[0], 8_000, rows[8_000:]) < 1
+    assert surprise(drawn[1], 8_000, rows[8_000:]) > 3
 
 
 def test_codes_that_no_row_has_together_are_told():

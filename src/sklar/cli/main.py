@@ -15,7 +15,6 @@ from sklar import __version__
 from sklar.cli import (
     compare,
     demo,
-    estimate,
     evaluate,
     fit,
     ledger,
@@ -28,7 +27,7 @@ from sklar.cli import (
 from sklar.cli.attacks import audit
 from sklar.cli.attacks import method as attack_method
 from sklar.cli.attacks import table as attack_table
-from sklar.cli.model import complete, inspect, report, sample
+from sklar.cli.model import complete, estimate, inspect, report, sample
 from sklar.cli.release import bundle, key, verify
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
