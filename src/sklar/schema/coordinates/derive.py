@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
@@ -16,8 +17,11 @@ from sklar.schema.coordinates.parts import (
     DummyChoice,
     Quotient,
     Same,
+    View,
 )
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
+from sklar.schema.coordinates.views import FIRST, NEXT, joined_coordinates
+from sklar.schema.linked import LinkedColumns, linked_columns, links
 from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
@@ -31,6 +35,23 @@ def plain_coordinates(schema: Schema) -> Coordinates:
 @lru_cache(maxsize=64)
 def coordinates(schema: Schema) -> Coordinates:
     """The coordinates of a schema."""
+    if links(schema, schema.person):
+        return joined_coordinates(schema, linked_views(schema)[1])
+    return _of_one_table(schema)
+
+
+@lru_cache(maxsize=64)
+def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, View]]:
+    """The tables that tell persons whose rows are linked: first rows, and steps."""
+    assert schema.person is not None
+    wide = linked_columns(schema, schema.rules, schema.person)
+    first = _of_one_table(Schema(wide.first, wide.first_rules))
+    laid_out = _of_one_table(Schema(wide.steps, wide.laid_out))
+    steps = replace(laid_out, declared=Schema(wide.steps, wide.step_rules))
+    return wide, (View(name=FIRST, by=first), View(name=NEXT, by=steps))
+
+
+def _of_one_table(schema: Schema) -> Coordinates:
     computed = {rule.gives for rule in computing_order(schema.rules) if _is_total(schema, rule)}
     choices = [_choice(schema, rule) for rule in schema.rules if isinstance(rule, OneHot)]
     taken = {name for step in choices for name in step.columns}

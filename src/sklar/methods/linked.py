@@ -1,0 +1,160 @@
+"""A method for persons whose rows follow one another: fitted to their first rows, then to their steps, under one claim.
+
+Each of the two tables counts a person by at most one vote, so each is measured as a table of one row a person, with
+its share of the allowance. The method is handed a Door to one of them at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import UsageError
+from sklar.methods.expectation import Expectation
+from sklar.methods.method import Method, Outline
+from sklar.model.linked import LinkedModel
+from sklar.model.protocol import TableModel
+from sklar.release.door import Discovery, Door, Interaction, PairTables, RecodedTable, Score, Table
+from sklar.release.features import Feature
+from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
+from sklar.schema.coordinates import View, views_of
+from sklar.schema.prior import PublicPrior
+from sklar.schema.table import Schema
+
+FIRST_SHARE = 0.4
+"""Of the allowance, for first rows: they have about half as many columns as steps. The optimum is flat."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewDoor:
+    """A Door to one of several tables, with a part of the allowance. What is asked goes on under full names.
+
+    Attributes:
+        rows: Rows of the table where that is public, or as earlier releases tell it.
+    """
+
+    whole: Door
+    view: View
+    allowance: Allowance
+    rows: int | None
+
+    @property
+    def schema(self) -> Schema:
+        return self.view.by.schema
+
+    @property
+    def unit(self) -> Unit:
+        return self.whole.unit
+
+    @property
+    def prior(self) -> PublicPrior | None:
+        return None
+
+    def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
+        """As the whole Door does, of this table."""
+        return self.whole.count(self._full(tables), self.view.full(label))
+
+    def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
+        """As the whole Door does, of this table."""
+        return self.whole.count_recoded(self._full(tables), self.view.full(label))
+
+    def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
+        """As the whole Door does, of this table."""
+        return self.whole.count_pairs(self._full(request), self.view.full(label))
+
+    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
+        """As the whole Door does, of this table."""
+        return self.whole.count_interactions(self._full(tables), self.view.full(label))
+
+    def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
+        """As the whole Door does, of this table."""
+        return self.whole.sum(self._full(feature), noise, self.view.full(label))
+
+    def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
+        """As the whole Door does, of this table."""
+        return self.whole.choose(self._full(score), epsilon, self.view.full(label), picks)
+
+    def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
+        """As the whole Door does, of this table."""
+        return self.whole.discover(self._full(requests), self.view.full(label))
+
+    def settled(self, what: str, value: T) -> T:
+        """As the whole Door does, of this table."""
+        known = getattr(self.whole, "settled", None)
+        return value if known is None else known(self.view.full(what), value)
+
+    def _full(self, request: Any) -> Any:
+        """A request with the full names of columns: texts in it are names of columns, but for those of noise."""
+        if isinstance(request, str):
+            return self.view.full(request)
+        if isinstance(request, list | tuple):
+            return type(request)(map(self._full, request))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if is_dataclass(request) and not isinstance(request, Noise | type):
+            return replace(request, **{f.name: self._full(getattr(request, f.name)) for f in fields(request) if f.init})
+        return request
+
+
+def for_linked_rows(method: Method[Any]) -> Method[Any]:
+    """The method, also for schemas whose persons are told by first rows and steps; for others it is as it was."""
+
+    def fit(door: Door, options: Any, rng: np.random.Generator) -> TableModel:
+        views = views_of(door.schema)
+        if not views:
+            return method.fit(door, options, rng)
+        if door.prior is not None:
+            raise UsageError("linked rows make no use of a prior; leave it out, or set linked = false")
+        streams = rng.spawn(2)
+        parts = _parts(door.allowance)
+        first = method.fit(ViewDoor(whole=door, view=views[0], allowance=parts[0], rows=door.rows), options, streams[0])
+        rows = None if door.rows is None else _with_steps(first)
+        steps = method.fit(ViewDoor(whole=door, view=views[1], allowance=parts[1], rows=rows), options, streams[1])
+        return LinkedModel(names=(views[0].name, views[1].name), first=first, steps=steps)
+
+    def outline(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
+        views = views_of(schema)
+        if not views:
+            return method.outline(schema, options, allowance, unit, rows)
+        return tuple(
+            replace(line, label=view.full(line.label))
+            for view, part in zip(views, _parts(allowance), strict=True)
+            for line in method.outline(view.by.schema, options, part, unit, rows)
+        )
+
+    def expect(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
+        views = views_of(schema)
+        assert method.expect is not None
+        if not views:
+            return method.expect(schema, options, allowance, unit, rows)
+        return method.expect(views[0].by.schema, options, _parts(allowance)[0], unit, rows)
+
+    def check(schema: Schema, options: Any) -> None:
+        for one in _schemas(schema):
+            method.check(one, options)
+
+    def gaussian(schema: Schema, options: Any) -> bool:
+        return all(method.gaussian(one, options) for one in _schemas(schema))
+
+    return replace(
+        method, fit=fit, outline=outline, check=check, gaussian=gaussian, links_rows=True,
+        expect=None if method.expect is None else expect,
+    )  # fmt: skip
+
+
+def _parts(allowance: Allowance) -> tuple[Allowance, Allowance]:
+    return allowance.part(FIRST_SHARE), allowance.part(1 - FIRST_SHARE)
+
+
+def _schemas(schema: Schema) -> list[Schema]:
+    return [view.by.schema for view in views_of(schema)] or [schema]
+
+
+def _with_steps(first: TableModel) -> int:
+    """Persons with more than one row, as the margin of their number of rows tells: the last column of first rows."""
+    return max(round(first.rows_estimate * (1.0 - float(first.margins[-1].dense()[0]))), 1)
