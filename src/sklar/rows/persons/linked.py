@@ -91,7 +91,7 @@ class LinkedRows(PersonRows):
             store.close()
         gathering = Gathering(self._folder)
         try:
-            for batch in self._read_by(self._encoders()):
+            for batch in self._read_by(self._person_encoders()):
                 gathering.add(batch.codes)
             self._exact_persons = 0
             for parts in gathering.parts():
@@ -100,8 +100,8 @@ class LinkedRows(PersonRows):
             gathering.close()
         self._whole, self._exact_rows = True, self._exact_persons
 
-    def _encoders(self) -> list[Any]:
-        return [*super()._encoders(), *self._gathered.encoders]
+    def _person_encoders(self) -> list[Any]:
+        return [*super()._person_encoders(), *self._gathered.encoders]
 
     def _add(self, persons: Persons, codes: Sequence[Column]) -> None:
         """Add the rows of some persons to both tables."""
