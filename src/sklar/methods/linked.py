@@ -15,7 +15,6 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.errors import UsageError
 from sklar.methods.expectation import Expectation
 from sklar.methods.method import Method, Outline
 from sklar.model.linked import LinkedModel
@@ -108,8 +107,6 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         views = views_of(door.schema)
         if not views:
             return method.fit(door, options, rng)
-        if door.prior is not None:
-            raise UsageError("linked rows make no use of a prior; leave it out, or set linked = false")
         streams = rng.spawn(2)
         parts = _parts(door.allowance)
         first = method.fit(ViewDoor(whole=door, view=views[0], allowance=parts[0], rows=door.rows), options, streams[0])

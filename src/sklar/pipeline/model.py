@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
+from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.asking import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
@@ -96,6 +97,7 @@ class Model:
         self,
         n: int | None = None,
         *,
+        persons: int | None = None,
         seed: int | None = None,
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
@@ -107,7 +109,9 @@ class Model:
         """Synthetic rows as an Arrow table, or as the data frame that is asked for.
 
         Args:
-            n: How many rows; by default the noisy number of rows of the fitted table.
+            n: How many rows; by default the noisy number of rows of the fitted table. Where rows of a person are linked
+                they come person by person, and the last person may have more of them than there is room for.
+            persons: So many whole persons instead, where rows of a person are linked.
             seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
             given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
                 sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
@@ -131,14 +135,43 @@ class Model:
         from sklar.pipeline.sampling.write import binary_tables
 
         rows = self.rows_estimate if n is None else n
-        if binary:
+        if persons is not None:
+            table = self._persons_table(persons, n, seed=seed, given=given, iid=iid or binary)
+        elif binary:
             bits = pa.concat_tables(binary_tables(self, rows, seed, given))
             return bits if to is None else as_frame(bits, self.schema, to=to, like=None)
-        told = notebook.notebook_rows("sampling", rows)
-        table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=told)
+        else:
+            told = notebook.notebook_rows("sampling", rows)
+            table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=told)
         if fill is not None:
             table = filled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
+
+    def _persons_table(
+        self, persons: int, rows: int | None, *, seed: int | None, given: Mapping[str, Any] | None, iid: bool
+    ) -> pa.Table:
+        """Whole persons as an Arrow table."""
+        from sklar.export.arrow import to_arrow
+        from sklar.sample.draw import sample_persons
+
+        model = self._stored.model
+        if not isinstance(model, LinkedModel):
+            raise UsageError(
+                "this model tells rows, not persons: give a number of rows, or fit with a person that has order"
+            )
+        if rows is not None or given:
+            raise UsageError("give a number of rows or of persons, and no conditions on persons")
+        return _labelled(
+            to_arrow(self.schema, sample_persons(model, self.schema, persons, seed=seed, iid=iid)), self.claim, {}
+        )
+
+    def _require_single_rows(self, what: str) -> None:
+        """Refuse what is not worked out for persons whose rows follow one another."""
+        if isinstance(self._stored.model, LinkedModel):
+            raise UsageError(
+                f"{what} is for rows that stand alone, and this model tells persons whose rows follow one another: work "
+                "with its samples, or fit with linked=False in Person"
+            )
 
     def sample_table(
         self,
@@ -190,6 +223,7 @@ class Model:
         """
         import sklar
 
+        self._require_single_rows("complete")
         return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
@@ -211,6 +245,7 @@ class Model:
         from sklar.sample.translate import exactly_on_coordinates
 
         model = self._stored.model
+        self._require_single_rows("interval")
         if not isinstance(model, VineModel):
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
         conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
@@ -258,6 +293,7 @@ class Model:
         from sklar.pipeline.estimation.asking import Wanted, ask
         from sklar.schema.columns import Boolean
 
+        self._require_single_rows("estimate")
         wanted = Wanted(confidence=confidence, of=of, replicas=replicas, seed=seed)
         if "(" in statistic:
             if columns or by is not None or given:
@@ -290,6 +326,7 @@ class Model:
         from sklar.sample.draw import whole_number
         from sklar.sample.rng import seed_entropy
 
+        self._require_single_rows("implicates")
         count = whole_number(m, "the number of implicates")
         rows = whole_number(self.rows_estimate if n is None else n, "the number of rows")
         tables = make_implicates(self._stored, count, rows, seed_entropy(seed), done)

@@ -1,7 +1,7 @@
-"""Rows of a person that follow one another: the columns of a first row, and those of a row together with the one before.
+"""Rows of a person that follow one another: the columns of a first row, and of a row together with the one before.
 
-Persons are told by two tables, each of one vote a person. The table of first rows has a row for each person: its first
-row, and how many rows the person has. The table of steps has a row for each row with one before it: both rows, what
+Persons are told by two tables, each of one vote a person. The table of first rows has a row for each person: its
+first row, and how many rows the person has. The table of steps has a row for each row with one before it: both rows, what
 never changes, and how many rows come after. Rules across rows are rules between the columns of a step.
 """
 

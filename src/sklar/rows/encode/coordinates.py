@@ -114,7 +114,7 @@ def _ratio(by: Coordinates, part: Quotient) -> Callable[..., npt.NDArray[Any]]:
 
 
 def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
-    column, read = cast(Integer, by.schema[part.name]), _reader(by.declared[part.column], null_values)
+    column, read = cast(Integer, by.schema[part.name]), value_reader(by.declared[part.column], null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
 
     def encode(array: Any) -> npt.NDArray[Any]:
@@ -125,7 +125,7 @@ def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[st
     return encode
 
 
-def _reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
+def value_reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
     """Values inside the bounds, and which are null; a missing one that may not be null is `missing_value`."""
     read, (lower, upper) = READERS[column.kind](column, null_values), column.span
     default = lower

@@ -1,7 +1,7 @@
-"""Rows of persons that follow one another, as base codes of two tables: first rows, and steps from a row to the next.
+"""Rows of persons that follow one another, as base codes of two tables: first rows, and steps from row to row.
 
-A person has one row among the first rows, which counts a whole vote, and a step for each used row after the first; these
-share one vote. So each table moves by at most a vote whoever comes or goes, and what a person adds to it depends on the
+A person has one row among the first rows, which counts a whole vote, and a step for each used row after the first;
+these share one vote. So each table moves by at most a vote whoever comes or goes, and what a person adds to it depends on the
 rows of that person alone.
 """
 
