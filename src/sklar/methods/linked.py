@@ -1,7 +1,7 @@
-"""A method for persons whose rows follow one another: fitted to their first rows, then to their steps, under one claim.
+"""A method for persons whose rows follow one another: fitted to each of the tables that tell them, under one claim.
 
-Each of the two tables counts a person by at most one vote, so each is measured as a table of one row a person, with
-its share of the allowance. The method is handed a Door to one of them at a time.
+Each of the tables counts a person by at most one vote, so each is measured as a table of one row a person, with its
+share of the allowance. The method is handed a Door to one of them at a time.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from sklar.release.door import Discovery, Door, Interaction, PairTables, Recoded
 from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.coordinates import View, views_of
+from sklar.schema.linked import FIRST, NEXT, PARENT
 from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
-FIRST_SHARE = 0.4
-"""Of the allowance, for first rows: they have about half as many columns as steps. The optimum is flat."""
+SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
+"""How tables share the allowance: those with more columns have more of it. The optimum is flat."""
 T = TypeVar("T")
 
 
@@ -107,12 +108,12 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         views = views_of(door.schema)
         if not views:
             return method.fit(door, options, rng)
-        streams = rng.spawn(2)
-        parts = _parts(door.allowance)
-        first = method.fit(ViewDoor(whole=door, view=views[0], allowance=parts[0], rows=door.rows), options, streams[0])
-        rows = None if door.rows is None else _with_steps(first)
-        steps = method.fit(ViewDoor(whole=door, view=views[1], allowance=parts[1], rows=rows), options, streams[1])
-        return LinkedModel(names=(views[0].name, views[1].name), first=first, steps=steps)
+        parts: list[TableModel] = []
+        for view, allowance, stream in zip(views, _parts(views, door.allowance), rng.spawn(len(views)), strict=True):
+            rows = door.rows if door.rows is None or not parts else _with_rows(parts[0], len(parts))
+            parts.append(method.fit(ViewDoor(whole=door, view=view, allowance=allowance, rows=rows), options, stream))
+        fewest = 0 if views[0].name == PARENT else 1
+        return LinkedModel(names=tuple(view.name for view in views), parts=tuple(parts), fewest=fewest)
 
     def outline(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
         views = views_of(schema)
@@ -120,7 +121,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
             return method.outline(schema, options, allowance, unit, rows)
         return tuple(
             replace(line, label=view.full(line.label))
-            for view, part in zip(views, _parts(allowance), strict=True)
+            for view, part in zip(views, _parts(views, allowance), strict=True)
             for line in method.outline(view.by.schema, options, part, unit, rows)
         )
 
@@ -129,7 +130,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         assert method.expect is not None
         if not views:
             return method.expect(schema, options, allowance, unit, rows)
-        return method.expect(views[0].by.schema, options, _parts(allowance)[0], unit, rows)
+        return method.expect(views[0].by.schema, options, _parts(views, allowance)[0], unit, rows)
 
     def check(schema: Schema, options: Any) -> None:
         for one in _schemas(schema):
@@ -144,14 +145,19 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
     )  # fmt: skip
 
 
-def _parts(allowance: Allowance) -> tuple[Allowance, Allowance]:
-    return allowance.part(FIRST_SHARE), allowance.part(1 - FIRST_SHARE)
+def _parts(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
+    whole = sum(SHARES[view.name] for view in views)
+    return [allowance.part(SHARES[view.name] / whole) for view in views]
 
 
 def _schemas(schema: Schema) -> list[Schema]:
     return [view.by.schema for view in views_of(schema)] or [schema]
 
 
-def _with_steps(first: TableModel) -> int:
-    """Persons with more than one row, as the margin of their number of rows tells: the last column of first rows."""
-    return max(round(first.rows_estimate * (1.0 - float(first.margins[-1].dense()[0]))), 1)
+def _with_rows(first: TableModel, number: int) -> int:
+    """Persons in the table of this number, as the margin of their number of rows tells, the last of the first table.
+
+    Each table asks for one more row of a person than the table before it.
+    """
+    shares = first.margins[-1].dense()
+    return max(round(first.rows_estimate * float(shares[number:].sum() / shares.sum())), 1)

@@ -1,4 +1,4 @@
-"""Persons whose rows follow one another: a model of first rows, and one of steps from a row to the next."""
+"""Persons whose rows follow one another: models of the tables that tell them, side by side."""
 
 from __future__ import annotations
 
@@ -15,38 +15,42 @@ from sklar.model.protocol import Codes, Proposals, TableModel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedModel:
-    """Two tables side by side, each under its name. As a table model they are independent of each other: persons are
-    drawn from them by `sklar.sample.persons`, which starts with the first and goes on with the second.
+    """Several tables, each under its name. As a table model they are independent of each other: persons are drawn from
+    them by `sklar.sample.persons`, which begins with the first and goes on with the others, each given what is known.
 
     Attributes:
         names: What the tables are called, before the names of their columns.
-        first: The model of first rows, one a person.
-        steps: The model of steps.
+        parts: Their models. The last column of the first one is the number of rows of a person.
+        fewest: The smallest number of rows of a person.
     """
 
-    names: tuple[str, str]
-    first: TableModel
-    steps: TableModel
+    names: tuple[str, ...]
+    parts: tuple[TableModel, ...]
+    fewest: int
+
+    def part(self, name: str) -> TableModel:
+        """The model of one table."""
+        return self.parts[self.names.index(name)]
 
     @property
     def margins(self) -> tuple[Margin, ...]:
-        """Those of the first rows, then those of the steps."""
+        """Those of all tables, one after the other."""
         return tuple(
             replace(margin, column=f"{name}: {margin.column}")
-            for name, model in zip(self.names, (self.first, self.steps), strict=True)
+            for name, model in zip(self.names, self.parts, strict=True)
             for margin in model.margins
         )
 
     @property
     def persons_estimate(self) -> int:
         """A noisy number of persons (the exact one where it is public)."""
-        return self.first.rows_estimate
+        return self.parts[0].rows_estimate
 
     @property
     def mean_rows(self) -> float:
-        """Rows of a person, as the last margin of first rows tells."""
-        shares = self.first.margins[-1].dense()
-        return float(shares @ np.arange(1, len(shares) + 1)) / float(shares.sum())
+        """Rows of a person, on average."""
+        shares = self.parts[0].margins[-1].dense()
+        return float(shares @ np.arange(self.fewest, self.fewest + len(shares))) / float(shares.sum())
 
     @property
     def rows_estimate(self) -> int:
@@ -54,13 +58,13 @@ class LinkedModel:
         return max(round(self.persons_estimate * self.mean_rows), 1)
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """First rows and steps side by side."""
-        return np.asfortranarray(np.hstack([self.first.simulate(rows, rng), self.steps.simulate(rows, rng)]))
+        """Rows of all tables side by side."""
+        return np.asfortranarray(np.hstack([model.simulate(rows, rng) for model in self.parts]))
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """The same with less sampling noise."""
-        parts = [self.first.simulate_rounded(rows, rng), self.steps.simulate_rounded(rows, rng)]
-        return np.asfortranarray(np.hstack([parts[0], parts[1][rng.permutation(rows)]]))
+        drawn = [model.simulate_rounded(rows, rng)[rng.permutation(rows)] for model in self.parts]
+        return np.asfortranarray(np.hstack(drawn))
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows as they come."""

@@ -169,8 +169,8 @@ class Model:
         """Refuse what is not worked out for persons whose rows follow one another."""
         if isinstance(self._stored.model, LinkedModel):
             raise UsageError(
-                f"{what} is for rows that stand alone, and this model tells persons whose rows follow one another: work "
-                "with its samples, or fit with linked=False in Person"
+                f"{what} is for rows that stand alone, and this model tells persons whose rows follow one another: use "
+                "its samples, or fit with linked=False in Person"
             )
 
     def sample_table(

@@ -7,7 +7,7 @@ few rounds its rows end there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sklar.model.protocol import UNKNOWN, Codes
 from sklar.sample.complete import KnownCells, codes_of, complete_rows
 from sklar.sample.decode import SampledTable, Values, concatenate, row_count, take
 from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Same, linked_views
-from sklar.schema.linked import LinkedColumns
+from sklar.schema.linked import FIRST, NEXT, PARENT, LinkedColumns
 from sklar.schema.table import Schema
 
 ROUNDS = 4
@@ -25,8 +25,8 @@ ROUNDS = 4
 SPARE = 1.02
 """Persons drawn for a number of rows, beyond those expected to have so many."""
 
-FirstRows = Callable[[int], SampledTable]
-"""Draws so many first rows, each with the number of rows of its person."""
+Heads = Callable[[int], SampledTable]
+"""Draws so many rows of the first table of persons: first rows or parents, each with the number of rows to come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,93 +34,128 @@ class DrawnPersons:
     """Rows of persons, person by person and in order.
 
     Attributes:
-        table: The declared columns that are modelled.
-        person: For each row whose it is: 0, 1, 2, ...
+        heads: For each person what never changes.
+        table: For each row the declared columns that are modelled.
+        person: For each row whose it is, as a place among `heads`.
     """
 
+    heads: SampledTable
     table: SampledTable
     person: Ints
 
-    def take(self, rows: Ints) -> DrawnPersons:
-        """Some of the rows."""
-        return DrawnPersons(table=take(self.table, rows), person=self.person[rows])
+    def take(self, persons: Ints) -> DrawnPersons:
+        """Some of the persons, in that order."""
+        place = np.full(row_count(self.heads), -1)
+        place[persons] = np.arange(len(persons))
+        rows = np.flatnonzero(place[self.person] >= 0)
+        rows = rows[np.argsort(place[self.person[rows]], kind="stable")]
+        return DrawnPersons(
+            heads=take(self.heads, persons), table=take(self.table, rows), person=place[self.person[rows]]
+        )
+
+    def first_rows(self, rows: int) -> DrawnPersons:
+        """No more than so many rows, and the persons that have them."""
+        persons = int(self.person[min(rows, len(self.person)) - 1]) + 1
+        kept = np.arange(min(rows, len(self.person)))
+        return DrawnPersons(
+            heads=take(self.heads, np.arange(persons)), table=take(self.table, kept), person=self.person[kept]
+        )
 
 
 def draw_persons(
-    model: LinkedModel, schema: Schema, persons: int, first_rows: FirstRows, rng: np.random.Generator
+    model: LinkedModel, schema: Schema, persons: int, heads: Heads, rng: np.random.Generator
 ) -> DrawnPersons:
-    """So many persons."""
-    wide, views = linked_views(schema)
+    """So many persons, in an order that tells nothing."""
     found: list[DrawnPersons] = []
-    missing, base = persons, 0
+    missing = persons
     for turn in range(ROUNDS):
-        drawn, stuck = _forward(model, wide, views[1].by, first_rows(missing), rng)
+        drawn, stuck = _forward(model, schema, heads(missing), rng)
+        missing = int(stuck.sum())
         if turn < ROUNDS - 1:
-            drawn = drawn.take(np.flatnonzero(~stuck[drawn.person]))
-        found.append(replace(drawn, person=drawn.person + base))
-        missing, base = int(stuck.sum()), base + missing
+            drawn = drawn.take(np.flatnonzero(~stuck))
+        found.append(drawn)
         if not missing:
             break
-    return _in_order(found, base, rng)
+    return _together(found).take(rng.permutation(persons))
 
 
 def draw_rows_of_persons(
-    model: LinkedModel, schema: Schema, rows: int, first_rows: FirstRows, rng: np.random.Generator
+    model: LinkedModel, schema: Schema, rows: int, heads: Heads, rng: np.random.Generator
 ) -> DrawnPersons:
     """Just so many rows; the last person may have more of them than there is room for."""
     parts: list[DrawnPersons] = []
-    have = persons = 0
+    have = 0
     while have < rows:
-        wanted = int(np.ceil(SPARE * (rows - have) / model.mean_rows))
-        drawn = draw_persons(model, schema, wanted, first_rows, rng)
-        parts.append(replace(drawn, person=drawn.person + persons))
-        have, persons = have + len(drawn.person), persons + wanted
-    whole = DrawnPersons(
-        table=concatenate(part.table for part in parts), person=np.concatenate([part.person for part in parts])
+        wanted = int(np.ceil(SPARE * (rows - have) / max(model.mean_rows, 1e-3)))
+        parts.append(draw_persons(model, schema, wanted, heads, rng))
+        have += len(parts[-1].person)
+    return _together(parts).first_rows(rows)
+
+
+def _together(parts: list[DrawnPersons]) -> DrawnPersons:
+    starts = np.cumsum([0, *(row_count(part.heads) for part in parts)])
+    return DrawnPersons(
+        heads=concatenate(part.heads for part in parts),
+        table=concatenate(part.table for part in parts),
+        person=np.concatenate([part.person + start for part, start in zip(parts, starts.tolist(), strict=False)]),
     )
-    return whole.take(np.arange(rows))
-
-
-def _in_order(found: list[DrawnPersons], numbers: int, rng: np.random.Generator) -> DrawnPersons:
-    """All rows person by person, persons in an order that tells nothing, numbered from 0 on."""
-    place = rng.permutation(numbers)[np.concatenate([part.person for part in found])]
-    order = np.argsort(place, kind="stable")
-    _, person = np.unique(place[order], return_inverse=True)
-    return DrawnPersons(table=take(concatenate(part.table for part in found), order), person=person.ravel())
 
 
 def _forward(
-    model: LinkedModel, wide: LinkedColumns, by: Coordinates, first: SampledTable, rng: np.random.Generator
+    model: LinkedModel, schema: Schema, heads: SampledTable, rng: np.random.Generator
 ) -> tuple[DrawnPersons, Mask]:
-    """Persons from their first rows on, step after step, and which of them came to a place without a next row."""
-    names = [*wide.static, *wide.moving]
-    owner, left = np.arange(row_count(first)), first[wide.count].data.astype(np.int64) - 1
-    row: SampledTable = {name: first[name] for name in names}
-    parts, stuck = [DrawnPersons(table=row, person=owner)], np.zeros(len(owner), bool)
-    while (going := np.flatnonzero(left > 0)).size:
-        owner, left, row = owner[going], left[going] - 1, take(row, going)
-        done = complete_rows(model.steps, by, _known(wide, by, row, left), rng)
+    """Persons row after row, and which of them came to a place without a next row."""
+    wide, views = linked_views(schema)
+    by = {view.name: view.by for view in views}
+    static: SampledTable = {name: heads[name] for name in wide.static}
+    left = heads[wide.tables[views[0].name].more].data.astype(np.int64) - 1
+    owner, stuck = np.arange(len(left)), np.zeros(len(left), bool)
+    parts: list[tuple[SampledTable, Ints]] = []
+
+    def drawn(name: str, known: SampledTable) -> SampledTable:
+        """Rows of one table given what is known of them, of those persons for whom there is one."""
+        nonlocal owner, left
+        done = complete_rows(model.part(name), by[name], _known(by[name], known), rng)
         stuck[owner[done.unmet]] = True
         met = np.flatnonzero(~done.unmet)
         owner, left = owner[met], left[met]
-        row = take({name: done.table[name] for name in names}, met)
-        parts.append(DrawnPersons(table=row, person=owner))
-    table, owner = concatenate(part.table for part in parts), np.concatenate([part.person for part in parts])
-    return DrawnPersons(table=table, person=owner).take(np.argsort(owner, kind="stable")), stuck
+        return take({column: done.table[column] for column in wide.moving}, met)
+
+    if PARENT in by:
+        going = np.flatnonzero(left >= 0)
+        owner, left = owner[going], left[going]
+        row = drawn(FIRST, take(static, owner) | _number(wide, FIRST, left + 1))
+    else:
+        row = {name: heads[name] for name in wide.moving}
+    parts.append((row, owner))
+    while (going := np.flatnonzero(left > 0)).size:
+        owner, left, row = owner[going], left[going] - 1, take(row, going)
+        before = {wide.previous[name]: values for name, values in row.items()}
+        row = drawn(NEXT, take(static, owner) | before | _number(wide, NEXT, left))
+        parts.append((row, owner))
+    person = np.concatenate([owner for _, owner in parts])
+    order = np.argsort(person, kind="stable")
+    person = person[order]
+    moving = take(concatenate(row for row, _ in parts), order)
+    return DrawnPersons(heads=static, table={**take(static, person), **moving}, person=person), stuck
 
 
-def _known(wide: LinkedColumns, by: Coordinates, row: SampledTable, left: Ints) -> KnownCells:
-    """What is known of next rows: what never changes, the row before, and how many rows come after."""
-    values = {name: row[name] for name in wide.static} | {to: row[name] for name, to in wide.previous.items()}
-    if wide.left:
-        values[wide.left] = Values(data=left, null=np.zeros(len(left), bool))
-    everywhere = np.ones(len(left), bool)
-    codes = np.full((len(left), len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
+def _number(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
+    """The column that tells how many rows there are, if the table has one."""
+    name = wide.tables[table].more
+    return {name: Values(data=number, null=np.zeros(len(number), bool))} if name else {}
+
+
+def _known(by: Coordinates, values: SampledTable) -> KnownCells:
+    """What is known of rows that are to be drawn, everywhere the same columns."""
+    rows = row_count(values)
+    codes = np.full((rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
     for place, part in enumerate(by.parts):
         if set(part.sources) <= set(values):
             codes[:, place] = _codes(by, part, values)
     cells = {name: codes_of(by.declared[name], column) for name, column in values.items()}
-    return KnownCells(values=values, known=dict.fromkeys(values, everywhere), codes=codes, cells=cells)
+    known = dict.fromkeys(values, np.ones(rows, bool))
+    return KnownCells(values=values, known=known, codes=codes, cells=cells)
 
 
 def _codes(by: Coordinates, part: Coordinate, values: Mapping[str, Values]) -> Codes | int:

@@ -1,8 +1,9 @@
-"""Rows of a person that follow one another: the columns of a first row, and of a row together with the one before.
+"""Rows of a person that follow one another, told by tables of their own, each of one vote a person.
 
-Persons are told by two tables, each of one vote a person. The table of first rows has a row for each person: its
-first row, and how many rows the person has. The table of steps has a row for each row with one before it: both rows, what
-never changes, and how many rows come after. Rules across rows are rules between the columns of a step.
+The table of first rows has a row for each person: its first row, and how many rows the person has. The table of steps
+has a row for each row with one before it: both rows, what never changes, and how many rows come after. Rules across
+rows are rules between the columns of a step. Where what never changes has a table of its own, of parents, that is the
+first table: parents with their number of rows, which may be none.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from sklar.schema.numbers import Integer, Ranged
 from sklar.schema.person import Person
 from sklar.schema.rules import AtMost, Never, Ratio, Rule, Totals, rule_faults
 
+PARENT, FIRST, NEXT = "parent", "first row", "next row"
+"""The tables, in the order in which they are drawn."""
 PREVIOUS = "previous "
 """Before the name of a column: its value in the row before."""
 MOST_LINKED = 64
@@ -24,45 +27,51 @@ MOST_ORDINALS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkedColumns:
-    """The columns and rules of the two tables.
+class LinkedTable:
+    """One of the tables.
 
     Attributes:
-        moving: Columns that may change from row to row.
-        static: Columns that never do.
-        count: Name of the column of first rows that tells the number of rows of the person.
-        left: Name of the column of steps that tells how many rows come after; "" where none can.
-        first: The columns of a first row.
-        first_rules: The rules of first rows.
-        steps: The columns of a step: what never changes, the row before, the row itself, the number of rows after.
-        step_rules: The rules of steps.
+        name: Which one.
+        columns: Its columns.
+        rules: What holds in each of its rows.
+        known: Those columns that are known when a row of it is drawn.
+        more: The column that tells how many rows the person has, or how many come after; "" if there is none.
     """
 
-    moving: tuple[str, ...]
-    static: tuple[str, ...]
-    count: str
-    left: str
-    first: Mapping[str, Column]
-    first_rules: tuple[Rule, ...]
-    steps: Mapping[str, Column]
-    step_rules: tuple[Rule, ...]
+    name: str
+    columns: Mapping[str, Column]
+    rules: tuple[Rule, ...]
+    known: frozenset[str] = frozenset()
+    more: str
 
     @property
     def laid_out(self) -> tuple[Rule, ...]:
-        """The rules of steps by which a step is taken apart; the others are left to the samples.
+        """The rules by which a row is taken apart; the others are left to the samples.
 
-        No column that is known when a row is drawn, static or of the row before, is told by another one.
+        No column that is known when a row is drawn is told by another one.
         """
-        known = {*self.static, *self.previous.values(), self.left}
         tree: dict[str, str] = {}
         kept: list[Rule] = []
-        for rule in self.step_rules:
-            if isinstance(rule, Ratio) and rule.column in known:
-                continue
-            if isinstance(rule, AtMost) and not _joined(tree, known, rule):
-                continue
-            kept.append(rule)
+        for rule in self.rules:
+            backwards = isinstance(rule, Ratio) and rule.column in self.known
+            if not backwards and (not isinstance(rule, AtMost) or _joined(tree, self.known, rule)):
+                kept.append(rule)
         return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedColumns:
+    """The tables that tell persons.
+
+    Attributes:
+        static: Columns that never change.
+        moving: Columns that may change from row to row.
+        tables: By name, in the order in which they are drawn.
+    """
+
+    static: tuple[str, ...]
+    moving: tuple[str, ...]
+    tables: Mapping[str, LinkedTable]
 
     @property
     def previous(self) -> dict[str, str]:
@@ -72,39 +81,24 @@ class LinkedColumns:
 
 def links(columns: Mapping[str, Column], person: Person | None) -> bool:
     """Whether rows of a person are told as following one another."""
-    if person is None or person.order is None or person.linked is False or not person.shares_vote:
+    if person is None or person.linked is False or not isinstance(person.rows, int):
         return False
-    order = columns.get(person.order)
-    few = not isinstance(order, Labels) or order.value_cells <= MOST_ORDINALS
-    return isinstance(person.rows, int) and 2 <= person.rows <= MOST_LINKED and order is not None and few
+    if person.parents is not None:
+        return person.weights == "votes" and 1 <= person.rows <= MOST_LINKED and _few(columns, person.order)
+    ordered = person.order in columns and _few(columns, person.order)
+    return ordered and person.shares_vote and 2 <= person.rows <= MOST_LINKED
 
 
 def linked_columns(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person) -> LinkedColumns:
-    """The columns and rules of both tables, of a schema whose rows are linked."""
+    """The tables of a schema whose rows are linked."""
     modelled = {name: column for name, column in columns.items() if column.modelled}
     static = tuple(name for name in modelled if name in person.static)
     moving = tuple(name for name in modelled if name not in static)
-    steps = {name: modelled[name] for name in static}
-    steps |= {PREVIOUS + name: modelled[name] for name in moving} | {name: modelled[name] for name in moving}
-    count, left = _fresh(steps, "rows of the person"), _fresh(steps, "rows after") if person.bound > 2 else ""
-    if left:
-        steps[left] = Integer(0, person.bound - 2, source="public")
-    ends = [rule for rule in person.steps if isinstance(rule, Never) and not {*rule.columns} - _before(moving)]
-    return LinkedColumns(
-        moving=moving,
-        static=static,
-        count=count,
-        left=left,
-        first=modelled | {count: Integer(1, person.bound, source="public")},
-        first_rules=(*rules, *_ending(ends, count, range(2, person.bound + 1))),
-        steps=steps,
-        step_rules=(
-            *person.steps,
-            *_in_order(modelled, person.order or ""),
-            *rules,
-            *_ending(ends, left, range(1, person.bound - 1)),
-        ),
-    )
+    tables = [_parents(modelled, rules, static, person)] if person.parents is not None else []
+    tables.append(_first_rows(modelled, rules, static, person))
+    if person.bound > 1:
+        tables.append(_steps(modelled, rules, (static, moving), person))
+    return LinkedColumns(static=static, moving=moving, tables={table.name: table for table in tables})
 
 
 def linked_faults(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person) -> list[str]:
@@ -121,19 +115,71 @@ def linked_faults(columns: Mapping[str, Column], rules: Sequence[Rule], person: 
         return faults
     taken = [name for name in columns if name.startswith(PREVIOUS) and name.removeprefix(PREVIOUS) in columns]
     faults += [f"'{name}' is a column, so that the row before has no name for it: rename it" for name in taken]
+    faults += [f"steps: rule {i}: source must be public or assumed" for i, rule in enumerate(person.steps, 1)
+               if rule.source == "from-rows"]  # fmt: skip
+    if not {name for name, column in columns.items() if column.modelled} - {*person.static}:
+        faults.append("static: no column is left that may change from row to row")
     if any(isinstance(rule, Totals) for rule in rules):
         faults.append("totals of rows cannot be met where rows of a person are linked; use linked = false")
     if faults:
         return faults
     wide = linked_columns(columns, rules, person)
     return [
-        *(fault.replace("rule ", "steps: rule ", 1) for fault in rule_faults(wide.steps, wide.step_rules)),
-        *(fault.replace("rule ", "first rows: rule ", 1) for fault in rule_faults(wide.first, wide.first_rules)),
+        fault.replace("rule ", "steps: rule " if name == NEXT else f"{name}: rule ", 1)
+        for name, table in wide.tables.items()
+        for fault in rule_faults(table.columns, table.rules)
     ]
 
 
-def _in_order(columns: Mapping[str, Column], order: str) -> list[Rule]:
+def _parents(
+    columns: Mapping[str, Column], rules: Sequence[Rule], static: Sequence[str], person: Person
+) -> LinkedTable:
+    count = _count_name(columns)
+    own = {name: columns[name] for name in static} | {count: Integer(0, person.bound, source="public")}
+    return LinkedTable(name=PARENT, columns=own, rules=_about(rules, own), more=count)
+
+
+def _first_rows(
+    columns: Mapping[str, Column], rules: Sequence[Rule], static: Sequence[str], person: Person
+) -> LinkedTable:
+    count = _count_name(columns) if person.bound > 1 else ""
+    own = dict(columns) | ({count: Integer(1, person.bound, source="public")} if count else {})
+    ends = _ending(person, count, range(2, person.bound + 1)) if count else []
+    known = frozenset([*static, count]) if person.parents is not None else frozenset[str]()
+    return LinkedTable(name=FIRST, columns=own, rules=(*_about(rules, own), *ends), known=known, more=count)
+
+
+def _steps(
+    columns: Mapping[str, Column],
+    rules: Sequence[Rule],
+    names: tuple[Sequence[str], Sequence[str]],
+    person: Person,
+) -> LinkedTable:
+    static, moving = names
+    own = {name: columns[name] for name in static} | {PREVIOUS + name: columns[name] for name in moving}
+    known = frozenset(own)
+    own |= {name: columns[name] for name in moving}
+    left = _fresh(own, "rows after") if person.bound > 2 else ""
+    if left:
+        own[left] = Integer(0, person.bound - 2, source="public")
+    held = (
+        *person.steps,
+        *_in_order(columns, person.order),
+        *rules,
+        *_ending(person, left, range(1, person.bound - 1)),
+    )
+    return LinkedTable(name=NEXT, columns=own, rules=held, known=known | {left}, more=left)
+
+
+def _about(rules: Sequence[Rule], columns: Mapping[str, Column]) -> tuple[Rule, ...]:
+    """The rules that speak of these columns alone."""
+    return tuple(rule for rule in rules if set(rule.columns) <= set(columns))
+
+
+def _in_order(columns: Mapping[str, Column], order: str | None) -> list[Rule]:
     """Rows of a person do not go back in their order."""
+    if order is None:
+        return []
     column = columns[order]
     if isinstance(column, Ranged):
         return [AtMost(low=PREVIOUS + order, high=order, source="public")]
@@ -145,22 +191,19 @@ def _in_order(columns: Mapping[str, Column], order: str) -> list[Rule]:
     ]
 
 
-def _before(moving: Sequence[str]) -> set[str]:
-    return {PREVIOUS + name for name in moving}
-
-
-def _ending(ends: Sequence[Never], name: str, numbers: range) -> list[Rule]:
+def _ending(person: Person, name: str, numbers: range) -> list[Rule]:
     """No row is what nothing comes after while there are more rows to come."""
     return [
         Never(
             values={**{key.removeprefix(PREVIOUS): value for key, value in rule.pairs}, name: number}, source="public"
         )
-        for rule in ends
+        for rule in person.steps
+        if isinstance(rule, Never) and all(column.startswith(PREVIOUS) for column in rule.columns)
         for number in numbers
     ]
 
 
-def _joined(tree: dict[str, str], known: set[str], rule: AtMost) -> bool:
+def _joined(tree: dict[str, str], known: frozenset[str], rule: AtMost) -> bool:
     """Join the two columns of a rule, unless both sides have a known one; a tree is named by its known column."""
     low, high = _root(tree, rule.low), _root(tree, rule.high)
     if low in known and high in known:
@@ -176,8 +219,18 @@ def _root(tree: Mapping[str, str], name: str) -> str:
     return name
 
 
+def _few(columns: Mapping[str, Column], order: str | None) -> bool:
+    """Whether an order has few values, if it is one of labels."""
+    column = None if order is None else columns.get(order)
+    return not isinstance(column, Labels) or column.value_cells <= MOST_ORDINALS
+
+
 def _modelled(columns: Mapping[str, Column], name: str) -> bool:
     return name in columns and columns[name].modelled
+
+
+def _count_name(columns: Mapping[str, Column]) -> str:
+    return _fresh(columns, "rows of the person")
 
 
 def _fresh(taken: Mapping[str, Column], name: str) -> str:

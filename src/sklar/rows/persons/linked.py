@@ -1,8 +1,8 @@
-"""Rows of persons that follow one another, as base codes of two tables: first rows, and steps from row to row.
+"""Rows of persons that follow one another, as base codes of tables of their own: first rows, and steps from row to row.
 
 A person has one row among the first rows, which counts a whole vote, and a step for each used row after the first;
-these share one vote. So each table moves by at most a vote whoever comes or goes, and what a person adds to it depends on the
-rows of that person alone.
+these share one vote. So each table moves by at most a vote whoever comes or goes, and what a person adds to it depends
+on the rows of that person alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sklar.rows.persons.gather import Gathering
 from sklar.rows.persons.rows import PersonRows, vote_weight
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quotient, Same, View, linked_views
-from sklar.schema.linked import PREVIOUS, LinkedColumns
+from sklar.schema.linked import FIRST, NEXT, PREVIOUS
 
 Column = npt.NDArray[Any]
 NO_INTEGER = np.iinfo(np.int64).min
@@ -40,16 +40,18 @@ class _Rows:
     Attributes:
         now: The row itself.
         before: The row before it; of a first row, itself.
-        more: The number of rows of the person less one, or of rows that come after.
+        head: The row that tells what never changes: the first one of the person.
+        more: Codes of the number of rows of the person, or of rows that come after.
     """
 
     now: Ints
     before: Ints
+    head: Ints
     more: Ints
 
     def take(self, some: Mask | slice) -> _Rows:
         """Some of them."""
-        return _Rows(now=self.now[some], before=self.before[some], more=self.more[some])
+        return _Rows(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
 
 
 _CodesOf = Callable[[Sequence[Column], _Rows], Column]
@@ -62,32 +64,31 @@ class LinkedRows(PersonRows):
     def __init__(self, *given: Any, cache_bytes: int, **named: Any):
         super().__init__(*given, cache_bytes=cache_bytes, **named)
         self._wide, self._views = linked_views(self._by.declared)
-        self._stores = [
-            KeptCodes([view.by.schema.size(n) for n in view.by.schema.modelled], cache_bytes // 2, self._folder)
-            for view in self._views
-        ]
+        self._stores = {
+            view.name: KeptCodes(_sizes(view), cache_bytes // len(self._views), self._folder) for view in self._views
+        }
         self._gathered = _Gathered(self.null_values)
-        self._codes = [[self._codes_of(view, part) for part in view.by.parts] for view in self._views]
+        self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
 
     def close(self) -> None:
-        for store in self._stores:
+        for store in self._stores.values():
             store.close()
         super().close()
 
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the codes of columns of one of the two tables."""
         self.keep_codes()
-        for view, store in zip(self._views, self._stores, strict=True):
+        for view in self._views:
             places = {view.full(name): at for at, name in enumerate(view.by.schema.modelled)}
             if all(name in places for name in columns):
-                return store.batches([places[name] for name in columns])
+                return self._stores[view.name].batches([places[name] for name in columns])
         raise DoorError("first rows and steps of persons are tables of their own: no table of counts is of both")
 
     def keep_codes(self) -> None:
         """Gather the rows of persons in one pass, and keep the codes of both tables."""
         if self._whole:
             return
-        for store in self._stores:
+        for store in self._stores.values():
             store.close()
         gathering = Gathering(self._folder)
         try:
@@ -108,37 +109,46 @@ class LinkedRows(PersonRows):
         self._exact_persons += len(persons.sizes)
         starts = np.cumsum(persons.sizes) - persons.sizes
         first = persons.rows[starts]
-        self._keep(0, codes, _Rows(now=first, before=first, more=persons.sizes - 1), 1 << VOTE_BITS)
+        # Sensitivity: one row of weight 2^20, a whole vote, for each person.
+        self._keep(FIRST, codes, _Rows(now=first, before=first, head=first, more=persons.sizes - 1), 1 << VOTE_BITS)
         sizes = persons.size_of_row
         place = np.arange(len(persons.rows)) - np.repeat(starts, persons.sizes)
         later = np.flatnonzero(place > 0)
-        steps = _Rows(now=persons.rows[later], before=persons.rows[later - 1], more=sizes[later] - 1 - place[later])
+        steps = _Rows(
+            now=persons.rows[later],
+            before=persons.rows[later - 1],
+            head=np.repeat(first, persons.sizes)[later],
+            more=sizes[later] - 1 - place[later],
+        )
+        # Sensitivity: m - 1 rows of weight floor(2^20 / (m - 1)) for a person with m rows, at most one vote together.
         for size in np.unique(sizes[later]).tolist():
-            self._keep(1, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
+            self._keep(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
 
-    def _keep(self, view: int, codes: Sequence[Column], rows: _Rows, weight: int) -> None:
+    def _keep(self, name: str, codes: Sequence[Column], rows: _Rows, weight: int) -> None:
+        """Keep rows of one table, which all count the same."""
+        (sizes,) = (_sizes(view) for view in self._views if view.name == name)
         for start in range(0, len(rows.now), BATCH_ROWS):
             part = rows.take(slice(start, start + BATCH_ROWS))
-            columns = [codes_of(codes, part) for codes_of in self._codes[view]]
-            kinds = [self._views[view].by.schema.size(name) for name in self._views[view].by.schema.modelled]
+            columns = [codes_of(codes, part) for codes_of in self._codes[name]]
             packed = tuple(
                 PackedBits(rows=len(part.now), data=np.packbits(column, bitorder="little"))
                 if kind == 2
                 else column.astype(np.min_scalar_type(max(kind - 1, 0)))
-                for column, kind in zip(columns, kinds, strict=True)
+                for column, kind in zip(columns, sizes, strict=True)
             )
-            if not self._stores[view].add(CodeBatch(rows=len(part.now), columns=packed, weight=weight)):
+            if not self._stores[name].add(CodeBatch(rows=len(part.now), columns=packed, weight=weight)):
                 raise DoorError("codes of persons always find room on disk")
 
     def _codes_of(self, view: View, part: Coordinate) -> _CodesOf:
         """How a coordinate is told by gathered columns of a row, of the one before, or of both."""
-        if part.sources == (_counted(self._wide, view),):
+        if part.sources == (self._wide.tables[view.name].more,):
             return lambda columns, rows: rows.more
         before = [name not in self._by.declared for name in part.sources]
         plain = [name.removeprefix(PREVIOUS) if old else name for name, old in zip(part.sources, before, strict=True)]
         if len(set(before)) == 1:
-            at, old = self._gathered.codes(view, part, tuple(plain)), before[0]
-            return lambda columns, rows: columns[at][rows.before if old else rows.now]
+            at = self._gathered.codes(view, part, tuple(plain))
+            which = "before" if before[0] else "head" if {*plain} <= {*self._wide.static} else "now"
+            return lambda columns, rows: columns[at][getattr(rows, which)]
         assert isinstance(part, Difference | Quotient)
         code = pair_codes(view.by, part)
         places = [self._gathered.values(view.by.declared[name], name) for name in plain]
@@ -195,6 +205,5 @@ def _is_null(values: Column) -> Mask:
     return np.isnan(values) if values.dtype == np.float64 else values == NO_INTEGER
 
 
-def _counted(wide: LinkedColumns, view: View) -> str:
-    """The column of a table that the person tells, not the row."""
-    return wide.count if wide.count in view.by.declared else wide.left
+def _sizes(view: View) -> list[int]:
+    return [view.by.schema.size(name) for name in view.by.schema.modelled]

@@ -20,8 +20,8 @@ from sklar.schema.coordinates.parts import (
     View,
 )
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
-from sklar.schema.coordinates.views import FIRST, NEXT, joined_coordinates
-from sklar.schema.linked import LinkedColumns, linked_columns, links
+from sklar.schema.coordinates.views import joined_coordinates
+from sklar.schema.linked import LinkedColumns, LinkedTable, linked_columns, links
 from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
@@ -41,14 +41,16 @@ def coordinates(schema: Schema) -> Coordinates:
 
 
 @lru_cache(maxsize=64)
-def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, View]]:
-    """The tables that tell persons whose rows are linked: first rows, and steps."""
+def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, ...]]:
+    """The tables that tell persons whose rows are linked."""
     assert schema.person is not None
     wide = linked_columns(schema, schema.rules, schema.person)
-    first = _of_one_table(Schema(wide.first, wide.first_rules))
-    laid_out = _of_one_table(Schema(wide.steps, wide.laid_out))
-    steps = replace(laid_out, declared=Schema(wide.steps, wide.step_rules))
-    return wide, (View(name=FIRST, by=first), View(name=NEXT, by=steps))
+    return wide, tuple(View(name=name, by=_of_linked(table)) for name, table in wide.tables.items())
+
+
+def _of_linked(table: LinkedTable) -> Coordinates:
+    laid_out = _of_one_table(Schema(table.columns, table.laid_out))
+    return replace(laid_out, declared=Schema(table.columns, table.rules))
 
 
 def _of_one_table(schema: Schema) -> Coordinates:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from sklar.schema.coordinates.parts import Coordinates, View
 from sklar.schema.table import Schema
 
-FIRST, NEXT = "first row", "next row"
-
 
 class JoinedSchema(Schema):
     """The coordinates of several tables, each under the name of its table. No table of counts is of two of them.
