@@ -49,8 +49,8 @@ class Trajectories:
         """In one sentence."""
         apart = float(np.mean(list(self.transitions.values())))
         return (
-            f"Rows of a person: tables of neighbouring rows differ by {apart:.1%} on average; for rows of persons mixed "
-            f"up it would be {self.mixed:.1%}."
+            f"Rows of a person: tables of neighbouring rows differ by {apart:.1%} on average; for rows of mixed "
+            f"persons it would be {self.mixed:.1%}."
         )
 
     def to_dict(self) -> dict[str, Any]:

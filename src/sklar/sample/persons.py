@@ -1,7 +1,7 @@
 """Persons drawn forward: a first row, then each next row given the one before and what never changes.
 
-Rules across rows hold in every person: a next row that they leave no room for has the person drawn again, and after a
-few rounds its rows end there.
+Rules across rows hold in every person: where they leave no room for a next row, the person is drawn again from its
+first row on, and after a few rounds its rows end there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Same
 from sklar.schema.linked import FIRST, NEXT, PARENT, LinkedColumns
 from sklar.schema.table import Schema
 
-ROUNDS = 4
+ROUNDS = 8
 """Times that persons are drawn whose rows came to a place without a next one; then their rows end there. Few do."""
 SPARE = 1.02
 """Persons drawn for a number of rows, beyond those expected to have so many."""
@@ -67,15 +67,13 @@ def draw_persons(
 ) -> DrawnPersons:
     """So many persons, in an order that tells nothing."""
     found: list[DrawnPersons] = []
-    missing = persons
+    begun = heads(persons)
     for turn in range(ROUNDS):
-        drawn, stuck = _forward(model, schema, heads(missing), rng)
-        missing = int(stuck.sum())
-        if turn < ROUNDS - 1:
-            drawn = drawn.take(np.flatnonzero(~stuck))
-        found.append(drawn)
-        if not missing:
+        drawn, stuck = _forward(model, schema, begun, rng)
+        found.append(drawn if turn == ROUNDS - 1 else drawn.take(np.flatnonzero(~stuck)))
+        if not stuck.any():
             break
+        begun = take(begun, np.flatnonzero(stuck))
     return _together(found).take(rng.permutation(persons))
 
 
