@@ -69,7 +69,7 @@ def open_source(data: Any, *, schema: Schema | None, read: ReadOptions | None = 
     said = {**({} if read is None else {f.name: getattr(read, f.name) for f in fields(ReadOptions)}), **more}
     options = SourceOptions(schema=schema, **said)
     source = SqlQuery(data, options, _open) if options.sql is not None else _open(data, options)
-    require_columns(schema, source.column_names, source.what)
+    require_columns(schema, source.column_names, source.what, options.also)
     return source
 
 

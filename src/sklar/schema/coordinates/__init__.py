@@ -18,6 +18,7 @@ from sklar.schema.coordinates.parts import (
     Difference,
     DummyChoice,
     Quotient,
+    RowsOfPerson,
     Same,
     View,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Difference",
     "DummyChoice",
     "Quotient",
+    "RowsOfPerson",
     "Same",
     "View",
     "coordinates",
