@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.metrics.subgroups import Subgroups
     from sklar.lab.tables.table import ExactTable
-    from sklar.lab.trajectories import Trajectories
+    from sklar.lab.metrics.trajectories import Trajectories
     from sklar.pipeline.model import Model
 
 Progress = Callable[[str, float], None]
@@ -133,7 +133,7 @@ def _followed(
 ) -> Trajectories | None:
     """How rows of a person follow one another, if the schema tells and both tables have its key."""
     from sklar.errors import SourceError
-    from sklar.lab.trajectories import trajectories
+    from sklar.lab.metrics.trajectories import trajectories
     from sklar.schema.linked import links
 
     if not links(schema, schema.person):
