@@ -16,8 +16,8 @@ from sklar.schema.table import Schema
 if TYPE_CHECKING:
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.metrics.subgroups import Subgroups
-    from sklar.lab.tables.table import ExactTable
     from sklar.lab.metrics.trajectories import Trajectories
+    from sklar.lab.tables.table import ExactTable
     from sklar.pipeline.model import Model
 
 Progress = Callable[[str, float], None]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.score import Score
     from sklar.lab.metrics.subgroups import Subgroups
-    from sklar.lab.overview import Overview
     from sklar.lab.metrics.trajectories import Trajectories
+    from sklar.lab.overview import Overview
 
 NO_HOLDOUT = "Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from."
 NOT_ATTACKED = "Membership, attribute and other attacks: add --attacks, or see sklar attack."

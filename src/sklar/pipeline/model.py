@@ -104,7 +104,6 @@ class Model:
         self,
         n: int | None = None,
         *,
-        persons: int | None = None,
         seed: int | None = None,
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
@@ -117,8 +116,7 @@ class Model:
 
         Args:
             n: How many rows; by default the noisy number of rows of the fitted table. Where rows of a person are linked
-                they come person by person, and the last person may have more of them than there is room for.
-            persons: So many whole persons instead, where rows of a person are linked.
+                they come person by person, and the last one may be cut short; `sample_persons` draws whole persons.
             seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
             given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
                 sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
@@ -142,35 +140,43 @@ class Model:
         from sklar.pipeline.sampling.write import binary_tables
 
         rows = self.rows_estimate if n is None else n
-        if persons is not None:
-            table = self._persons_table(persons, n, seed=seed, given=given, iid=iid or binary)
-        elif binary:
+        if binary:
             bits = pa.concat_tables(binary_tables(self, rows, seed, given))
             return bits if to is None else as_frame(bits, self.schema, to=to, like=None)
-        else:
-            told = notebook.notebook_rows("sampling", rows)
-            table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=told)
+        told = notebook.notebook_rows("sampling", rows)
+        table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=told)
         if fill is not None:
             table = filled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
 
-    def _persons_table(
-        self, persons: int, rows: int | None, *, seed: int | None, given: Mapping[str, Any] | None, iid: bool
-    ) -> pa.Table:
-        """Whole persons as an Arrow table."""
+    def sample_persons(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        iid: bool = False,
+        to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
+    ) -> Any:
+        """Whole synthetic persons, one after the other, each with its rows in order and a key of its own.
+
+        Args:
+            n: How many persons; by default the noisy number of persons of the fitted table.
+            seed: Any whole number; the same seed gives the same persons.
+            iid: As in `sample`, of the rows that persons begin with.
+            to: "pandas", "polars", "duckdb" or "arrow" (the default).
+        """
         from sklar.export.arrow import to_arrow
+        from sklar.export.frames import as_frame
         from sklar.sample.draw import sample_persons
 
         model = self._stored.model
         if not isinstance(model, LinkedModel):
             raise UsageError(
-                "this model tells rows, not persons: give a number of rows, or fit with a person that has order"
+                "this model tells rows that stand alone: sample rows, or fit with a person that has an order"
             )
-        if rows is not None or given:
-            raise UsageError("give a number of rows or of persons, and no conditions on persons")
-        return _labelled(
-            to_arrow(self.schema, sample_persons(model, self.schema, persons, seed=seed, iid=iid)), self.claim, {}
-        )
+        values = sample_persons(model, self.schema, model.persons_estimate if n is None else n, seed=seed, iid=iid)
+        table = _labelled(to_arrow(self.schema, values), self.claim, {})
+        return table if to is None else as_frame(table, self.schema, to=to, like=None)
 
     def _require_single_rows(self, what: str) -> None:
         """Refuse what is not worked out for persons whose rows follow one another."""

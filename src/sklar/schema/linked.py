@@ -124,6 +124,8 @@ def linked_faults(columns: Mapping[str, Column], rules: Sequence[Rule], person: 
     if faults:
         return faults
     wide = linked_columns(columns, rules, person)
+    if NEXT in wide.tables and (own := rule_faults(wide.tables[NEXT].columns, person.steps)):
+        return [f"steps: {fault}" for fault in own]
     return [
         fault.replace("rule ", "steps: rule " if name == NEXT else f"{name}: rule ", 1)
         for name, table in wide.tables.items()

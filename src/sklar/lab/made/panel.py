@@ -12,6 +12,11 @@ import numpy as np
 from sklar.arrays import Floats, Ints, Mask
 from sklar.sample.decode import SampledTable, Values
 from sklar.sample.rng import generator
+from sklar.schema.columns import Boolean, Category, Id, Ordinal
+from sklar.schema.numbers import Integer
+from sklar.schema.person import Person
+from sklar.schema.rules import AtMost, Never
+from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +26,37 @@ REGIONS = ("north", "east", "south", "west")
 EDUCATION = ("primary", "secondary", "vocational", "higher")
 WORK = ("employed", "unemployed", "student", "retired", "at home")
 HEALTH = ("poor", "fair", "good", "very good")
+
+
+def panel_schema(linked: bool = True) -> Schema:
+    """What anyone may know about the panel; with rows that follow one another, or that stand alone."""
+    said = {
+        "static": ["born", "sex", "region", "education"],
+        "steps": [
+            AtMost(low="previous year", high="year", at_least=1, source="public"),
+            Never(values={"previous vital": "died"}, source="public"),
+        ],
+    }
+    person = Person(
+        key="person", rows=len(WAVES), order="year", linked=linked, source="public", **said if linked else {}
+    )
+    known = "public"
+    return Schema(
+        {
+            "person": Id(source=known),
+            "year": Integer(WAVES[0], WAVES[-1], source=known),
+            "born": Integer(1930, 1997, source=known),
+            "sex": Category(("M", "F"), source=known),
+            "region": Category(REGIONS, source=known),
+            "education": Ordinal(EDUCATION, source=known),
+            "work": Category(WORK, source=known),
+            "income": Integer(0, 200_000, source=known),
+            "health": Ordinal(HEALTH, source=known),
+            "smokes": Boolean(source=known),
+            "vital": Category(("alive", "died"), source=known),
+        },
+        person=person,
+    )
 
 
 def panel_values(persons: int, seed: int = 1) -> SampledTable:
@@ -58,10 +94,9 @@ def panel_values(persons: int, seed: int = 1) -> SampledTable:
 
 def panel_table(persons: int, seed: int = 1) -> pa.Table:
     """The panel as Arrow; the same seed gives the same persons."""
-    import pyarrow as pa
+    from sklar.export.arrow import to_arrow
 
-    columns = panel_values(persons, seed)
-    return pa.table({name: _as_arrow(values) for name, values in columns.items()})
+    return to_arrow(panel_schema(), panel_values(persons, seed))
 
 
 class _Fixed:
@@ -128,13 +163,3 @@ def _share(log_odds: Floats) -> Floats:
 
 def _values(data: Ints | Mask, labels: tuple[str, ...] | None = None) -> Values:
     return Values(data=data, null=np.zeros(len(data), bool), labels=labels)
-
-
-def _as_arrow(values: Values) -> pa.Array:
-    import pyarrow as pa
-
-    if values.labels is None:
-        return pa.array(values.data)
-    return pa.DictionaryArray.from_arrays(pa.array(values.data.astype(np.int32)), pa.array(values.labels)).cast(
-        "string"
-    )
