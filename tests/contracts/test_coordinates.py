@@ -24,7 +24,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "with a target": {"method": "vine", "epsilon": 5.0, "target": "region"},
     "dpcopula-kendall": {"neighbours": "replace"},
     "dpcopula-mle": {"epsilon": 400.0, "k": 0.1, "block_rows": 20},
-    "dpcopula-hybrid": {},
+    "dpcopula-hybrid": {"small": 7, "bins": 8, "ranks": 3},  # by default two million draws of noise, a minute a fit
     "dpc-gauss": {"bins": 4, "rounds": 0},
     "dpc-laplace": {"bins": 4, "rounds": 0},
 }
