@@ -75,8 +75,8 @@ def broken(table: pa.Table) -> int:
 
 @pytest.mark.parametrize("case", METHODS)
 def test_rules_hold_in_every_row(case: str) -> None:
-    table = fitted(case).sample(100_000, seed=1)
-    assert broken(table) == 0 and table.num_rows == 100_000
+    table = fitted(case).sample(30_000, seed=1)
+    assert broken(table) == 0 and table.num_rows == 30_000
     assert table.schema.names == list(stays.COLUMNS)
 
 

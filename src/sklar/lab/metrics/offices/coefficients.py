@@ -3,8 +3,8 @@
 The target is regressed on all other columns in both tables. For the 95% intervals (l, u) of a coefficient, with
 o = min(u, u') - max(l, l'):  overlap = (o / (u - l) + o / (u' - l')) / 2, 1 if they are the same, below 0 if they are
 apart. The score is the mean over coefficients, where those apart count as 0: one far off would hide all others. The
-mean as published, which has them below 0, stands beside it; synthpop's `compare` takes that one, with the intercept, and
-unless told to infer to a population with both intervals as long as the real one.
+mean as published, which has them below 0, stands beside it; synthpop's `compare` takes that one, with the intercept,
+and unless told to infer to a population with both intervals as long as the real one.
 """
 
 from __future__ import annotations
