@@ -323,7 +323,8 @@ class Claim:
             if name == "sql":
                 facts.append(f"that the table is what this query gives: {' '.join(value.split())}")
             if name == "rows_are_rows":
-                facts.append("that a person's data shape no rows of its result but that person's own (rows_are_rows)")
+                whose = "its result" if "sql" in dict(self.reading) else "the table"
+                facts.append(f"that a person's data shape no rows of {whose} but that person's own (rows_are_rows)")
         nulls = [repr(value) for name, value in self.reading if name == "null_value"]
         return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
 

@@ -19,7 +19,7 @@ from sklar.rows.counting.binary import exact_ones
 from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.labels import exact_label_counts
 from sklar.rows.counting.tables import TableSpec
-from sklar.rows.sources import open_source
+from sklar.rows.sources import hold, open_source
 from sklar.schema import Schema
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
@@ -32,6 +32,7 @@ __all__ = [
     "exact_label_counts",
     "exact_ones",
     "exact_pair_counts",
+    "hold",
     "open_rows",
     "require_pair_room",
 ]
@@ -85,6 +86,6 @@ def is_spark_frame(data: Any) -> bool:
 def _refuse_on_spark(read: ReadOptions, schema: Schema) -> None:
     if schema.person is not None:
         raise SourceError("persons with several rows cannot be fitted on Spark; write the table to Parquet files first")
-    for name in ("sql", "rows_are_rows", "threads"):
+    for name in ("sql", "table", "rows_are_rows", "threads"):
         if name in read.said:
             raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")

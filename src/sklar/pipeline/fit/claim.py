@@ -131,7 +131,7 @@ def _reading(read: ReadOptions) -> tuple[tuple[str, str], ...]:
     """What was said about how to read the source and bears on what the rows are."""
     return (
         *([("sql", read.sql)] if read.sql else []),
-        *([("rows_are_rows", "true")] if read.sql and read.rows_are_rows else []),
+        *([("rows_are_rows", "true")] if read.rows_are_rows else []),
         *(("null_value", text) for text in read.null_values),
     )
 

@@ -73,8 +73,9 @@ class EncodedRows(CodedPart):
         self.known_ones: dict[str, int] = {}
 
     def close(self) -> None:
-        """Forget the codes; those on disk vanish."""
+        """Forget the codes, those on disk vanish; and let go of the source."""
         self.known_ones = {}
+        self._source.close()
         if self._kept is not None:
             self._kept.close()
             self._whole = False

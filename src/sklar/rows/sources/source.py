@@ -16,6 +16,7 @@ import pyarrow as pa
 from sklar.errors import SklarError, SourceError
 from sklar.rows.encode.text import Text
 from sklar.schema import Schema
+from sklar.schema.address import without_secrets
 from sklar.schema.reading import Progress, ReadOptions
 
 T = TypeVar("T")
@@ -113,6 +114,9 @@ class Source(ABC):
         self.passes += 1
         return self._watched(columns)
 
+    def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
+        """Let go of what is held open, such as a transaction."""
+
     def require_unchanged(self) -> None:
         """Refuse files that are no longer those that were opened."""
         for stamp in self.stamps:
@@ -172,7 +176,7 @@ def _stamp(path: str) -> tuple[int, int]:
         status = os.stat(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
-        raise SourceError(f"cannot read {path}: {reason}") from None
+        raise SourceError(f"cannot read {without_secrets(path)}: {reason}") from None
     if not stat.S_ISREG(status.st_mode):  # a pipe could be read once only, and might never end
         raise SourceError(f"cannot read {path}: it is not a regular file")
     return status.st_size, status.st_mtime_ns
