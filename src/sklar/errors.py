@@ -120,5 +120,9 @@ class OtherLedgerWarning(SklarWarning):
     """Budget for the same rows seems to be kept in a further ledger, so no single total covers them."""
 
 
+class NewMomentWarning(SklarWarning):
+    """A fit was taken up again on a database: what is measured from now on is measured on the table as it is now."""
+
+
 class WeakPromiseWarning(SklarWarning):
     """Epsilon or delta is so large that the promise protects a person but little."""
