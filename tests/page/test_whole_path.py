@@ -140,9 +140,8 @@ def test_from_a_file_to_a_verified_release(
     page.get_by_role("link", name="History").click()
     looked_at(page, "history")
     assert "sklar fit people.csv" in page.inner_text("main") and "unbroken chain" in page.inner_text("main")
-    received.bodies["bundle"] = b"".join(
-        zipfile.ZipFile(bundle).read(name) for name in zipfile.ZipFile(bundle).namelist()
-    )
+    with zipfile.ZipFile(bundle) as archive:
+        received.bodies["bundle"] = b"".join(archive.read(name) for name in archive.namelist())
     assert received.holds(CANARY) == []
     assert len(received.holds("synthetic")) > 3  # it does keep what comes
     refused = [said for said in received.complaints if "400" not in said]

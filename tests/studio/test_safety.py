@@ -1,4 +1,4 @@
-"""Hostile requests: other names, no cookie, forged forms, ways out of the folder, bodies without end, a thousand at once."""
+"""Hostile requests: other names, no cookie, forged forms, ways out of the folder, bodies without end, a thousand."""
 
 from __future__ import annotations
 
