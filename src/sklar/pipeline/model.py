@@ -89,8 +89,15 @@ class Model:
 
     @property
     def rows_estimate(self) -> int:
-        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee)."""
-        return self._stored.model.rows_estimate
+        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee).
+
+        Where rows of a person share a vote: the number of persons times how many rows they have on average.
+        """
+        persons, name = self._stored.model.rows_estimate, self.coordinates.rows_of_person
+        if name is None:
+            return persons
+        law = self._stored.model.margins[self.coordinates.schema.modelled.index(name)].dense()
+        return max(1, round(persons * sum(m * float(share) for m, share in enumerate(law, 1)) / float(law.sum())))
 
     def sample(
         self,
