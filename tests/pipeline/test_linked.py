@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_samples_are_persons_with_keys_and_ordered_rows(model: sklar.Model) -> N
     assert keys == sorted(keys)
     for rows in persons.values():
         assert 1 <= len(rows) <= 4
-        assert all(a[0] < b[0] for a, b in zip(rows, rows[1:], strict=False))
+        assert all(a[0] < b[0] for a, b in itertools.pairwise(rows))
         assert len({group for _, group, _ in rows}) == 1
         assert all(state != "end" for _, _, state in rows[:-1])
 
@@ -77,7 +78,7 @@ def test_samples_are_persons_with_keys_and_ordered_rows(model: sklar.Model) -> N
 def test_rows_remember_the_row_before(model: sklar.Model) -> None:
     """The share of states that stay; for rows of mixed persons it is about a half."""
     persons = by_person(model.sample_persons(2_000, seed=2)).values()
-    steps = [(a[2], b[2]) for rows in persons for a, b in zip(rows, rows[1:], strict=False) if b[2] != "end"]
+    steps = [(a[2], b[2]) for rows in persons for a, b in itertools.pairwise(rows) if b[2] != "end"]
     assert 0.8 < np.mean([a == b for a, b in steps]) < 0.97
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -62,7 +63,7 @@ def counts(rows: list[Row], facts: sklar.Schema, *columns: str) -> np.ndarray:
 def test_steps_are_counted_as_by_hand(bound: int) -> None:
     rows, expected, gaps, left = made(), np.zeros((4, 4), np.int64), Counter[int](), Counter[int]()
     for own in used(rows, bound):
-        for before, now in zip(own, own[1:], strict=False):
+        for before, now in itertools.pairwise(own):
             weight = VOTE // (len(own) - 1)
             labels = ("yes", "no", "maybe")
             expected[labels.index(before[3]), labels.index(now[3])] += weight
