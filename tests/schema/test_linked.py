@@ -10,7 +10,7 @@ import sklar
 from sklar.errors import SchemaError
 from sklar.lab.made.panel import panel_schema
 from sklar.schema.coordinates import Same, coordinates, linked_views
-from sklar.schema.linked import links
+from sklar.schema.persons.linked import links
 from sklar.schema.table import schema_from_toml
 
 COLUMNS = {"year": sklar.Integer(2000, 2009), "sex": sklar.Category(["F", "M"]), "born": sklar.Integer(1900, 2000),

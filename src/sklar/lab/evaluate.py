@@ -134,7 +134,7 @@ def _followed(
     """How rows of a person follow one another, if the schema tells and both tables have its key."""
     from sklar.errors import SourceError
     from sklar.lab.metrics.trajectories import trajectories
-    from sklar.schema.linked import links
+    from sklar.schema.persons.linked import links
 
     if not links(schema, schema.person):
         return None

@@ -23,7 +23,7 @@ from sklar.release.door import Discovery, Door, Interaction, PairTables, Recoded
 from sklar.release.features import Feature
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
 from sklar.schema.coordinates import View, views_of
-from sklar.schema.linked import FIRST, NEXT, PARENT
+from sklar.schema.persons.linked import FIRST, NEXT, PARENT
 from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 

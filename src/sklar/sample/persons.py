@@ -17,7 +17,7 @@ from sklar.model.protocol import UNKNOWN, Codes
 from sklar.sample.complete import KnownCells, codes_of, complete_rows
 from sklar.sample.decode import SampledTable, Values, concatenate, row_count, take
 from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Same, linked_views
-from sklar.schema.linked import FIRST, NEXT, PARENT, LinkedColumns
+from sklar.schema.persons.linked import FIRST, NEXT, PARENT, LinkedColumns
 from sklar.schema.table import Schema
 
 ROUNDS = 8

@@ -26,8 +26,8 @@ from sklar.schema.confirming import (
     rule_question,
     with_confirmation,
 )
-from sklar.schema.linked import linked_faults, links
-from sklar.schema.person import Person, entry_of, person_from
+from sklar.schema.persons.linked import linked_faults, links
+from sklar.schema.persons.person import Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 

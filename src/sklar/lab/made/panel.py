@@ -14,7 +14,7 @@ from sklar.sample.decode import SampledTable, Values
 from sklar.sample.rng import generator
 from sklar.schema.columns import Boolean, Category, Id, Ordinal
 from sklar.schema.numbers import Integer
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 from sklar.schema.rules import AtMost, Never
 from sklar.schema.table import Schema
 

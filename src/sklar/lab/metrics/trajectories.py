@@ -18,7 +18,7 @@ from sklar.errors import SourceError, UsageError
 from sklar.lab.tables.reading import read_table, read_whole
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid, ordered_values
 from sklar.sample.rng import generator
-from sklar.schema.linked import linked_columns, links
+from sklar.schema.persons.linked import linked_columns, links
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 

@@ -26,7 +26,7 @@ from sklar.rows.persons.gather import Gathering
 from sklar.rows.persons.rows import PersonRows, vote_weight
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quotient, Same, View, linked_views
-from sklar.schema.linked import FIRST, NEXT, PREVIOUS
+from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
 
 Column = npt.NDArray[Any]
 NO_INTEGER = np.iinfo(np.int64).min

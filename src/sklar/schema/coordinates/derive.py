@@ -22,8 +22,8 @@ from sklar.schema.coordinates.parts import (
 )
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
 from sklar.schema.coordinates.views import joined_coordinates
-from sklar.schema.linked import LinkedColumns, LinkedTable, linked_columns, links
 from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.persons.linked import LinkedColumns, LinkedTable, linked_columns, links
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, cast
 
 from sklar.schema.columns import PROVENANCES, Column, is_unicode
 from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule
@@ -18,6 +18,21 @@ WEIGHTS = ("votes", "rows")
 STEP_RULES = (AtMost, Ratio, Never, Expression)
 """Kinds of rules across rows."""
 ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parents:
+    """A table of its own for what never changes about persons.
+
+    Attributes:
+        table: What the table of parents is called.
+        key: Its key.
+        rows: What the table of their rows is called.
+    """
+
+    table: str
+    key: str
+    rows: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +51,7 @@ class Person:
             values of the row before alone says what no row comes after, as {"previous vital": "died"}.
         linked: Whether rows of a person are told as following one another, so that samples come as persons; by default
             wherever there is an order, rows share a vote and a person has 64 of them at most.
-        parents: Names of two tables, where what never changes stands in one of its own: that of the parents, and that
-            of the rows. `Tables` sets it.
+        parents: The names of two tables, where what never changes stands in one of its own; `Tables` sets it.
         source: "assumed", "public", or "from-rows" for what a draft proposes and nobody has confirmed.
     """
 
@@ -48,7 +62,7 @@ class Person:
     static: Sequence[str] = ()
     steps: Sequence[Rule] = ()
     linked: bool | None = None
-    parents: tuple[str, str] | None = None
+    parents: Parents | None = None
     source: str = "assumed"
 
     def __post_init__(self) -> None:
@@ -81,6 +95,8 @@ class Person:
             faults.append("static must be a list of names of columns")
         if not isinstance(self.steps, tuple) or not all(isinstance(rule, STEP_RULES) for rule in self.steps):
             faults.append("steps must be a list of rules at-most, ratio, never or expression")
+        if self.parents is not None and not isinstance(self.parents, Parents):
+            faults.append("parents must be Parents; make them with Tables")
         if self.linked not in (None, True, False):
             faults.append("linked must be true or false")
         if self.weights not in WEIGHTS:
@@ -106,6 +122,8 @@ def entry_of(person: Person) -> dict[str, Any]:
         entry["weights"] = person.weights
     if person.static:
         entry["static"] = list(person.static)
+    if person.parents is not None:
+        entry["parents"] = asdict(person.parents)
     if person.linked is not None:
         entry["linked"] = person.linked
     if person.source != "assumed":
@@ -122,14 +140,20 @@ def person_from(entry: object, faults: list[str]) -> Person | None:
         "weights": str,
         "static": list,
         "linked": bool,
+        "parents": dict,
         "source": str,
     }
     if not isinstance(entry, Mapping) or not {"key", "rows"} <= set(entry) <= set(known):  # pyright: ignore[reportUnknownArgumentType]
-        faults.append("person: it needs key and rows, and may have order, weights, static, linked and source")
+        faults.append("person: it needs key and rows, and may have order, weights, static, linked, parents, source")
         return None
     wrong = [name for name, value in entry.items() if not isinstance(value, known[name])]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType, reportUnknownMemberType]
     faults += [f"person: '{name}' has the wrong type" for name in wrong]
-    return None if wrong else Person(**entry)  # pyright: ignore[reportUnknownArgumentType]
+    parents = cast("dict[str, Any]", entry.get("parents", {})) if not wrong else {}  # pyright: ignore[reportUnknownMemberType]
+    if parents and (set(parents) != {"table", "key", "rows"} or not all(map(_is_name, parents.values()))):
+        faults.append("person: parents needs exactly table, key and rows")
+        return None
+    said = {**entry, "parents": Parents(**parents)} if parents else entry  # pyright: ignore[reportUnknownVariableType]
+    return None if wrong else Person(**said)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _is_name(text: object) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sklar.schema.columns import Column, Labels
 from sklar.schema.numbers import Integer, Ranged
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 from sklar.schema.rules import AtMost, Never, Ratio, Rule, Totals, rule_faults
 
 PARENT, FIRST, NEXT = "parent", "first row", "next row"
