@@ -30,6 +30,7 @@ from sklar.schema.person import Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 
+UNSETTLED = " (not confirmed)"
 MAX_COLUMNS = 20_000
 """Bounds what is done, and kept, for each pair of columns."""
 
@@ -90,6 +91,14 @@ class Schema(Mapping[str, Column]):
     def __repr__(self) -> str:
         person = "" if self.person is None else f", person={self.person!r}"
         return f"Schema({self._columns!r}, rules={self.rules!r}, prices={self.prices!r}{person})"
+
+    def __str__(self) -> str:
+        """A line a column, and a line a rule."""
+        asked = {question.column for question in self.questions()}
+        lines = [f"{name}: {describe_column(column)}{UNSETTLED * (name in asked)}" for name, column in self.items()]
+        for number, rule in enumerate(self.rules, 1):
+            lines.append(f"{rule_name(number)}: {rule.describe()}{UNSETTLED * (rule_name(number) in asked)}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = [(name, describe_column(column), marks_of(column)) for name, column in self.items()]
@@ -219,7 +228,10 @@ class Schema(Mapping[str, Column]):
         marked: dict[str, list[str]] = {}
         for name, fact in self.facts_by_provenance("from-rows"):
             marked.setdefault(name, []).append(fact)
-        found = [f"column '{name}': {', '.join(facts)}" for name, facts in marked.items()]
+        whole = {name for name, facts in marked.items() if 1 < len(facts) == len(self[name].facts)}
+        found = [
+            f"column '{name}': {'all facts' if name in whole else ', '.join(facts)}" for name, facts in marked.items()
+        ]
         asked = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
         found += [f"{question.column}: {question.says}" for question in asked if question is not None]
         if found:
