@@ -2,7 +2,8 @@
 
 Nothing here adds noise, so nothing here may be shown: errors name columns and public facts, never a cell or a count. A
 code is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
-`codes` (rows as codes), `counting` (codes to counts); `kernels` are compiled loops, `spark` the same on a cluster.
+`codes` (rows as codes), `counting` (codes to counts); `kernels` are compiled loops, `spark` the same on a cluster,
+`pushdown` the same in a database.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
     rows = EncodedRows(source, by, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
     if read.cache is None and not source.one_shot:
         rows.keep_nothing_beyond(cache_bytes)
+    if read.counts == "database":
+        from sklar.rows.pushdown.rows import pushed_rows
+
+        return pushed_rows(source, by, rows, cache_bytes, read.progress)
     return rows
 
 
@@ -75,6 +80,6 @@ def is_spark_frame(data: Any) -> bool:
 
 
 def _refuse_on_spark(read: ReadOptions) -> None:
-    for name in ("sql", "table", "rows_are_rows", "threads"):
+    for name in ("sql", "table", "counts", "rows_are_rows", "threads"):
         if name in read.said:
             raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")
