@@ -26,15 +26,21 @@ class SchemaError(SklarError, ValueError):
         super().__init__(head + "; ".join(self.faults))
 
 
+SHOWN_FAULTS = 8
+"""Faults that a message tells; the error carries all of them."""
+
+
 class UnconfirmedFactError(SchemaError):
     """The schema holds facts taken from the rows that nobody confirmed or paid for; ``faults`` lists them."""
 
     def __init__(self, faults: Sequence[str]):
         super().__init__(faults)
+        shown = "; ".join(self.faults[:SHOWN_FAULTS])
+        more = len(self.faults) - SHOWN_FAULTS
         self.args = (
-            'facts marked from-rows must be confirmed (source = "assumed") if they are known without these rows, or '
-            'paid for (source = "pay"; bounds and values only); `sklar schema confirm` and schema.confirm(...) ask '
-            f"column by column: {'; '.join(self.faults)}",
+            f"nobody has confirmed these facts, read off the rows: {shown}{f'; and {more} more' if more > 0 else ''}. "
+            "`sklar schema confirm FILE`, or schema.questions() and schema.confirm(...), asks column by column; bounds "
+            'and values can be paid for instead (source = "pay")',
         )
 
 

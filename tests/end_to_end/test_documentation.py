@@ -52,6 +52,9 @@ SMALLER = {
     },
     "compare.md": {
         "-m vine,independent,dpc-gauss -e 0.5,1,3 --target income": FEW,
+        "-m vine,independent -e 0.5,1,3 --metrics g_epsilon_plus": (
+            "-m independent -e 1 --folds 2 --metrics g_epsilon_plus"
+        ),
         f"-m vine -e 1 --peer mst='{PEER}'": f"{FEW} --peer mst='cp {{train}} {{output}}'",
         'methods=["vine", "independent"], epsilons=[0.5, 1, 3], folds=5, target="income"': (
             'methods=["independent"], epsilons=[1], folds=2, metrics=["tvd2"]'

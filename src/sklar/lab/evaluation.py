@@ -255,7 +255,10 @@ def _details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
         "queries": seen.queries.to_dict(),
         **{
             key: None if scores[name].behind is None else scores[name].behind.to_dict()
-            for key, name in (("disclosure", "disco"), ("propensity", "pmse_ratio"), ("regression", "interval_overlap"))
+            for key, name in (
+                ("uniques", "replicated_uniques"), ("disclosure", "disco"), ("propensity", "pmse_ratio"),
+                ("regression", "interval_overlap"),
+            )
         },
         "ranges": None if asked is None else asdict(asked),
         "copies": {

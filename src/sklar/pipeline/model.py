@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
+from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.asking import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
@@ -89,8 +90,12 @@ class Model:
 
     @property
     def rows_estimate(self) -> int:
-        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee)."""
-        return self._stored.model.rows_estimate
+        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee).
+
+        Where rows of a person share a vote: the number of persons times how many rows they have on average.
+        """
+        by = self.coordinates
+        return in_proportion(self._stored.model, by.schema.modelled, by.rows_of_person).rows_estimate
 
     def sample(
         self,
@@ -213,6 +218,8 @@ class Model:
         model = self._stored.model
         if not isinstance(model, VineModel):
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
+        if self.coordinates.rows_of_person is not None:
+            raise UsageError("rows of a person share one vote, so rows were not counted; ask for a share (estimate)")
         conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
         return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 

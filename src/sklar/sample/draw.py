@@ -12,6 +12,7 @@ import numpy as np
 from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
+from sklar.model.proportion import in_proportion
 from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
@@ -98,6 +99,7 @@ def _draw_rows(
     """Rows that obey all conditions and every rule on rows, and what they are worth."""
     drawn = worth = 0.0
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
+    sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     asked = on_coordinates(by, conditions)
     heaps = {margin.column: margin.heaps for margin in sampler.margins if margin.heaps}
 

@@ -8,7 +8,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -25,7 +25,7 @@ LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
 }
-ENTRIES = ("version", "columns", "rules", "prices", "confirmed")
+ENTRIES = ("version", "person", "columns", "rules", "prices", "confirmed")
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
@@ -104,7 +104,7 @@ def dict_from_parts(
         document["rules"] = [_rule_entry(rule) for rule in rules]
     for name, records in (("prices", prices), ("confirmed", confirmed)):
         if records:
-            document[name] = [asdict(record) | {"facts": list(record.facts)} for record in records]
+            document[name] = [_record_entry(record) for record in records]
     return document
 
 
@@ -219,18 +219,24 @@ R = TypeVar("R", Price, Confirmation)
 
 def _records(kind: type[R], word: str, entries: object, faults: list[str]) -> list[R]:
     """Prices or confirmations: tables that need all their keys, among them a list of facts."""
-    needed = {field.name for field in fields(kind)}
+    known = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
     plural = "prices" if word == "price" else word
     if not isinstance(entries, list):
         faults.append(f"{plural} must be a list of tables [[{plural}]]")
         return []
     listed, wrong = cast("list[Any]", entries), len(faults)
     for i, entry in enumerate(listed, 1):
-        if not isinstance(entry, dict) or set(cast("dict[str, Any]", entry)) != needed:
+        if not isinstance(entry, dict) or not needed <= set(cast("dict[str, Any]", entry)) <= known:
             faults.append(f"{word} {i}: it needs exactly {', '.join(sorted(needed))}")
         elif not isinstance(entry["facts"], list):
             faults.append(f"{word} {i}: facts must be a list")
     return [] if len(faults) > wrong else [kind(**entry) for entry in listed]
+
+
+def _record_entry(record: Price | Confirmation) -> dict[str, Any]:
+    entry = {f.name: getattr(record, f.name) for f in fields(record) if getattr(record, f.name) != f.default}
+    return entry | {"facts": list(record.facts)}
 
 
 def _column_entry(column: Column) -> dict[str, Any]:
@@ -274,6 +280,7 @@ def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]
     """The document of `schema_to_dict` as TOML; notes are comments above their columns, and those of "" come first."""
     head = comments(notes.get("", ()))
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
+    parts += ["[person]\n" + _entries(document["person"])] if "person" in document else []
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
     for key in ("rules", "prices", "confirmed"):

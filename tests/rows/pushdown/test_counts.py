@@ -19,7 +19,7 @@ from sklar.rows import exact_counts, exact_pair_counts, open_rows
 from sklar.rows.pushdown import counts
 from sklar.rows.pushdown.dialects import DuckDB, hint_table
 from sklar.rows.pushdown.rows import PushedRows
-from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
+from sklar.schema import Boolean, Category, Datetime, Id, Integer, Person, Real, Schema
 from sklar.schema.reading import ReadOptions
 
 SCHEMA = Schema(
@@ -98,6 +98,14 @@ def test_what_is_no_count_is_streamed_in_words(people: str) -> None:
         found = exact_pair_counts(there, ["smoker", "bit"], identity)
     np.testing.assert_array_equal(found, exact_pair_counts(here, ["smoker", "bit"], identity))
     there.close()
+
+
+def test_persons_are_streamed_in_words(people: str) -> None:
+    schema = Schema({"age": Integer(0, 90), "bit": Id()}, person=Person(key="bit", rows=3))
+    with pytest.warns(StreamedWarning, match="share one vote"):
+        rows = open_rows(people, schema, ReadOptions(counts="database"))
+    assert rows.exact_persons == 2
+    rows.close()
 
 
 def test_a_database_that_goes_away_says_nothing_of_its_rows(postgres: Any, people: str) -> None:

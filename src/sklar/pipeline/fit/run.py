@@ -18,7 +18,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
-from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
@@ -224,8 +224,8 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
     warn_of_large_epsilon(budget)
     preferred = request.neighbours or method.neighbours
     book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger)
-    unit = Unit(neighbours=request.neighbours or book.header.neighbours, rows_per_person=request.rows_per_person)
-    method.require_relation(unit.neighbours)
+    unit = unit_of(request.schema.person, request.neighbours or book.header.neighbours, request.rows_per_person)
+    method.require_unit(unit)
     require_addable(request.schema.prices, unit, book)
     if request.prior is not None:
         require_public(request.prior, request.data, request.schema, request.read, [fit.id for fit in book.fits])
@@ -359,7 +359,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
         "asked": dataclasses.asdict(opened.budget),
         **_reserved_amounts(record),
-        "unit": dataclasses.asdict(record.unit),
+        "unit": record.unit.to_dict(),
         "rows": session.door.rows,
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),

@@ -19,7 +19,7 @@ from sklar.rows.counting.binary import (
     BinaryWork,
     SinglesWork,
     binary_work,
-    exact_ones,
+    exact_ones_of_all,
     known_singles,
     singles_work,
     two_by_two,
@@ -134,7 +134,7 @@ class TallyWork:
         for start in range(0, batch.rows, height):
             stack = self._stack(batch, slice(start, min(start + height, batch.rows)), pool, threads)
             layout = (stack, self.axes, self.axis_starts, self.shape, self.out, self.out_starts)
-            for future in [pool.submit(tally, *layout, share) for share in shares]:
+            for future in [pool.submit(tally, *layout, share, batch.weight) for share in shares]:
                 future.result()
 
     def counts(self) -> dict[int, Ints]:
@@ -215,9 +215,9 @@ def pair_cell_count(sizes: Sequence[int]) -> int:
 def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
     """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
-        ones, (first, second) = exact_ones(rows, columns), np.triu_indices(len(columns), 1)
+        (ones, total), (first, second) = exact_ones_of_all(rows, columns), np.triu_indices(len(columns), 1)
         single = ones.diagonal()
-        return two_by_two(ones[first, second], single[first], single[second], rows.exact_rows).ravel()
+        return two_by_two(ones[first, second], single[first], single[second], total).ravel()
     specs: list[TableSpec] = [
         ((columns[j], columns[k]), (lookups[j], lookups[k])) for j, k in combinations(range(len(columns)), 2)
     ]

@@ -67,7 +67,7 @@ def _choice_encoder(by: Coordinates, part: DummyChoice, null_values: tuple[str, 
 def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[str, ...]) -> RowEncoder:
     column = cast("Integer | Real", by.schema[part.name])
     near, far = by.declared[part.column], by.declared[part.anchor]
-    read_column, read_anchor = _reader(near, null_values), _reader(far, null_values)
+    read_column, read_anchor = value_reader(near, null_values), value_reader(far, null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
     start, end = cast(Ranged, near).span
 
@@ -86,7 +86,7 @@ def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[st
 
 def _quotient_encoder(by: Coordinates, part: Quotient, null_values: tuple[str, ...]) -> RowEncoder:
     column, near = cast(Real, by.schema[part.name]), by.declared[part.column]
-    read_column, read_anchor = _reader(near, null_values), _reader(by.declared[part.anchor], null_values)
+    read_column, read_anchor = value_reader(near, null_values), value_reader(by.declared[part.anchor], null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
     start, end = cast(Ranged, near).span
 
@@ -103,7 +103,7 @@ def _quotient_encoder(by: Coordinates, part: Quotient, null_values: tuple[str, .
 
 
 def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
-    column, read = cast(Integer, by.schema[part.name]), _reader(by.declared[part.column], null_values)
+    column, read = cast(Integer, by.schema[part.name]), value_reader(by.declared[part.column], null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
 
     def encode(array: Any) -> npt.NDArray[Any]:
@@ -114,7 +114,7 @@ def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[st
     return encode
 
 
-def _reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
+def value_reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
     """Values inside the bounds, and which are null; a missing one that may not be null is `missing_value`."""
     read, (lower, upper) = READERS[column.kind](column, null_values), column.span
     default = lower

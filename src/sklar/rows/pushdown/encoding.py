@@ -55,7 +55,7 @@ class ColumnCode:
         if isinstance(self.column, Labels):
             return self._labels(self.column)
         if isinstance(self.column, Boolean):
-            return self._boolean()
+            return self._boolean(self.column)
         if isinstance(self.column, Integer | Real):
             return self._number(self.column)
         assert isinstance(self.column, Datetime)
@@ -88,14 +88,14 @@ class ColumnCode:
             return self._known(self.say.member(self.name, self._plain(), known, other), missing)
         raise InexactError("labels that are moments")
 
-    def _boolean(self) -> Coded:
+    def _boolean(self, column: Boolean) -> Coded:
         if self.kind in ("integer", "real", "single"):
             no, yes, missing = self._codes([0, 1])
             return self._known(
                 Coded(sql=f"CASE {self.x} WHEN 0 THEN {no} WHEN 1 THEN {yes} ELSE {missing} END"), missing
             )
         if self.kind in ("text", "decimal"):
-            names, missing = boolean_names(self.column, self.null_values)
+            names, missing = boolean_names(column, self.null_values)
             return self._known(self._word(self.say.stripped(self._text()), names, missing), missing)
         raise InexactError("truth values that are moments")
 

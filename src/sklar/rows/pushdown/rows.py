@@ -38,6 +38,15 @@ class PushedRows:
             self._exact_rows = self._engine.rows()
         return self._exact_rows
 
+    @property
+    def exact_persons(self) -> int:
+        return self.exact_rows
+
+    @property
+    def votes(self) -> bool:
+        """Rows that share a vote are streamed."""
+        return False
+
     def require_repeatable(self) -> None:
         """A table of a database can be read as often as one likes."""
 

@@ -78,7 +78,7 @@ def open_source(data: Any, *, schema: Schema | None, read: ReadOptions | None = 
     if options.sql is not None and scheme_of(data) is not None:
         raise SourceError("a query is asked of files, frames and DuckDB; in a database on a server, make a view of it")
     source = SqlQuery(data, options, _open) if options.sql is not None else _open(data, options)
-    require_columns(schema, source.column_names, source.what)
+    require_columns(schema, source.column_names, source.what, options.also)
     return source
 
 

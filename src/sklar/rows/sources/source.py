@@ -27,9 +27,14 @@ COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions(ReadOptions):
-    """How to read a source, and the public facts about it: None when a schema is yet to be drafted."""
+    """How to read a source, and the public facts about it: None when a schema is yet to be drafted.
+
+    Attributes:
+        also: Columns that must be there besides those that are modelled.
+    """
 
     schema: Schema | None
+    also: tuple[str, ...] = ()
 
 
 class FileStamp:
@@ -130,11 +135,11 @@ class Source(ABC):
         self.require_unchanged()
 
 
-def require_columns(schema: Schema | None, names: Sequence[str], what: str) -> None:
+def require_columns(schema: Schema | None, names: Sequence[str], what: str, also: Sequence[str] = ()) -> None:
     """Refuse a table without the schema's columns. Names found in the table are not shown: they may be cells."""
     if schema is None:
         return
-    counts = dict.fromkeys(schema.modelled, 0)
+    counts = dict.fromkeys((*schema.modelled, *also), 0)
     for name in names:
         if name in counts:
             counts[name] += 1

@@ -17,6 +17,7 @@ from sklar.schema.coordinates.parts import (
     Difference,
     DummyChoice,
     Quotient,
+    RowsOfPerson,
     Same,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "Difference",
     "DummyChoice",
     "Quotient",
+    "RowsOfPerson",
     "Same",
     "coordinates",
     "fitted_coordinates",

@@ -15,6 +15,7 @@ from sklar.schema.coordinates.parts import (
     Difference,
     DummyChoice,
     Quotient,
+    RowsOfPerson,
     Same,
 )
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
@@ -46,7 +47,8 @@ def coordinates(schema: Schema) -> Coordinates:
     for name in schema.modelled:
         if name not in told and (dated := calendar_parts(schema, name)):
             told[name] = dated
-    if not told:
+    counted = _rows_of_person(schema)
+    if not told and counted is None:
         return plain_coordinates(schema)
     parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled}
     columns: dict[str, Column] = {}
@@ -55,11 +57,21 @@ def coordinates(schema: Schema) -> Coordinates:
             columns[name] = column
         for part in parts.get(name, ()):
             columns[part.name] = _column_of(schema, part)
-    kept = tuple(part for several in parts.values() for part in several)
+    kept: tuple[Coordinate, ...] = tuple(part for several in parts.values() for part in several)
+    if counted is not None and schema.person is not None:
+        columns[counted.name], kept = Integer(1, schema.person.bound, source="public"), (*kept, counted)
     telling = dict(parts) | {name: (choice,) for choice in choices for name in choice.columns}
     carried = carried_rules(schema, schema.rules, telling)
     steps = (*differences, *quotients, *choices)
     return Coordinates(declared=schema, schema=Schema(columns, carried), parts=kept, steps=steps)
+
+
+def _rows_of_person(schema: Schema) -> RowsOfPerson | None:
+    """The number of rows of a person, where they share a vote."""
+    person = schema.person
+    if person is None or not person.shares_vote or not isinstance(person.rows, int):
+        return None
+    return RowsOfPerson(name=fresh_name(schema, f"rows of one {person.key}"))
 
 
 def _is_total(schema: Schema, rule: Computing) -> bool:

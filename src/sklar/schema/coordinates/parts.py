@@ -106,9 +106,24 @@ class CalendarPart:
         return (self.column,)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsOfPerson:
+    """How many rows of its person are used, for each row: no column tells it, but the person that the row belongs to.
+
+    A person's rows share one vote, so a model of votes has persons with many rows as often as others. Rows come back
+    in proportion by this number.
+    """
+
+    name: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return ()
+
+
 Step = Difference | Quotient | DummyChoice
 """Coordinates that stand for columns of their own, computed back one by one."""
-Coordinate = Same | Step | CalendarPart
+Coordinate = Same | Step | CalendarPart | RowsOfPerson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +159,11 @@ class Coordinates:
             if isinstance(part, CalendarPart):
                 found.setdefault(part.column, []).append(part)
         return found
+
+    @property
+    def rows_of_person(self) -> str | None:
+        """The coordinate that tells how many rows a row's person has; None where each row has a vote of its own."""
+        return next((part.name for part in self.parts if isinstance(part, RowsOfPerson)), None)
 
     @property
     def plain(self) -> bool:
