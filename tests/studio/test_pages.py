@@ -102,6 +102,17 @@ def test_rules_are_added_confirmed_and_dropped(client: TestClient, folder: Path)
     assert schema(folder).rules == ()
 
 
+def test_the_person_is_said_and_taken_back(client: TestClient, folder: Path) -> None:
+    send(client, "/t/t/answer", column="sex", way="ignore")
+    assert send(client, "/t/t/person", key="sex", rows="5", order="age", weights="votes")[0] == 303
+    assert schema(folder).person == sklar.Person(key="sex", rows=5, order="age")
+    assert send(client, "/t/t/rule", rule="fee <= age")[0] == 303 and schema(folder).person is not None
+    for wrong in ({"key": "age", "rows": "5"}, {"key": "sex", "rows": "many"}, {"key": "sex", "rows": ""}):
+        assert send(client, "/t/t/person", **wrong)[0] == 400
+    assert "at most 5 rows" in client.get("/t/t/columns").text
+    assert send(client, "/t/t/person", key="", rows="")[0] == 303 and schema(folder).person is None
+
+
 def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestClient, folder: Path) -> None:
     seen, text = schema(folder).fingerprint, schema(folder).toml().replace("upper = 60", "upper = 61")
     assert send(client, "/t/t/text", seen=seen, toml="nonsense")[0] == 400

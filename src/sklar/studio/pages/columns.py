@@ -11,6 +11,7 @@ from starlette.responses import Response
 from sklar.errors import UsageError
 from sklar.schema.answering import ASKED, answered
 from sklar.schema.confirming import Question, describe_column, marks_of, payable_facts, rule_name
+from sklar.schema.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression
 from sklar.schema.table import Schema, schema_from_toml
 from sklar.schema.toml import KINDS
@@ -53,7 +54,8 @@ def page(visit: Visit) -> Response:
     return visit.show(
         "columns.html", step="columns", schema=schema, lines=lines, columns=columns, rules=rules, left=len(asked),
         remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes), toml=schema.toml(),
-        by=visit.form.get("by", entry.by),
+        by=visit.form.get("by", entry.by), keys=[name for name in schema if not schema[name].modelled], weights=WEIGHTS,
+        orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
     )  # fmt: skip
 
 
@@ -121,12 +123,22 @@ def rule(visit: Visit) -> Response:
     schema = read_schema(visit)
     if not visit.text("rule"):
         raise UsageError("write the rule as a condition on columns, as left - admitted <= 60")
-    more = Schema(
-        dict(schema), (*schema.rules, Expression(visit.text("rule"))), schema.prices, confirmed=schema.confirmed,
-        notes=schema.notes,
-    )  # fmt: skip
+    more = schema.with_rules((*schema.rules, Expression(visit.text("rule"))))
     more.write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="rules")
+
+
+def person(visit: Visit) -> Response:
+    """Say who a person is; no key says that each row is one."""
+    schema, rows = read_schema(visit), visit.text("rows")
+    said = None
+    if visit.form.get("key"):
+        said = Person(
+            key=visit.form["key"], rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
+            order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
+        )  # fmt: skip
+    schema.with_person(said).write(visit.folder.root / visit.table.schema)
+    return go_to("t", visit.table.name, "columns", at="person")
 
 
 def text(visit: Visit) -> Response:
