@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,9 @@ def client(folder: Path) -> Iterator[TestClient]:
 
 
 def send(client: TestClient, path: str, **values: str) -> tuple[int, str]:
+    if path.endswith("/answer"):
+        seen = re.findall(r'name="seen" value="(\w+)"', client.get("/t/t/columns").text)
+        values = {"seen": seen[0], **values}
     told = client.post(path, data={"secret": KNOWN.form, **values})
     return told.status_code, told.text
 
@@ -82,7 +86,8 @@ def test_answers_confirm_edit_pay_and_leave_out(client: TestClient, folder: Path
         ({"column": "age", "way": "edit", "lower": "99"}, "lower"),
         ({"column": "age", "way": "edit", "more": "bins"}, "write other facts"),
         ({"column": "age", "way": "edit", "kind": "nonsense"}, "kind must be one of"),
-        ({"column": "none", "way": "yes"}, "changed since this page"),
+        ({"column": "none", "way": "yes"}, "no column"),
+        ({"column": "age", "way": "yes", "seen": "of another day"}, "changed since this page"),
         ({"column": "age", "way": "perhaps"}, "an answer is"),
     ],
 )

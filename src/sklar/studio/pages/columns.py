@@ -18,6 +18,9 @@ from sklar.schema.toml import KINDS
 from sklar.studio import commands
 from sklar.studio.visit import Visit, go_to
 
+MOST_LABELS = 100
+"""Labels in a field of an edit: what is longer, nobody reads there."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownColumn:
@@ -69,11 +72,17 @@ def shown_column(schema: Schema, name: str) -> ShownColumn:
     column = schema[name]
     question = next((one for one in schema.questions() if one.column == name), None)
     own = {f.name for f in fields(column)}
-    facts = tuple((fact, text_of(getattr(column, fact))) for fact in ASKED[1:] if fact in own)
+    facts = tuple((fact, text_of(getattr(column, fact))) for fact in ASKED[1:] if fact in own and _fits(column, fact))
     return ShownColumn(
         name=name, kind=column.kind, says=describe_column(column), marks=marks_of(column), question=question,
         payable=question is not None and bool(payable_facts(column)), facts=facts,
     )  # fmt: skip
+
+
+def _fits(column: Any, fact: str) -> bool:
+    """Whether a field can hold a fact: long lists, and labels with commas, are changed in the text of the schema."""
+    value = getattr(column, fact)
+    return not isinstance(value, tuple) or (len(value) <= MOST_LABELS and not any("," in str(one) for one in value))
 
 
 def text_of(value: Any) -> str:
@@ -96,8 +105,7 @@ def answer(visit: Visit) -> Response:
     """Take one answer; a schema is written as a whole or not at all."""
     entry, schema = visit.table, read_schema(visit)
     column, way, by = visit.form.get("column", ""), visit.text("way"), visit.text("by")
-    if visit.form.get("seen") != schema.fingerprint and way != "ignore" and column not in schema.names:
-        raise UsageError("the schema has changed since this page was shown: look at the rules again")
+    _require_seen(visit, schema)  # who confirms vouches for what the page showed
     said = _said(visit, schema, column) if way == "edit" and column in schema else {}
     changed = answered(schema, column, way, said, by)
     changed.write(visit.folder.root / entry.schema)
@@ -105,6 +113,11 @@ def answer(visit: Visit) -> Response:
     left = [question.column for question in changed.questions()]
     following = next((name for name in left if name in changed), left[0] if left else "")
     return go_to("t", entry.name, "columns", at=f"column-{following}" if following else "settled")
+
+
+def _require_seen(visit: Visit, schema: Schema) -> None:
+    if visit.form.get("seen") != schema.fingerprint:
+        raise UsageError("the schema has changed since this page was shown, in another tab perhaps: look at it again")
 
 
 def _said(visit: Visit, schema: Schema, name: str) -> dict[str, str]:
@@ -144,8 +157,7 @@ def person(visit: Visit) -> Response:
 def text(visit: Visit) -> Response:
     """Take the whole schema as text."""
     schema = read_schema(visit)
-    if visit.form.get("seen") != schema.fingerprint:
-        raise UsageError("the schema has changed since this page was shown, in another tab perhaps: look at it again")
+    _require_seen(visit, schema)
     schema_from_toml(visit.form.get("toml", ""))  # refused as a whole
     changed = visit.form["toml"].replace("\r\n", "\n")
     place = visit.folder.root / visit.table.schema
