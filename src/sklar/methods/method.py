@@ -66,6 +66,7 @@ class Method(Generic[Options]):
         neighbours: The default neighbour relation.
         relations: The neighbour relations it can be fitted under.
         why_not: Why it refuses the other relation, for the error message.
+        why_no_votes: Why it refuses persons whose rows share one vote; empty if it does not.
         options: A frozen dataclass with a default for every option.
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
         plan: Tables and vectors with weights, if all noise depends on schema, options and budget only (exact accounting
@@ -87,6 +88,7 @@ class Method(Generic[Options]):
     neighbours: Neighbours = "add-remove"
     relations: tuple[Neighbours, ...] = RELATIONS
     why_not: str = ""
+    why_no_votes: str = ""
     options: type[Options]
     fit: Callable[[Door, Options, np.random.Generator], TableModel]
     plan: Callable[[Schema, Options], tuple[PlannedLine, ...]] | None = None
@@ -103,9 +105,14 @@ class Method(Generic[Options]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fit", repeatable(self.fit))
 
-    def require_relation(self, neighbours: Neighbours) -> None:
-        """Refuse a neighbour relation that the method has no proof for, before any budget is reserved."""
-        if neighbours not in self.relations:
+    def require_unit(self, unit: Unit) -> None:
+        """Refuse neighbours that the method has no proof for, before any budget is reserved."""
+        if unit.votes and self.why_no_votes:
+            raise UsageError(
+                f"method '{self.name}' has no proof for persons whose rows share one vote: {self.why_no_votes}. Use "
+                "one row a person (rows=1), or the method 'vine'"
+            )
+        if unit.neighbours not in self.relations:
             needed = " or ".join(f"'{relation}'" for relation in self.relations)
             raise UsageError(
                 f"method '{self.name}' needs neighbours={needed}{': ' + self.why_not if self.why_not else ''}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
+from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.asking import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
@@ -93,11 +94,8 @@ class Model:
 
         Where rows of a person share a vote: the number of persons times how many rows they have on average.
         """
-        persons, name = self._stored.model.rows_estimate, self.coordinates.rows_of_person
-        if name is None:
-            return persons
-        law = self._stored.model.margins[self.coordinates.schema.modelled.index(name)].dense()
-        return max(1, round(persons * sum(m * float(share) for m, share in enumerate(law, 1)) / float(law.sum())))
+        by = self.coordinates
+        return in_proportion(self._stored.model, by.schema.modelled, by.rows_of_person).rows_estimate
 
     def sample(
         self,
@@ -220,6 +218,8 @@ class Model:
         model = self._stored.model
         if not isinstance(model, VineModel):
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
+        if self.coordinates.rows_of_person is not None:
+            raise UsageError("rows of a person share one vote, so rows were not counted; ask for a share (estimate)")
         conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
         return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 

@@ -71,7 +71,7 @@ def _rows_of_person(schema: Schema) -> RowsOfPerson | None:
     person = schema.person
     if person is None or not person.shares_vote or not isinstance(person.rows, int):
         return None
-    return RowsOfPerson(name=fresh_name(schema, f"rows of a {person.key}"))
+    return RowsOfPerson(name=fresh_name(schema, f"rows of one {person.key}"))
 
 
 def _is_total(schema: Schema, rule: Computing) -> bool:
