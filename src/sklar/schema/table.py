@@ -143,6 +143,10 @@ class Schema(Mapping[str, Column]):
         """The same schema with these columns in the place of those of the same name; others are added at the end."""
         return self._with(columns={**self._columns, **columns})
 
+    def with_rules(self, rules: Iterable[Rule]) -> Schema:
+        """The same schema with these rules instead of its own."""
+        return self._with(rules=rules)
+
     def with_person(self, person: Person | None) -> Schema:
         """The same schema with another person, or none."""
         return self._with(person=person)
