@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         Schema,
         rules,
     )
+    from sklar.schema.persons.tables import Tables
     from sklar.schema.reading import ReadOptions
     from sklar.schema.sdv import read_sdv, schema_from_sdv, to_sdv
     from sklar.studio.serve import open_studio
@@ -128,6 +129,7 @@ _HOMES = {
     "sklar.pipeline.verify.findings": "Check Verified",
     "sklar.pipeline.verify.verify": "verify",
     "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Person Real Schema",
+    "sklar.schema.persons.tables": "Tables",
     "sklar.schema.reading": "ReadOptions",
     "sklar.schema.sdv": "read_sdv schema_from_sdv to_sdv",
     "sklar.studio.serve": "open_studio",
@@ -140,7 +142,7 @@ __all__ = [
     "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
     "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
     "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real", "Schema",
-    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
+    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "Tables", "UsageError", "Verified",
     "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
     "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
     "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "open_studio", "pay", "plan", "plot_levels",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sklar.export.frames import Fill
     from sklar.model.vine.intervals import Interval
     from sklar.pipeline.public_report.report import PublicReport
+    from sklar.sample.decode import SampledTable
 
 BATCH_ROWS = 65_536
 
@@ -157,6 +158,8 @@ class Model:
     ) -> Any:
         """Whole synthetic persons, one after the other, each with its rows in order and a key of its own.
 
+        Of a model of `Tables`, both tables by their names.
+
         Args:
             n: How many persons; by default the noisy number of persons of the fitted table.
             seed: Any whole number; the same seed gives the same persons.
@@ -165,16 +168,24 @@ class Model:
         """
         from sklar.export.arrow import to_arrow
         from sklar.export.frames import as_frame
-        from sklar.sample.draw import sample_persons
+        from sklar.sample.draw import sample_families, sample_persons
+        from sklar.schema.persons.tables import table_schemas
 
-        model = self._stored.model
+        model, facts = self._stored.model, self.schema
         if not isinstance(model, LinkedModel):
             raise UsageError(
                 "this model tells rows that stand alone: sample rows, or fit with a person that has an order"
             )
-        values = sample_persons(model, self.schema, model.persons_estimate if n is None else n, seed=seed, iid=iid)
-        table = _labelled(to_arrow(self.schema, values), self.claim, {})
-        return table if to is None else as_frame(table, self.schema, to=to, like=None)
+        persons = model.persons_estimate if n is None else n
+
+        def shown(schema: Schema, values: SampledTable) -> Any:
+            table = _labelled(to_arrow(schema, values), self.claim, {})
+            return table if to is None else as_frame(table, schema, to=to, like=None)
+
+        if facts.person is None or facts.person.parents is None:
+            return shown(facts, sample_persons(model, facts, persons, seed=seed, iid=iid))
+        tables = sample_families(model, facts, persons, seed=seed, iid=iid)
+        return {name: shown(schema, tables[name]) for name, schema in table_schemas(facts).items()}
 
     def _require_single_rows(self, what: str) -> None:
         """Refuse what is not worked out for persons whose rows follow one another."""

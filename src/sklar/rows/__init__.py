@@ -59,6 +59,10 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
         return open_spark_rows(data, coordinates(schema), read)
     if read.cache is not None:
         private_folder(read.cache)  # refused before any work is done
+    if schema.person is not None and schema.person.parents is not None:
+        from sklar.rows.persons.family import open_family
+
+        return open_family(data, coordinates(schema), read, MEMORY_CACHE_BYTES)
     also = () if schema.person is None else (schema.person.key,)
     source, cache_bytes = open_source(data, schema=schema, read=read, also=also), read.cache_bytes
     if cache_bytes is None:

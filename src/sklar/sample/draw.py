@@ -77,6 +77,8 @@ def draw_block(
     Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
     """
     if isinstance(sampler, LinkedModel):
+        if schema.person is not None and schema.person.parents is not None:
+            raise UsageError("this model tells two tables: draw whole persons with sample_persons")
         found = draw_rows_of_persons(sampler, schema, rows, _heads(sampler, schema, rng, conditions, rounded), rng)
         return _keyed(schema, found, first_key), float(rows)
     table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, told=drawn)
@@ -100,6 +102,19 @@ def sample_persons(
     if persons > MOST_ROWS_AT_ONCE // sampler.parts[0].margins[-1].size:
         raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
     return _keyed(schema, draw_persons(sampler, schema, persons, _heads(sampler, schema, rng, {}, not iid), rng))
+
+
+@one_blas_thread()
+def sample_families(
+    sampler: LinkedModel, schema: Schema, persons: int, *, seed: int | None = None, iid: bool = False
+) -> dict[str, SampledTable]:
+    """So many parents, and the rows that belong to them: keys of rows are those of their parents."""
+    rng, persons = generator(seed), whole_number(persons, "the number of persons")
+    found = draw_persons(sampler, schema, persons, _heads(sampler, schema, rng, {}, not iid), rng)
+    assert schema.person is not None and schema.person.parents is not None
+    key = Values(data=np.arange(1, persons + 1, dtype=np.int64), null=np.zeros(persons, bool))
+    names = schema.person.parents
+    return {names.table: {names.key: key, **found.heads}, names.rows: _keyed(schema, found)}
 
 
 def _heads(

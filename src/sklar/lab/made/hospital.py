@@ -11,6 +11,12 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints
 from sklar.sample.rng import generator
+from sklar.schema.columns import Category, Id
+from sklar.schema.numbers import Integer
+from sklar.schema.persons.person import Person
+from sklar.schema.persons.tables import Tables
+from sklar.schema.rules import Never
+from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +27,34 @@ WARDS = ("surgery", "cardiology", "pneumology", "general", "maternity")
 OUTCOMES = ("home", "care", "died")
 LAST_DAY = 5 * 365
 MOST_STAYS = 5
+
+
+def hospital_schemas() -> Tables:
+    """What anyone may know about the tables."""
+    known = "public"
+    patients = Schema(
+        {
+            "patient": Id(source=known),
+            "born": Integer(1930, 1999, source=known),
+            "sex": Category(("M", "F"), source=known),
+            "region": Category(REGIONS, source=known),
+            "illness": Category(ILLNESSES, source=known),
+        }
+    )
+    stays = Schema(
+        {
+            "patient": Id(source=known),
+            "day": Integer(0, LAST_DAY, source=known),
+            "ward": Category(WARDS, source=known),
+            "nights": Integer(1, 60, source=known),
+            "outcome": Category(OUTCOMES, source=known),
+        },
+        person=Person(
+            key="patient", rows=MOST_STAYS, order="day", source=known,
+            steps=[Never(values={"previous outcome": "died"}, source=known)],
+        ),
+    )  # fmt: skip
+    return Tables({"patients": patients, "stays": stays}, keys={"stays": ("patient", "patients")}, person="patients")
 
 
 def hospital_tables(patients: int, seed: int = 1) -> dict[str, pa.Table]:

@@ -14,6 +14,7 @@ from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
 from sklar.pipeline.accept import Criteria, read_criteria
 from sklar.pipeline.fit.prior import as_prior
+from sklar.schema.persons.tables import Tables
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -60,6 +61,8 @@ class FitRequest:
     def __post_init__(self) -> None:
         if self.schema is None:
             raise UsageError(NO_SCHEMA)
+        if isinstance(self.schema, Tables):
+            object.__setattr__(self, "schema", self.schema.schema)
         if not isinstance(self.schema, Schema):
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "read", read_options(self.read))
@@ -113,7 +116,7 @@ class FitRequest:
         return method, settings
 
 
-def fit_request(data: Any, schema: Schema | str | PathLike[str] | None, **settings: Any) -> FitRequest:
+def fit_request(data: Any, schema: Schema | Tables | str | PathLike[str] | None, **settings: Any) -> FitRequest:
     """A request from keywords as `sklar.fit` takes them: what is no setting of a fit is an option of its method."""
     known = {item.name for item in fields(FitRequest)} - {"options"}
     own = {name: value for name, value in settings.items() if name in known}

@@ -44,6 +44,7 @@ from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
+from sklar.schema.persons.tables import Tables
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema, schema_to_toml
@@ -54,7 +55,7 @@ BASELINE_FIT = "sklar.lab.baselines.fit"
 
 def fit(
     data: Any,
-    schema: Schema | str | PathLike[str] | None = None,
+    schema: Schema | Tables | str | PathLike[str] | None = None,
     method: str | None = None,
     epsilon: float | None = None,
     delta: float = DEFAULT_DELTA,
@@ -80,7 +81,8 @@ def fit(
     Args:
         data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, the URL of a table in a database, a data frame
             (also of Spark), or anything that speaks Arrow.
-        schema: Public facts about the columns, or the path of a schema file. It cannot do without; `draft_schema` makes
+        schema: Public facts about the columns, or the path of a schema file. For `Tables` the data are a mapping of
+            both tables, a folder with a file for each, or a database. It cannot do without; `draft_schema` makes
             a first one, to be confirmed.
         method: A name from `sklar methods`; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.

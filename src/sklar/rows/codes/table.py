@@ -159,7 +159,7 @@ class EncodedRows(CodedPart):
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """One pass over the source."""
         rows = 0
-        for batch in self._read_by([self._row_encoder(self._parts[name]) for name in columns]):
+        for batch in self.read_by([self._row_encoder(self._parts[name]) for name in columns]):
             rows += batch.rows
             yield batch
         self._require_same_rows(rows)
@@ -167,7 +167,7 @@ class EncodedRows(CodedPart):
     def _row_encoder(self, part: Coordinate) -> RowEncoder:
         return RowEncoder(encode=self._encoder(part), sources=part.sources)
 
-    def _read_by(self, by: Sequence[RowEncoder]) -> Iterator[CodeBatch]:
+    def read_by(self, by: Sequence[RowEncoder]) -> Iterator[CodeBatch]:
         """One pass over the source. While a batch is being encoded, the next ones are already being read."""
         sources = tuple(dict.fromkeys(name for one in by for name in one.sources))
         encoders = [_PlacedEncoder(one.encode, [sources.index(name) for name in one.sources]) for one in by]

@@ -50,6 +50,10 @@ class Gathering:
         if self._bytes > self._most_bytes:
             self._spill()
 
+    def rows_of(self, part: int) -> int:
+        """Number of rows of one part."""
+        return int(self._rows[part])
+
     def parts(self) -> Iterator[list[int]]:
         """Parts that are worked on together: small ones meet."""
         together: list[int] = []

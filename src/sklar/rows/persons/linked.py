@@ -29,13 +29,15 @@ from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quoti
 from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
 
 Column = npt.NDArray[Any]
+WHOLE = 1 << VOTE_BITS
+"""What a row counts that has a vote of its own."""
 NO_INTEGER = np.iinfo(np.int64).min
 """Stands for a null among values that are gathered as integers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Rows:
-    """Rows of one of the two tables, as places among those that were gathered.
+class Places:
+    """Rows of one of the tables, as places among those that were gathered.
 
     Attributes:
         now: The row itself.
@@ -49,17 +51,28 @@ class _Rows:
     head: Ints
     more: Ints
 
-    def take(self, some: Mask | slice) -> _Rows:
+    def take(self, some: Mask | slice) -> Places:
         """Some of them."""
-        return _Rows(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
+        return Places(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
 
 
-_CodesOf = Callable[[Sequence[Column], _Rows], Column]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gathered:
+    """What was gathered: of rows, and of what tells what never changes, which may be the same rows."""
+
+    rows: Sequence[Column]
+    heads: Sequence[Column]
+
+
+_CodesOf = Callable[[Gathered, Places], Column]
 """Codes of one coordinate from the gathered columns."""
 
 
 class LinkedRows(PersonRows):
-    """Private rows of persons as codes of first rows and of steps. Made by `open_rows`."""
+    """Private rows of persons as codes of first rows and of steps. Made by `open_rows`.
+
+    What tells what never changes is the first row of the person.
+    """
 
     def __init__(self, *given: Any, cache_bytes: int, **named: Any):
         super().__init__(*given, cache_bytes=cache_bytes, **named)
@@ -67,16 +80,21 @@ class LinkedRows(PersonRows):
         self._stores = {
             view.name: KeptCodes(_sizes(view), cache_bytes // len(self._views), self._folder) for view in self._views
         }
-        self._gathered = _Gathered(self.null_values)
+        self._gathered = self._static = Reading(self.null_values)
+        if self._person.parents is not None:
+            self._static = Reading(self.null_values)
         self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
 
     def close(self) -> None:
-        for store in self._stores.values():
-            store.close()
+        self._forget()
         super().close()
 
+    def _forget(self) -> None:
+        for store in self._stores.values():
+            store.close()
+
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the codes of columns of one of the two tables."""
+        """One pass over the codes of columns of one of the tables."""
         self.keep_codes()
         for view in self._views:
             places = {view.full(name): at for at, name in enumerate(view.by.schema.modelled)}
@@ -88,15 +106,16 @@ class LinkedRows(PersonRows):
         """Gather the rows of persons in one pass, and keep the codes of both tables."""
         if self._whole:
             return
-        for store in self._stores.values():
-            store.close()
+        self._forget()
         gathering = Gathering(self._folder)
         try:
-            for batch in self._read_by(self._person_encoders()):
+            for batch in self.read_by(self._person_encoders()):
                 gathering.add(batch.codes)
             self._exact_persons = 0
             for parts in gathering.parts():
-                self._add(*self._used(gathering, parts))
+                persons, codes = self._used(gathering, parts)
+                self._exact_persons += len(persons.sizes)
+                self._add(persons, persons.rows[_starts(persons)], Gathered(rows=codes, heads=codes))
         finally:
             gathering.close()
         self._whole, self._exact_rows = True, self._exact_persons
@@ -104,27 +123,26 @@ class LinkedRows(PersonRows):
     def _person_encoders(self) -> list[Any]:
         return [*super()._person_encoders(), *self._gathered.encoders]
 
-    def _add(self, persons: Persons, codes: Sequence[Column]) -> None:
-        """Add the rows of some persons to both tables."""
-        self._exact_persons += len(persons.sizes)
-        starts = np.cumsum(persons.sizes) - persons.sizes
+    def _add(self, persons: Persons, heads: Ints, codes: Gathered) -> None:
+        """Add the rows of some persons to the tables of first rows and of steps; `heads` tell what never changes."""
+        starts = _starts(persons)
         first = persons.rows[starts]
         # Sensitivity: one row of weight 2^20, a whole vote, for each person.
-        self._keep(FIRST, codes, _Rows(now=first, before=first, head=first, more=persons.sizes - 1), 1 << VOTE_BITS)
+        self._keep(FIRST, codes, Places(now=first, before=first, head=heads, more=persons.sizes - 1), WHOLE)
         sizes = persons.size_of_row
         place = np.arange(len(persons.rows)) - np.repeat(starts, persons.sizes)
         later = np.flatnonzero(place > 0)
-        steps = _Rows(
+        steps = Places(
             now=persons.rows[later],
             before=persons.rows[later - 1],
-            head=np.repeat(first, persons.sizes)[later],
+            head=np.repeat(heads, persons.sizes)[later],
             more=sizes[later] - 1 - place[later],
         )
         # Sensitivity: m - 1 rows of weight floor(2^20 / (m - 1)) for a person with m rows, at most one vote together.
         for size in np.unique(sizes[later]).tolist():
             self._keep(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
 
-    def _keep(self, name: str, codes: Sequence[Column], rows: _Rows, weight: int) -> None:
+    def _keep(self, name: str, codes: Gathered, rows: Places, weight: int) -> None:
         """Keep rows of one table, which all count the same."""
         (sizes,) = (_sizes(view) for view in self._views if view.name == name)
         for start in range(0, len(rows.now), BATCH_ROWS):
@@ -143,25 +161,34 @@ class LinkedRows(PersonRows):
         """How a coordinate is told by gathered columns of a row, of the one before, or of both."""
         if part.sources == (self._wide.tables[view.name].more,):
             return lambda columns, rows: rows.more
-        before = [name not in self._by.declared for name in part.sources]
-        plain = [name.removeprefix(PREVIOUS) if old else name for name, old in zip(part.sources, before, strict=True)]
-        if len(set(before)) == 1:
-            at = self._gathered.codes(view, part, tuple(plain))
-            which = "before" if before[0] else "head" if {*plain} <= {*self._wide.static} else "now"
-            return lambda columns, rows: columns[at][getattr(rows, which)]
+        which = [self._which(name) for name in part.sources]
+        plain = [name if name in self._by.declared else name.removeprefix(PREVIOUS) for name in part.sources]
+        if len(set(which)) == 1:
+            reading = self._static if which[0] == "head" else self._gathered
+            at = reading.codes(view, part, tuple(plain))
+            return lambda codes, rows: _column_at(codes, which[0], at)[getattr(rows, which[0])]
         assert isinstance(part, Difference | Quotient)
         code = pair_codes(view.by, part)
-        places = [self._gathered.values(view.by.declared[name], name) for name in plain]
+        places = [
+            (self._static if row == "head" else self._gathered).values(self._by.declared[name], name)
+            for name, row in zip(plain, which, strict=True)
+        ]
 
-        def between(columns: Sequence[Column], rows: _Rows) -> Column:
-            both = [columns[at][rows.before if old else rows.now] for at, old in zip(places, before, strict=True)]
+        def between(codes: Gathered, rows: Places) -> Column:
+            both = [_column_at(codes, row, at)[getattr(rows, row)] for at, row in zip(places, which, strict=True)]
             anchor, value = ((found, _is_null(found)) for found in both)
             return code(anchor, value)
 
         return between
 
+    def _which(self, name: str) -> str:
+        """Which row tells a column."""
+        if name in self._wide.static:
+            return "head"
+        return "now" if name in self._by.declared else "before"
 
-class _Gathered:
+
+class Reading:
     """What is gathered of each row: codes of coordinates, and values of columns that are compared between rows.
 
     Attributes:
@@ -199,6 +226,15 @@ class _Gathered:
 def _column(part: Coordinate) -> dict[str, str]:
     """Fields that name the column of a part of a calendar: which row it is of does not matter."""
     return {"column": ""} if isinstance(part, CalendarPart) else {}
+
+
+def _column_at(codes: Gathered, which: str, at: int) -> Column:
+    return (codes.heads if which == "head" else codes.rows)[at]
+
+
+def _starts(persons: Persons) -> Ints:
+    """Where each person begins among the used rows."""
+    return np.cumsum(persons.sizes) - persons.sizes
 
 
 def _is_null(values: Column) -> Mask:

@@ -76,7 +76,7 @@ class PersonRows(EncodedRows):
         """One pass over the source: rows are gathered person by person, and those that are used come in batches."""
         gathering = Gathering(self._folder)
         try:
-            for batch in self._read_by(self._person_encoders()):
+            for batch in self.read_by(self._person_encoders()):
                 gathering.add(batch.codes)
             yield from self._in_batches(gathering)
         finally:

@@ -1,0 +1,182 @@
+"""Two tables with a key between them: counted by parents, drawn with valid keys; bad tables are refused by name."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import sklar
+from sklar.errors import SchemaError, SourceError, UsageError
+from sklar.rows import exact_counts, open_rows
+
+VOTE = 1 << 20
+PARENTS = {"id": sklar.Id(), "kind": sklar.Category(["a", "b"])}
+ROWS = {"of": sklar.Id(), "day": sklar.Integer(0, 9), "ward": sklar.Category(["x", "y"])}
+
+
+def tables(rows: int = 3, order: str | None = "day", **more: Any) -> sklar.Tables:
+    child = sklar.Schema(ROWS, person=sklar.Person(key="of", rows=rows, order=order, linked=None, **more))
+    return sklar.Tables({"p": sklar.Schema(PARENTS), "c": child}, keys={"c": ("of", "p")}, person="p")
+
+
+def made(parents: int = 1_500, seed: int = 2) -> dict[str, pa.Table]:
+    """Wards depend on the kind of the parent; about a third of the parents have no rows."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, parents)
+    rows = [(f"secret-{p}", int(rng.integers(10)), "xy"[int(rng.random() < (0.9 if kind[p] else 0.1))])
+            for p in range(parents) for _ in range(rng.integers(0, 4))]  # fmt: skip
+    rows = [rows[at] for at in rng.permutation(len(rows))]
+    return {
+        "p": pa.table({"id": [f"secret-{p}" for p in range(parents)], "kind": ["ab"[k] for k in kind.tolist()]}),
+        "c": pa.table({name: [row[at] for row in rows] for at, name in enumerate(ROWS)}),
+    }
+
+
+def counts(data: Any, *columns: str, facts: sklar.Tables | None = None) -> np.ndarray:
+    rows = open_rows(data, (facts or tables()).schema)
+    (found,) = exact_counts(rows, [(columns, None)])
+    rows.close()
+    return found
+
+
+def small(*children: tuple[Any, int, str], parents: tuple[tuple[Any, str], ...] = ((1, "a"), (2, "b"))) -> Any:
+    return {
+        "p": pa.table({"id": [p for p, _ in parents], "kind": [k for _, k in parents]}),
+        "c": pa.table({name: [row[at] for row in children] for at, name in enumerate(ROWS)}),
+    }
+
+
+def test_parents_first_rows_and_steps_are_counted_as_by_hand() -> None:
+    data = small((1, 5, "y"), (1, 2, "x"), (1, 9, "y"), (1, 9, "y"))
+    assert counts(data, "parent: kind", "parent: rows of the person").tolist()[0] == [0, 0, 0, VOTE]
+    assert counts(data, "parent: kind", "parent: rows of the person").tolist()[1] == [VOTE, 0, 0, 0]
+    assert counts(data, "first row: kind", "first row: ward").tolist()[0] == [VOTE, 0, 0]
+    assert counts(data, "next row: previous ward", "next row: ward")[:2, :2].tolist() == [
+        [0, VOTE // 2],
+        [0, VOTE // 2],
+    ]
+
+
+def test_rows_without_a_parent_are_left_out_and_of_parents_with_one_key_one_is_used() -> None:
+    base = small((1, 5, "y"))
+    orphan, twice = small((1, 5, "y"), (7, 3, "x")), small((1, 5, "y"), parents=((1, "a"), (2, "b"), (2, "b")))
+    for columns in (("parent: kind",), ("first row: ward",), ("next row: ward",)):
+        assert (counts(orphan, *columns) == counts(base, *columns)).all()
+        assert (counts(twice, *columns) == counts(base, *columns)).all()
+
+
+def test_a_parent_with_all_its_rows_moves_no_table_by_more_than_a_vote() -> None:
+    data = made(60)
+    extreme = small(*[(999, day, "x") for day in range(10)], parents=((999, "b"),))
+    both = {name: pa.concat_tables([table, _as(extreme[name], table)]) for name, table in data.items()}
+    for columns in (("parent: kind", "parent: rows of the person"), ("first row: kind", "first row: ward"),
+                    ("next row: previous ward", "next row: ward")):  # fmt: skip
+        change = counts(both, *columns) - counts(data, *columns)
+        assert change.min() >= 0
+        assert change.sum() <= VOTE
+
+
+def _as(table: pa.Table, like: pa.Table) -> pa.Table:
+    return table.cast(like.schema)
+
+
+@pytest.fixture(scope="module")
+def model() -> sklar.Model:
+    return sklar.fit(made(), tables(), epsilon=9.0)
+
+
+def test_samples_are_both_tables_with_valid_keys(model: sklar.Model) -> None:
+    found = model.sample_persons(800, seed=1)
+    parents, rows = found["p"].to_pylist(), found["c"].to_pylist()
+    assert [row["id"] for row in parents] == list(range(1, 801))
+    assert {row["of"] for row in rows} <= {row["id"] for row in parents}
+    number = np.bincount([row["of"] for row in rows], minlength=801)[1:]
+    assert number.max() <= 3
+    assert 0.1 < (number == 0).mean() < 0.45
+    assert all(b["day"] >= a["day"] for a, b in itertools.pairwise(rows) if a["of"] == b["of"])
+    assert set(found["p"].column_names) == set(PARENTS)
+    assert set(found["c"].column_names) == set(ROWS)
+
+
+def test_rows_depend_on_their_parents(model: sklar.Model) -> None:
+    """Of real rows 90% are as their parent says, of independent ones a half."""
+    found = model.sample_persons(1_000, seed=2)
+    kind = {row["id"]: row["kind"] for row in found["p"].to_pylist()}
+    agree = [(kind[row["of"]] == "b") == (row["ward"] == "y") for row in found["c"].to_pylist()]
+    assert np.mean(agree) > 0.7
+
+
+def test_a_model_of_two_tables_is_verified_and_tells_no_key(model: sklar.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar").ok
+    assert b"secret" not in (tmp_path / "m.sklar").read_bytes()
+    again = sklar.load(tmp_path / "m.sklar").sample_persons(50, seed=3)
+    assert all(again[name].equals(table) for name, table in model.sample_persons(50, seed=3).items())
+
+
+def test_rows_alone_are_not_drawn(model: sklar.Model) -> None:
+    with pytest.raises(UsageError, match="two tables"):
+        model.sample(10, seed=1)
+
+
+def test_files_of_a_folder_and_tables_of_a_database_are_read(tmp_path: Path) -> None:
+    import duckdb
+
+    data = made(40)
+    pa.csv.write_csv(data["p"], tmp_path / "p.csv")
+    pa.parquet.write_table(data["c"], tmp_path / "c.parquet")
+    base = tmp_path / "both.duckdb"
+    with duckdb.connect(str(base)) as connection:
+        for name, table in data.items():
+            connection.register("t", table)
+            connection.execute(f"create table {name} as select * from t")
+            connection.unregister("t")
+    columns = ("parent: kind", "parent: rows of the person")
+    for source in (tmp_path, str(base)):
+        assert (counts(source, *columns) == counts(data, *columns)).all()
+
+
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no table 'c'"):
+        counts({"p": made(5)["p"]}, "parent: kind")
+    with pytest.raises(SourceError, match="just one file called p"):
+        counts(tmp_path, "parent: kind")
+
+
+def test_the_text_of_the_tables_tells_all_of_them(tmp_path: Path) -> None:
+    tables().write(tmp_path / "t.toml")
+    assert sklar.Tables.read(tmp_path / "t.toml") == tables()
+
+
+def test_without_a_person_ten_rows_are_used() -> None:
+    plain = sklar.Tables({"p": sklar.Schema(PARENTS), "c": sklar.Schema(ROWS)}, keys={"c": ("of", "p")}, person="p")
+    assert plain.schema.person is not None
+    assert plain.schema.person.rows == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"person": "c"}, "is the table of persons"),
+        ({"person": "q"}, "must be one of the tables"),
+        ({"keys": {"c": ("of", "c")}}, "circle"),
+        ({"keys": {"c": ("of", "q")}}, "from one of the tables to the other"),
+        ({"keys": {"c": "of"}}, "is a pair"),
+        ({"keys": {}}, "joined by one key"),
+        ({"tables": {"p": sklar.Schema(PARENTS)}}, "joined by one key"),
+        ({"tables": {"p": sklar.Schema({"kind": PARENTS["kind"]}), "c": sklar.Schema(ROWS)}}, "which is their key"),
+        ({"tables": {"p": sklar.Schema({**PARENTS, "day": ROWS["day"]}), "c": sklar.Schema(ROWS)}}, "both tables"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_tables_is_said(change: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"tables": {"p": sklar.Schema(PARENTS), "c": sklar.Schema(ROWS)},
+                             "keys": {"c": ("of", "p")}, "person": "p"}  # fmt: skip
+    with pytest.raises(SchemaError, match=says):
+        sklar.Tables(**{**given, **change})
