@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import tempfile
@@ -13,6 +14,29 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium() -> str | None:
+    """Where there is a browser for the page tests, if anywhere."""
+    return next((place for name in BROWSERS if (place := shutil.which(name))), None)
+
+
+def _without_pages() -> bool:
+    """Whether the page tests are left out: not where everything must be run, as told by CI=true."""
+    return chromium() is None and os.environ.get("CI", "").lower() not in ("1", "true")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Page tests need a browser, which not every machine has."""
+    return True if collection_path == HERE / "page" and _without_pages() else None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Nobody shall believe that they were run."""
+    if _without_pages():
+        words = "PAGE TESTS LEFT OUT: there is no Chromium here (apt-get install chromium); tests/page was not run."
+        terminalreporter.write_line(words, red=True, bold=True)
 
 
 def pytest_configure() -> None:

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     )
     from sklar.schema.reading import ReadOptions
     from sklar.schema.sdv import read_sdv, schema_from_sdv, to_sdv
+    from sklar.studio.serve import open_studio
 
 _HOMES = {
     "sklar.accounting.claim": "Claim",
@@ -129,6 +130,7 @@ _HOMES = {
     "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Person Real Schema",
     "sklar.schema.reading": "ReadOptions",
     "sklar.schema.sdv": "read_sdv schema_from_sdv to_sdv",
+    "sklar.studio.serve": "open_studio",
 }
 """Module to the public names it holds."""
 _PLACES = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -141,9 +143,9 @@ __all__ = [
     "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
     "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
     "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
-    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs",
-    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep",
-    "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "open_studio", "pay", "plan", "plot_levels",
+    "plot_pairs", "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split",
+    "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from sklar.cli import (
     methods,
     plan,
     split,
+    studio,
     synth,
 )
 from sklar.cli.attacks import audit
@@ -66,6 +67,7 @@ for module in (
     compare,
     audit,
     methods,
+    studio,
 ):
     app.command(name=module.NAME)(module.command)
 app.add_typer(schema.app, name="schema")

@@ -116,6 +116,7 @@ class Plan:
         return {
             "method": self.method,
             "rows": self.rows,
+            "words": str(self).splitlines(),
             "fits": [fit.to_dict() for fit in self.fits],
             "curve": [{"epsilon": epsilon, **one.to_dict()} for epsilon, one in self.curve],
             "answer": None if self.answer is None else asdict(self.answer),
