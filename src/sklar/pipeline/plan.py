@@ -237,7 +237,7 @@ class Request:
         self.method: Method[Any] = find_method(method)
         by, self.settings = self.method.fitting(schema, options, target)
         self.schema, self.unit, self.rows = by.schema, unit, rows
-        self.method.require_relation(unit.neighbours)
+        self.method.require_unit(unit)
 
     def fit(self, budget: Budget) -> PlannedFit:
         """What is measured and expected under a budget."""

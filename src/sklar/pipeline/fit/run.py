@@ -225,7 +225,7 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
     preferred = request.neighbours or method.neighbours
     book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger)
     unit = unit_of(request.schema.person, request.neighbours or book.header.neighbours, request.rows_per_person)
-    method.require_relation(unit.neighbours)
+    method.require_unit(unit)
     require_addable(request.schema.prices, unit, book)
     if request.prior is not None:
         require_public(request.prior, request.data, request.schema, request.read, [fit.id for fit in book.fits])
