@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
+import pyarrow.csv as csv
+import pyarrow.parquet as parquet
 import pytest
 
 import sklar
@@ -130,8 +130,8 @@ def test_files_of_a_folder_and_tables_of_a_database_are_read(tmp_path: Path) -> 
     import duckdb
 
     data = made(40)
-    pa.csv.write_csv(data["p"], tmp_path / "p.csv")
-    pa.parquet.write_table(data["c"], tmp_path / "c.parquet")
+    csv.write_csv(data["p"], tmp_path / "p.csv")
+    parquet.write_table(data["c"], tmp_path / "c.parquet")
     base = tmp_path / "both.duckdb"
     with duckdb.connect(str(base)) as connection:
         for name, table in data.items():

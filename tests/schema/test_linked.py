@@ -18,7 +18,7 @@ COLUMNS = {"year": sklar.Integer(2000, 2009), "sex": sklar.Category(["F", "M"]),
 
 
 def schema(*rules: Any, **person: Any) -> sklar.Schema:
-    said = {"key": "id", "rows": 4, "order": "year", **person}
+    said: dict[str, Any] = {"key": "id", "rows": 4, "order": "year", **person}
     return sklar.Schema(COLUMNS, rules=rules, person=sklar.Person(**said))
 
 

@@ -122,14 +122,14 @@ def _forward(
     if PARENT in by:
         going = np.flatnonzero(left >= 0)
         owner, left = owner[going], left[going]
-        row = drawn(FIRST, take(static, owner) | _number(wide, FIRST, left + 1))
+        row = drawn(FIRST, {**take(static, owner), **_number(wide, FIRST, left + 1)})
     else:
         row = {name: heads[name] for name in wide.moving}
     parts.append((row, owner))
     while (going := np.flatnonzero(left > 0)).size:
         owner, left, row = owner[going], left[going] - 1, take(row, going)
         before = {wide.previous[name]: values for name, values in row.items()}
-        row = drawn(NEXT, take(static, owner) | before | _number(wide, NEXT, left))
+        row = drawn(NEXT, {**take(static, owner), **before, **_number(wide, NEXT, left)})
         parts.append((row, owner))
     person = np.concatenate([owner for _, owner in parts])
     order = np.argsort(person, kind="stable")

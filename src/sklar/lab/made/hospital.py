@@ -5,11 +5,11 @@ Nobody in them exists. A stay depends on its patient and on the stay before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sklar.arrays import Floats, Ints
 from sklar.sample.rng import generator
 from sklar.schema.columns import Category, Id
 from sklar.schema.numbers import Integer
@@ -21,6 +21,7 @@ from sklar.schema.table import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Column = npt.NDArray[Any]
 REGIONS = ("north", "east", "south", "west")
 ILLNESSES = ("none", "heart", "lung", "diabetes")
 WARDS = ("surgery", "cardiology", "pneumology", "general", "maternity")
@@ -69,7 +70,7 @@ def hospital_tables(patients: int, seed: int = 1) -> dict[str, pa.Table]:
     heads = {"patient": key, "born": born, "sex": _labels(female, ("M", "F")), "region": _labels(region, REGIONS),
              "illness": _labels(ill, ILLNESSES)}  # fmt: skip
     stays = rng.poisson(0.5 + 0.9 * (ill > 0) + 0.015 * np.maximum(1975 - born, 0)).clip(0, MOST_STAYS)
-    parts: list[dict[str, Ints]] = []
+    parts: list[dict[str, Column]] = []
     here, day, ward = np.flatnonzero(stays > 0), np.zeros(patients, np.int64), np.full(patients, -1)
     number = 0
     while len(here):
@@ -91,7 +92,7 @@ def hospital_tables(patients: int, seed: int = 1) -> dict[str, pa.Table]:
     return {"patients": pa.table(heads), "stays": pa.table(told)}
 
 
-def _ward(born: Ints, female: Ints, ill: Ints, before: Ints, rng: np.random.Generator) -> Ints:
+def _ward(born: Column, female: Column, ill: Column, before: Column, rng: np.random.Generator) -> Column:
     """Half of the time the ward of the stay before; else one that suits the patient."""
     young = female.astype(bool) & (born > 1978)
     suits = np.where(ill == 1, 1, np.where(ill == 2, 2, np.where(young, 4, 3)))
@@ -99,9 +100,9 @@ def _ward(born: Ints, female: Ints, ill: Ints, before: Ints, rng: np.random.Gene
     return np.where((before >= 0) & (rng.random(len(born)) < 0.5), before, fresh)
 
 
-def _share(log_odds: Floats) -> Floats:
+def _share(log_odds: Column) -> Column:
     return 1 / (1 + np.exp(-log_odds))
 
 
-def _labels(codes: Ints, labels: tuple[str, ...]) -> list[str]:
+def _labels(codes: Column, labels: tuple[str, ...]) -> list[str]:
     return [labels[code] for code in codes.astype(int).tolist()]

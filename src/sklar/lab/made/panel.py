@@ -5,7 +5,7 @@ Nobody in it exists. What a person says depends on what they said before and on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ HEALTH = ("poor", "fair", "good", "very good")
 
 def panel_schema(linked: bool = True) -> Schema:
     """What anyone may know about the panel; with rows that follow one another, or that stand alone."""
-    said = {
+    said: dict[str, Any] = {
         "static": ["born", "sex", "region", "education"],
         "steps": [
             AtMost(low="previous year", high="year", at_least=1, source="public"),

@@ -152,8 +152,10 @@ def person_from(entry: object, faults: list[str]) -> Person | None:
     if parents and (set(parents) != {"table", "key", "rows"} or not all(map(_is_name, parents.values()))):
         faults.append("person: parents needs exactly table, key and rows")
         return None
-    said = {**entry, "parents": Parents(**parents)} if parents else entry  # pyright: ignore[reportUnknownVariableType]
-    return None if wrong else Person(**said)  # pyright: ignore[reportUnknownArgumentType]
+    said = cast("dict[str, Any]", dict(entry))  # pyright: ignore[reportUnknownArgumentType]
+    if parents:
+        said["parents"] = Parents(**parents)
+    return None if wrong else Person(**said)
 
 
 def _is_name(text: object) -> bool:
