@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import evaluate
     from sklar.lab.evaluation import Evaluation
+    from sklar.lab.families import TablesEvaluation, evaluate_tables
     from sklar.lab.levels import LevelChoice, levels
     from sklar.lab.methods import methods
     from sklar.lab.metrics.ranges import RangeWorkload
@@ -110,6 +111,7 @@ _HOMES = {
     "sklar.lab.drafting.draft": "draft_schema",
     "sklar.lab.evaluate": "evaluate",
     "sklar.lab.evaluation": "Evaluation",
+    "sklar.lab.families": "TablesEvaluation evaluate_tables",
     "sklar.lab.levels": "LevelChoice levels",
     "sklar.lab.methods": "methods",
     "sklar.lab.metrics.ranges": "RangeWorkload",
@@ -142,10 +144,10 @@ __all__ = [
     "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
     "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
     "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real", "Schema",
-    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "Tables", "UsageError", "Verified",
+    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "Tables", "TablesEvaluation", "UsageError", "Verified",
     "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
     "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
-    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "open_studio", "pay", "plan", "plot_levels",
+    "evaluate_binary", "evaluate_tables", "fit", "levels", "load", "make_key", "methods", "open_studio", "pay", "plan", "plot_levels",
     "plot_pairs", "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split",
     "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip

@@ -113,6 +113,17 @@ def test_rows_depend_on_their_parents(model: sklar.Model) -> None:
     assert np.mean(agree) > 0.7
 
 
+def test_evaluation_tells_how_rows_depend_on_their_parents(model: sklar.Model) -> None:
+    """The real tables are no distance from themselves, and a sample is nearer than rows given to any parent."""
+    from sklar.lab.families import evaluate_tables
+
+    real = made()
+    same, found = (evaluate_tables(real, other, tables()) for other in (real, model.sample_persons(seed=4)))
+    assert (same.cross_tvd2, same.rows, same.orphans, found.orphans) == (0.0, 0.0, 0, 0)
+    assert found.cross["kind", "ward"] < 0.2 < found.independent * 2
+    assert set(found.to_dict()["tables"]) == {"p", "c"}
+
+
 def test_a_model_of_two_tables_is_verified_and_tells_no_key(model: sklar.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "m.sklar")
     assert sklar.verify(tmp_path / "m.sklar").ok
