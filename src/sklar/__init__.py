@@ -140,16 +140,17 @@ _HOMES = {
 _PLACES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim", "Combined",
-    "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
-    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
-    "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real", "Schema",
-    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "Tables", "TablesEvaluation", "UsageError", "Verified",
-    "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
-    "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
-    "evaluate_binary", "evaluate_tables", "fit", "levels", "load", "make_key", "methods", "open_studio", "pay", "plan", "plot_levels",
-    "plot_pairs", "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split",
-    "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
+    "Combined", "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore",
+    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError",
+    "Ordinal", "OverspendError", "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload",
+    "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
+    "Tables", "TablesEvaluation", "UsageError", "Verified", "at_level", "attack", "attack_method", "audit",
+    "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
+    "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels", "load",
+    "make_key", "methods", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
+    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv",
+    "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class TablesEvaluation:
 
     Attributes:
         tables: By name, what was found about each table by itself.
-        cross: By (column of the parents, column of the rows), the TVD of the table of both, over all rows with a parent.
+        cross: By (column of the parents, column of the rows), the TVD of the table of both.
         independent: The mean of `cross` for real rows that were given to parents at random.
         rows: TVD of the number of rows of a parent.
         orphans: Synthetic rows without a parent.
@@ -94,8 +94,8 @@ class _Joined:
                                   rows_kept=whole[name].num_rows) for name, schema in schemas.items()}  # fmt: skip
         keys = [str(key) for key in whole[names.table].column(names.key).to_pylist()]
         place = {key: at for at, key in enumerate(keys)}
-        parent = np.array([place.get(str(key), -1) for key in whole[names.rows].column(tables.schema.person.key).to_pylist()],
-                          dtype=np.int64)  # fmt: skip
+        keyed = whole[names.rows].column(tables.schema.person.key).to_pylist()
+        parent = np.array([place.get(str(key), -1) for key in keyed], dtype=np.int64)
         grids: list[CoarseGrid] = [coarse_grid(schema) for schema in schemas.values()]
         self.columns = [schema.modelled for schema in schemas.values()]
         self.sizes = [[grid.sizes[name] for name in own] for grid, own in zip(grids, self.columns, strict=True)]
