@@ -132,6 +132,26 @@ def test_a_model_of_two_tables_is_verified_and_tells_no_key(model: sklar.Model, 
     assert all(again[name].equals(table) for name, table in model.sample_persons(50, seed=3).items())
 
 
+def test_the_commands_go_from_a_folder_to_a_folder(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from sklar.cli.main import app
+
+    data, place = made(100), tmp_path / "in"
+    place.mkdir()
+    for name, table in data.items():
+        csv.write_csv(table, place / f"{name}.csv")
+    tables().write(tmp_path / "t.toml")
+    model, out = str(tmp_path / "m.sklar"), tmp_path / "out"
+    fitted = CliRunner().invoke(app, ["fit", str(place), "-s", str(tmp_path / "t.toml"), "-e", "9", "-o", model])
+    assert fitted.exit_code == 0, fitted.output
+    drawn = CliRunner().invoke(app, ["sample", model, "-n", "30", "-o", f"{out}/", "--seed", "7"])
+    assert drawn.exit_code == 0, drawn.output
+    assert csv.read_csv(out / "p.csv").num_rows == 30
+    assert set(csv.read_csv(out / "c.csv")["of"].to_pylist()) <= set(range(1, 31))
+    assert "secret-" not in fitted.output + drawn.output
+
+
 def test_rows_alone_are_not_drawn(model: sklar.Model) -> None:
     with pytest.raises(UsageError, match="two tables"):
         model.sample(10, seed=1)

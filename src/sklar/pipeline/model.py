@@ -391,7 +391,8 @@ class Model:
     ) -> int:
         """Independent synthetic rows as a folder of Parquet files, any number of them; gives the number of rows.
 
-        The rows are those of `stream` for the same seed. Repeat a run that was cut short, and it goes on.
+        The rows are those of `stream` for the same seed. Repeat a run that was cut short, and it goes on. Of a model of
+        `Tables`, n persons go to a CSV file for each table.
 
         Args:
             folder: Where to.
@@ -403,7 +404,10 @@ class Model:
             written: Told the number of rows after each part.
         """
         from sklar.pipeline.sampling.parts import sample_to_parts
+        from sklar.pipeline.sampling.write import tables_to_folder
 
+        if self.schema.person is not None and self.schema.person.parents is not None:
+            return tables_to_folder(self, folder, n, seed)
         rows = self.rows_estimate if n is None else n
         return sample_to_parts(
             self._stored, folder, rows, seed=seed, given=given, part_rows=part_rows, workers=workers,

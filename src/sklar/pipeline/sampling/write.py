@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sklar.errors import UsageError
+from sklar.errors import OutputError, UsageError
 from sklar.notebook import notebook_rows
 from sklar.sample.draw import whole_number
 
@@ -59,6 +60,26 @@ def sample_to_file(
     else:
         write_stream(_tables(model, rows, asked), path, model.schema, safe=asked.safe, rows=rows, written=told)
     return rows
+
+
+def tables_to_folder(model: Model, folder: str | PathLike[str], persons: int | None, seed: int | None) -> int:
+    """Both tables of so many persons into a folder, each a CSV file of its name; gives the number of all rows."""
+    from sklar.export.atomic import require_writable
+    from sklar.export.write import write_table
+    from sklar.schema.persons.tables import table_schemas
+
+    schemas, place = table_schemas(model.schema), Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {place}: {(error.strerror or 'it failed').lower()}.") from None
+    files = {name: place / f"{name}.csv" for name in schemas}
+    for path in files.values():
+        require_writable(path)
+    tables = model.sample_persons(persons, seed=seed)
+    for name, path in files.items():
+        write_table(tables[name], path, schemas[name])
+    return sum(table.num_rows for table in tables.values())
 
 
 def _whole_to_file(
