@@ -17,6 +17,18 @@ STORES = ("s3", "gs", "gcs")
 OWN = ("table", "schema", "like")
 """Parameters of a URL that are ours; all others are for the driver."""
 SECRETS = ("password", "sslpassword", "access_key", "secret_key", "session_token")
+REASONS = {
+    "password": "the user or the password is wrong, or none was given: set PGPASSWORD, or write a ~/.pgpass",
+    "pg_hba": "the server does not let this user in from here",
+    "refused": "nothing listens there",
+    "translate host": "there is no such host",
+    "no such file": "nothing listens at that socket",
+    "timeout": "it does not answer",
+    "does not exist": "there is no such database or user",
+    "too many": "it has no connection left",
+    "ssl": "the encrypted connection failed",
+}
+"""What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # A password may hold signs that should have been escaped, up to the last @; a port before a parameter is none.
 _USER = re.compile(r"(://[^/?#:@\s]*):(?:[^?#\s]+|(?!\d*(?:[/?#,]|$))\S+)@")
@@ -115,3 +127,9 @@ def identifiers(names: Iterable[str]) -> str:
 def literal(text: str) -> str:
     """A text as SQL quotes it (with standard_conforming_strings, as both databases have it)."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def unreachable(message: str) -> str | None:
+    """Why a database could not be reached, by a driver's message, in our own words; None if it tells nothing."""
+    text = message.lower()
+    return next((reason for word, reason in REASONS.items() if word in text), None)
