@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.schema.columns import PROVENANCES, Column, is_unicode
+from sklar.schema.columns import Column, is_unicode
 
 PAY_ROWS = "pay"
 """Stands for a bound on rows that is to be measured first."""
+PERSON_ROWS = "person.rows"
+"""What the bound is called among facts."""
 MOST_ROWS = 1000
 """Most rows of a person that may be used: a vote is shared out in steps of 2^-20, so 1,000 rows still get equal parts
 to within a thousandth; and tables with the number of rows as a column stay small."""
 WEIGHTS = ("votes", "rows")
+SOURCES = ("assumed", "public", "measured", "from-rows")
 ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
 
 
@@ -28,7 +31,8 @@ class Person:
             used. Ties, and all rows without an order, are told apart by a keyed hash of the row.
         weights: "votes": the rows of a person share one vote, so that noise is that of one row a person. "rows": each
             row counts one, and noise grows with `rows`.
-        source: "assumed", "public", or "from-rows" for what a draft proposes and nobody has confirmed.
+        source: "assumed", "public", "measured" where the bound was paid for, or "from-rows" for what a draft proposes
+            and nobody has confirmed.
     """
 
     key: str
@@ -60,8 +64,8 @@ class Person:
             faults.append(f"order must be a modelled column of kind {', '.join(ORDERED_KINDS)}")
         if self.weights not in WEIGHTS:
             faults.append(f"weights must be one of {', '.join(WEIGHTS)}")
-        if self.source not in ("assumed", "public", "from-rows"):
-            faults.append(f"source must be one of {', '.join(PROVENANCES[:2])}")
+        if self.source not in SOURCES:
+            faults.append(f"source must be one of {', '.join(SOURCES)}")
         return faults
 
     def describe(self) -> str:
