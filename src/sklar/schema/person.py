@@ -60,6 +60,8 @@ class Person:
         whole = type(self.rows) is int and 1 <= self.rows <= MOST_ROWS
         if not whole and self.rows != PAY_ROWS:
             faults.append(f'rows must be a whole number from 1 to {MOST_ROWS:,}, or "pay"')
+        if self.rows == PAY_ROWS and self.weights == "rows":
+            faults.append("rows can be paid for with weights = 'votes' only: else the noise of paying depends on them")
         if self.order is not None and not _is_ordered(columns, self.order):
             faults.append(f"order must be a modelled column of kind {', '.join(ORDERED_KINDS)}")
         if self.weights not in WEIGHTS:

@@ -48,8 +48,6 @@ def require_payable(schema: Schema) -> None:
     """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules lean on."""
     faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
     faults += _rule_faults(schema)
-    if schema.person is not None and rows_to_pay(schema) and schema.person.weights != "votes":
-        faults.append("person: rows can be paid for with weights = 'votes' only: else noise depends on them")
     if faults:
         raise SchemaError(faults)
 
