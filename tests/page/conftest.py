@@ -36,8 +36,6 @@ class RunningStudio:
     def end(self) -> None:
         self.process.terminate()
         self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 def start_studio(folder: Path) -> RunningStudio:
@@ -45,7 +43,8 @@ def start_studio(folder: Path) -> RunningStudio:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
-    told = "".join(process.stdout.readline() for _ in range(3))
+    with process.stdout:  # it says no more
+        told = "".join(process.stdout.readline() for _ in range(3))
     return RunningStudio(folder, process, json.loads(told)["address"])
 
 
@@ -60,8 +59,7 @@ def open_studio() -> Generator[Callable[[Path], RunningStudio]]:
 
     yield start
     for one in running:
-        if one.process.poll() is None:
-            one.end()
+        one.end()
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+import sklar
 from sklar.errors import OutputError, UsageError
-from sklar.studio.folder import StudioFolder, refuse_secrets
+from sklar.studio.folder import StudioFolder
 
 
 def test_a_table_is_kept_with_what_belongs_to_it(tmp_path: Path) -> None:
@@ -51,9 +54,34 @@ def test_odd_names_are_refused(tmp_path: Path, name: str) -> None:
 def test_database_tables_are_taken_up_without_passwords(tmp_path: Path) -> None:
     folder = StudioFolder(tmp_path)
     assert folder.new_table("postgresql://host/db?table=visits", "visits", {}).source.startswith("postgresql://")
-    for address in ("postgresql://a:b@h/d", "postgresql://h/d?Password=x", "postgresql://[::1/d"):
-        with pytest.raises(UsageError):
-            refuse_secrets(address)
+    for address in ("postgresql://a:b@h/d", "postgresql://h/d?Password=x"):
+        with pytest.raises(UsageError, match="leave the password out"):
+            folder.new_table(address, "t", {})
+    for address in (
+        "sqlite:////etc/x.db?table=t",
+        "duckdb://../x.duckdb?table=t",
+        "file:///etc/passwd",
+        "http://h/t.csv",
+    ):
+        with pytest.raises(UsageError, match="files lie in the folder"):
+            folder.new_table(address, "t", {})
+
+
+def test_a_table_in_a_database_file_is_named(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "my clinic.sqlite") as database:
+        database.execute("create table visits (age integer, sex text)")
+        database.executemany("insert into visits values (?, ?)", [(30, "F"), (40, "M")] * 30)
+    database.close()
+    folder = StudioFolder(tmp_path)
+    with pytest.raises(UsageError, match="name one of them"):
+        folder.new_table("my clinic.sqlite", "clinic", {})
+    entry = folder.new_table("my clinic.sqlite", "", {"table": "visits"})
+    assert entry.name == "visits" and folder.candidates() == ["my clinic.sqlite"]
+    with contextlib.chdir(tmp_path):
+        assert sklar.draft_schema(entry.source).names == ("age", "sex")
+    (tmp_path / "t.csv").write_text("x\n1\n")
+    with pytest.raises(UsageError, match="one table"):
+        folder.new_table("t.csv", "t", {"table": "visits"})
 
 
 def test_a_damaged_list_and_a_folder_without_rights_are_told(tmp_path: Path) -> None:

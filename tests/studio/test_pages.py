@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,9 @@ def client(folder: Path) -> Iterator[TestClient]:
 
 
 def send(client: TestClient, path: str, **values: str) -> tuple[int, str]:
+    if path.endswith("/answer"):
+        seen = re.findall(r'name="seen" value="(\w+)"', client.get("/t/t/columns").text)
+        values = {"seen": seen[0], **values}
     told = client.post(path, data={"secret": KNOWN.form, **values})
     return told.status_code, told.text
 
@@ -82,7 +86,8 @@ def test_answers_confirm_edit_pay_and_leave_out(client: TestClient, folder: Path
         ({"column": "age", "way": "edit", "lower": "99"}, "lower"),
         ({"column": "age", "way": "edit", "more": "bins"}, "write other facts"),
         ({"column": "age", "way": "edit", "kind": "nonsense"}, "kind must be one of"),
-        ({"column": "none", "way": "yes"}, "changed since this page"),
+        ({"column": "none", "way": "yes"}, "no column"),
+        ({"column": "age", "way": "yes", "seen": "of another day"}, "changed since this page"),
         ({"column": "age", "way": "perhaps"}, "an answer is"),
     ],
 )
@@ -100,6 +105,17 @@ def test_rules_are_added_confirmed_and_dropped(client: TestClient, folder: Path)
     seen = schema(folder).fingerprint
     assert send(client, "/t/t/answer", column="rule 1", way="ignore", seen=seen)[0] == 303
     assert schema(folder).rules == ()
+
+
+def test_the_person_is_said_and_taken_back(client: TestClient, folder: Path) -> None:
+    send(client, "/t/t/answer", column="sex", way="ignore")
+    assert send(client, "/t/t/person", key="sex", rows="5", order="age", weights="votes")[0] == 303
+    assert schema(folder).person == sklar.Person(key="sex", rows=5, order="age")
+    assert send(client, "/t/t/rule", rule="fee <= age")[0] == 303 and schema(folder).person is not None
+    for wrong in ({"key": "age", "rows": "5"}, {"key": "sex", "rows": "many"}, {"key": "sex", "rows": ""}):
+        assert send(client, "/t/t/person", **wrong)[0] == 400
+    assert "at most 5 rows" in client.get("/t/t/columns").text
+    assert send(client, "/t/t/person", key="", rows="")[0] == 303 and schema(folder).person is None
 
 
 def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestClient, folder: Path) -> None:

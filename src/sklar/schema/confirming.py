@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sklar.errors import UsageError
 from sklar.schema.columns import UNMEASURABLE, Column, Ignore, Labels
-from sklar.schema.person import PAY_ROWS, Person
+from sklar.schema.persons.person import PAY_ROWS, Person
 from sklar.schema.rules import Rule
 
 MEASURABLE = ("lower", "upper", "values", "nullable")

@@ -49,6 +49,7 @@ POSTS: dict[str, tuple[Page, Page]] = {
     "/t/{table}/draft": (columns.draft, columns.page),
     "/t/{table}/answer": (columns.answer, columns.page),
     "/t/{table}/rule": (columns.rule, columns.page),
+    "/t/{table}/person": (columns.person, columns.page),
     "/t/{table}/text": (columns.text, columns.page),
     "/t/{table}/ledger": (budget.make_ledger, budget.page),
     "/t/{table}/plan": (budget.plan, budget.page),

@@ -8,22 +8,26 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import quote
 
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import atomic_file
+from sklar.schema.address import STORES, has_secrets, scheme_of
 
 STATE = ".sklar-studio"
 """Where a studio keeps what it knows, inside the folder; readable by its owner only."""
 TABLES = "tables.json"
 TABLE_ENDINGS = (
     ".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".xlsx",
-    ".sav", ".dta", ".sas7bdat", ".duckdb", ".db", ".ddb", ".sqlite",
+    ".sav", ".dta", ".sas7bdat", ".duckdb", ".ddb", ".sqlite", ".sqlite3",
 )  # fmt: skip
 """Files that are offered as tables."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,39}")
 """What a table may be called in the studio; its files begin with it."""
-SECRETS = ("password", "sslpassword", "passfile")
+SERVERS = ("postgresql", "postgres", *STORES)
+"""Schemes of addresses that may be taken up."""
+DATABASE_ENDINGS = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+"""Files that hold several tables, one of which is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,20 +100,24 @@ class StudioFolder:
 
     def new_table(self, source: str, name: str, reading: Mapping[str, str]) -> TableEntry:
         """Take up a table: a file of the folder or the address of a database table."""
-        stem = "" if is_address(source) else source.split(".")[0]
+        told = dict(reading)
+        inside = told.pop("table", "").strip()
+        stem = inside or ("" if scheme_of(source) else source.split(".")[0])
         name = name.strip() or re.sub(r"[^A-Za-z0-9_]+", "_", stem).strip("_")[:40]
         if not NAME.fullmatch(name):
             raise UsageError("name the table in letters, digits and _, as people")
         if name in self.tables():
             raise UsageError(f"there is a table called {name} already; name this one otherwise")
-        if is_address(source):
-            refuse_secrets(source)
+        if scheme_of(source) is not None:
+            require_address(source)
         else:
             self.place(source)
-        ledgers = [f"{source}.ledger", f"{name}.ledger"]
-        ledger = next((one for one in ledgers if not is_address(one) and (self.root / one).is_file()), ledgers[-1])
-        said = {key: value for key, value in reading.items() if value}
-        entry = TableEntry(name=name, source=source, schema=f"{name}.toml", ledger=ledger, reading=said)
+        beside = f"{source}.ledger"
+        kept = scheme_of(source) is None and not inside and (self.root / beside).is_file()
+        entry = TableEntry(
+            name=name, source=_with_table(source, inside), schema=f"{name}.toml",
+            ledger=beside if kept else f"{name}.ledger", reading={key: value for key, value in told.items() if value},
+        )  # fmt: skip
         self.save(entry)
         return entry
 
@@ -163,19 +171,23 @@ class StudioFolder:
         return path
 
 
-def is_address(source: str) -> bool:
-    """Whether a source is the address of a database table, not a file."""
-    return "://" in source
+def _with_table(source: str, table: str) -> str:
+    """The file, or the address of a table in it."""
+    kind = next((kind for ending, kind in DATABASE_ENDINGS.items() if source.lower().endswith(ending)), None)
+    if kind is None or scheme_of(source) is not None:
+        if table:
+            raise UsageError("a table is named inside a database file; this file is one table, or the address names it")
+        return source
+    if not table:
+        raise UsageError("the file holds several tables: name one of them")
+    return f"{kind}://{quote(source)}?table={quote(table)}"
 
 
-def refuse_secrets(address: str) -> None:
-    """A studio keeps addresses on disk and shows them: no password may be in one."""
-    try:
-        parts = urlsplit(address)
-        secret = parts.password is not None or any(key.lower() in SECRETS for key in parse_qs(parts.query))
-    except ValueError:
-        raise UsageError("the address cannot be read: write it as postgresql://host/database?table=visits") from None
-    if secret:
+def require_address(address: str) -> None:
+    """A studio keeps addresses on disk and shows them, so no password may be in one; files lie in its folder."""
+    if has_secrets(address):
         raise UsageError(
             "leave the password out of the address: it is taken from the environment (PGPASSWORD) or ~/.pgpass"
         )
+    if scheme_of(address) not in SERVERS:
+        raise UsageError("write the address as postgresql://host/database?table=visits; files lie in the folder")

@@ -16,6 +16,7 @@ from sklar.errors import MissingExtraError, UsageError
 from sklar.studio.folder import StudioFolder
 
 ADDRESS = "127.0.0.1"
+BACKLOG = 256
 Tell = Callable[[str, str], None]
 PORT = 8765
 """Where a studio is looked for; another free one if it is taken."""
@@ -82,6 +83,7 @@ def _listen(port: int | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((ADDRESS, wanted))
+            listening.listen(BACKLOG)  # who comes before the page is ready waits
         except (OSError, OverflowError):
             listening.close()
             continue

@@ -35,7 +35,7 @@ from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Ordinal
 from sklar.schema.confirming import person_question
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema

@@ -10,7 +10,7 @@ import numpy as np
 from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out, word_set, words_of
 from sklar.lab.drafting.profile import Profile, numbers_of
 from sklar.schema.columns import Column, Id
-from sklar.schema.person import MOST_ROWS, Person
+from sklar.schema.persons.person import MOST_ROWS, Person
 
 FEWEST_ROWS = 20
 """Fewer rows than this say little about whether a value can occur twice."""

@@ -16,7 +16,7 @@ from sklar.schema.columns import Category, Column, Labels
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
-from sklar.schema.person import PAY_ROWS
+from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.rules import AtMost, Ratio
 from sklar.schema.table import Schema
 

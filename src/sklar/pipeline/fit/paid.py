@@ -31,7 +31,7 @@ from sklar.methods.facts.fit import (
 )
 from sklar.methods.facts.marks import PAY, labels_to_pay, must_pay, require_payable, rows_to_pay
 from sklar.pipeline.fit.prices import price_of
-from sklar.schema.person import PERSON_ROWS
+from sklar.schema.persons.person import PERSON_ROWS
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:

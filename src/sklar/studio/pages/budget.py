@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
+from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.ledger import LedgerView, create_ledger, fit_total, read_ledger
 from sklar.accounting.risk import risk
 from sklar.errors import SklarError, UsageError
@@ -16,6 +18,10 @@ from sklar.studio.visit import Visit, go_to
 EPSILONS = "0.3, 1, 3, 6"
 """Side by side unless somebody asks for others: from strong to weak."""
 MOST_EPSILONS = 6
+DELTA = 1e-9
+"""Of the fits whose prices are told: what a fit has unless somebody says otherwise."""
+PRIORS = (0.01, 0.1, 0.5)
+"""How likely something seemed before a release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +31,7 @@ class PricedEpsilon:
     epsilon: float
     expect: str
     risks: tuple[tuple[str, str], ...]
+    price: str
     admitted: bool
 
 
@@ -87,11 +94,29 @@ def choices(found: dict[str, Any] | None, view: LedgerView | None) -> list[Price
         PricedEpsilon(
             epsilon=fit["epsilon"],
             expect=words.partition(" expect, typically: ")[2] or words,
-            risks=tuple((f"{prior:.0%}", f"{100 * risk(fit['epsilon'], prior):.2g}%") for prior in (0.01, 0.1, 0.5)),
-            admitted=view is None or fit["epsilon"] <= view.left_epsilon(1e-9) * (1 + 1e-9),
+            risks=tuple((f"{prior:.0%}", at_most(risk(fit["epsilon"], prior))) for prior in PRIORS),
+            price=price_of(fit["epsilon"], view),
+            admitted=view is None or fit["epsilon"] <= view.left_epsilon(DELTA) * (1 + 1e-9),
         )
         for fit, words in told
     ]
+
+
+def at_most(chance: float) -> str:
+    """A bound in percent, rounded up."""
+    return f"{math.ceil(1000 * chance) / 10:g}%"
+
+
+def price_of(epsilon: float, view: LedgerView | None) -> str:
+    """What a fit would take of what the ledger still admits, in the measure that it adds up."""
+    left = None if view is None else view.left
+    if view is None or left is None:
+        return "There is no ledger yet." if view is None else "The ledger has no cap: it admits everything."
+    if epsilon > view.left_epsilon(DELTA) * (1 + 1e-9):
+        return "The ledger does not admit it any more."
+    measure, amount = left
+    share = (epsilon if measure == "epsilon" else epsilon_to_rho(epsilon, DELTA)) / amount if amount else 1.0
+    return f"About {min(share, 1):.0%} of what is left." if share >= 0.005 else "Below 1% of what is left."
 
 
 def make_ledger(visit: Visit) -> Response:

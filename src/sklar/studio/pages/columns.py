@@ -11,11 +11,15 @@ from starlette.responses import Response
 from sklar.errors import UsageError
 from sklar.schema.answering import ASKED, answered
 from sklar.schema.confirming import Question, describe_column, marks_of, payable_facts, rule_name
+from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression
 from sklar.schema.table import Schema, schema_from_toml
 from sklar.schema.toml import KINDS
 from sklar.studio import commands
 from sklar.studio.visit import Visit, go_to
+
+MOST_LABELS = 100
+"""Labels in a field of an edit: what is longer, nobody reads there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,8 @@ def page(visit: Visit) -> Response:
     return visit.show(
         "columns.html", step="columns", schema=schema, lines=lines, columns=columns, rules=rules, left=len(asked),
         remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes), toml=schema.toml(),
-        by=visit.form.get("by", entry.by),
+        by=visit.form.get("by", entry.by), keys=[name for name in schema if not schema[name].modelled], weights=WEIGHTS,
+        orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
     )  # fmt: skip
 
 
@@ -67,11 +72,17 @@ def shown_column(schema: Schema, name: str) -> ShownColumn:
     column = schema[name]
     question = next((one for one in schema.questions() if one.column == name), None)
     own = {f.name for f in fields(column)}
-    facts = tuple((fact, text_of(getattr(column, fact))) for fact in ASKED[1:] if fact in own)
+    facts = tuple((fact, text_of(getattr(column, fact))) for fact in ASKED[1:] if fact in own and _fits(column, fact))
     return ShownColumn(
         name=name, kind=column.kind, says=describe_column(column), marks=marks_of(column), question=question,
         payable=question is not None and bool(payable_facts(column)), facts=facts,
     )  # fmt: skip
+
+
+def _fits(column: Any, fact: str) -> bool:
+    """Whether a field can hold a fact: long lists, and labels with commas, are changed in the text of the schema."""
+    value = getattr(column, fact)
+    return not isinstance(value, tuple) or (len(value) <= MOST_LABELS and not any("," in str(one) for one in value))
 
 
 def text_of(value: Any) -> str:
@@ -94,8 +105,7 @@ def answer(visit: Visit) -> Response:
     """Take one answer; a schema is written as a whole or not at all."""
     entry, schema = visit.table, read_schema(visit)
     column, way, by = visit.form.get("column", ""), visit.text("way"), visit.text("by")
-    if visit.form.get("seen") != schema.fingerprint and way != "ignore" and column not in schema.names:
-        raise UsageError("the schema has changed since this page was shown: look at the rules again")
+    _require_seen(visit, schema)  # who confirms vouches for what the page showed
     said = _said(visit, schema, column) if way == "edit" and column in schema else {}
     changed = answered(schema, column, way, said, by)
     changed.write(visit.folder.root / entry.schema)
@@ -103,6 +113,11 @@ def answer(visit: Visit) -> Response:
     left = [question.column for question in changed.questions()]
     following = next((name for name in left if name in changed), left[0] if left else "")
     return go_to("t", entry.name, "columns", at=f"column-{following}" if following else "settled")
+
+
+def _require_seen(visit: Visit, schema: Schema) -> None:
+    if visit.form.get("seen") != schema.fingerprint:
+        raise UsageError("the schema has changed since this page was shown, in another tab perhaps: look at it again")
 
 
 def _said(visit: Visit, schema: Schema, name: str) -> dict[str, str]:
@@ -121,19 +136,28 @@ def rule(visit: Visit) -> Response:
     schema = read_schema(visit)
     if not visit.text("rule"):
         raise UsageError("write the rule as a condition on columns, as left - admitted <= 60")
-    more = Schema(
-        dict(schema), (*schema.rules, Expression(visit.text("rule"))), schema.prices, confirmed=schema.confirmed,
-        notes=schema.notes,
-    )  # fmt: skip
+    more = schema.with_rules((*schema.rules, Expression(visit.text("rule"))))
     more.write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="rules")
+
+
+def person(visit: Visit) -> Response:
+    """Say who a person is; no key says that each row is one."""
+    schema, rows = read_schema(visit), visit.text("rows")
+    said = None
+    if visit.form.get("key"):
+        said = Person(
+            key=visit.form["key"], rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
+            order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
+        )  # fmt: skip
+    schema.with_person(said).write(visit.folder.root / visit.table.schema)
+    return go_to("t", visit.table.name, "columns", at="person")
 
 
 def text(visit: Visit) -> Response:
     """Take the whole schema as text."""
     schema = read_schema(visit)
-    if visit.form.get("seen") != schema.fingerprint:
-        raise UsageError("the schema has changed since this page was shown, in another tab perhaps: look at it again")
+    _require_seen(visit, schema)
     schema_from_toml(visit.form.get("toml", ""))  # refused as a whole
     changed = visit.form["toml"].replace("\r\n", "\n")
     place = visit.folder.root / visit.table.schema

@@ -27,6 +27,7 @@ def page(visit: Visit) -> Response:
     return visit.show(
         "fit.html", step="fit", lines=lines, left=left_of(view), view=view, fits=fits_of(view), paid=paid,
         models=visit.folder.models(entry), columns=() if schema is None else schema.modelled,
+        person=None if schema is None else schema.person,
         open_questions=None if schema is None else len(schema.questions()),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from sklar.errors import UsageError
 from sklar.studio.safety import UPLOAD_BYTES
 from sklar.studio.visit import Visit, go_to
 
-READING = ("delimiter", "encoding", "null_values")
+READING = ("delimiter", "encoding", "null_values", "table")
 
 
 def page(visit: Visit) -> Response:

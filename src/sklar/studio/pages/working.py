@@ -10,7 +10,7 @@ from sklar.studio.visit import STEPS, Visit, go_to
 
 def box(visit: Visit) -> Response:
     """The box that a page replaces once a second; when the job has ended, the page is shown anew."""
-    shown = visit.show("working.html")
+    shown = visit.show("working.html", step=_step(visit))
     if visit.jobs.running(visit.table.name) is None:
         shown.headers["HX-Refresh"] = "true"
     return shown
@@ -34,5 +34,9 @@ def resume(visit: Visit) -> Response:
 
 
 def _back(visit: Visit) -> Response:
-    step = visit.text("step")
-    return go_to("t", visit.table.name, step if step in STEPS else "history")
+    return go_to("t", visit.table.name, _step(visit))
+
+
+def _step(visit: Visit) -> str:
+    """The page that the box stands on."""
+    return visit.text("step") if visit.text("step") in STEPS else "history"
