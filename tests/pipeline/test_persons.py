@@ -24,7 +24,8 @@ FIRST_KEY = 7_340_001
 
 def schema(**facts: Any) -> sklar.Schema:
     columns = {"id": sklar.Id(), "year": sklar.Integer(2000, 2011), "ill": sklar.Boolean()}
-    return sklar.Schema(columns, person=sklar.Person(**{"key": "id", "rows": 4, "order": "year", **facts}))
+    said = {"key": "id", "rows": 4, "order": "year", "linked": False, **facts}
+    return sklar.Schema(columns, person=sklar.Person(**said))
 
 
 def visits(persons: int = 2_000, most: int = 10, seed: int = 1) -> pa.Table:
@@ -52,6 +53,11 @@ def test_samples_are_rows_in_proportion() -> None:
     assert votes.how.endswith("each person counts once, as the mean of its rows")
     given = model.sample(2_000, given={"year": 2003}, seed=4)["ill"].to_numpy(zero_copy_only=False)
     assert np.mean(given) > 0.95  # nobody with one or two rows has a fourth
+
+
+def test_rows_that_follow_one_another_need_no_column_that_never_changes() -> None:
+    model = sklar.fit(visits(300), schema(linked=None), epsilon=20.0)
+    assert model.sample(500, seed=1).num_rows == 500
 
 
 def test_the_claim_is_for_persons_and_says_what_was_left_out() -> None:
@@ -123,7 +129,7 @@ def test_a_fit_that_was_cut_short_is_resumed(tmp_path: Path, monkeypatch: pytest
 
 def test_the_bound_can_be_paid_for(tmp_path: Path) -> None:
     model = sklar.fit(visits(3_000, most=6), schema(rows="pay"), method="independent", epsilon=60.0)
-    assert model.schema.person == sklar.Person(key="id", rows=6, order="year", source="measured")
+    assert model.schema.person == sklar.Person(key="id", rows=6, order="year", linked=False, source="measured")
     assert "Measured and paid for: person (rows)" in str(model.claim)
     assert model.claim.complete
     assert model.claim.epsilon == 60.0
@@ -131,6 +137,11 @@ def test_the_bound_can_be_paid_for(tmp_path: Path) -> None:
     assert sklar.verify(tmp_path / "m.sklar").ok
     again = model.schema.with_prices([])
     assert not sklar.fit(visits(300), again, method="independent", epsilon=1.0).claim.complete
+
+
+def test_what_is_refused_once_the_bound_is_known_is_refused_before_it_is_paid_for() -> None:
+    with pytest.raises(sklar.UsageError, match="linked=False"):
+        sklar.fit(visits(50), schema(rows="pay", linked=None), method="independent", epsilon=1.0)
 
 
 def test_a_bound_on_whole_rows_cannot_be_paid_for() -> None:
