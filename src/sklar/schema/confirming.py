@@ -242,6 +242,7 @@ def _is_required(field: Field[Any]) -> bool:
 def fact_from_text(kind: type[Column], fact: str, text: str, column: Column | None = None) -> Any:
     """A fact as somebody writes it at a terminal; None takes back what was said. Commas part the items of a list."""
     text = text.strip()
+    _require_known(kind, [] if fact == "kind" else [fact])
     if fact in ("kind", "format", "prefix", "resolution", "other") and text.lower() != "none":
         whole = fact == "other" and isinstance(column, Labels) and column.integer_labels
         return _number(fact, text) if whole else text

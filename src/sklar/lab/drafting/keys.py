@@ -28,6 +28,8 @@ UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 def guess_key(profile: Profile) -> Guess | None:
     """Id, for values that name a row or a person."""
+    if profile.form == "real" and _counts_persons(profile):  # whole numbers that a frame holds as floats
+        return key(profile)
     if profile.form not in ("text", "integer") or profile.present < FEWEST_ROWS:
         return None
     texts = [v for v in profile.values if isinstance(v, str)]
@@ -109,13 +111,10 @@ def _counts_rows(profile: Profile) -> bool:
 
 def _counts_persons(profile: Profile) -> bool:
     """Many whole numbers, each in equally many rows, two or more: the persons of a panel."""
-    each = profile.counts[0]
-    return (
-        profile.form == "integer"
-        and profile.distinct >= FEWEST_PERSONS
-        and each > 1
-        and bool((profile.counts == each).all())
-    )
+    if profile.distinct < FEWEST_PERSONS or profile.counts[0] < 2 or profile.form not in ("integer", "real"):
+        return False
+    numbers = numbers_of(profile) if (profile.counts == profile.counts[0]).all() else None
+    return numbers is not None and numbers.whole
 
 
 def _compact(profile: Profile) -> bool:
