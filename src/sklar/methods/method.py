@@ -22,6 +22,7 @@ from sklar.methods.expectation import Expectation
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door
 from sklar.schema.coordinates import Coordinates, coordinates
+from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.table import Schema
 
 LEAST_NOISE = 13.0
@@ -81,6 +82,7 @@ class Method(Generic[Options]):
         check: Refuses options that do not fit the schema, before any budget is reserved.
         settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
         caveats: Sentences for the claim.
+        links_rows: Whether it can be fitted to persons whose rows follow one another.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Method(Generic[Options]):
     check: Callable[[Schema, Options], None] = lambda schema, options: None
     settle: Callable[[Options, Budget], Options] = lambda options, budget: options
     caveats: tuple[str, ...] = ()
+    links_rows: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fit", repeatable(self.fit))
@@ -142,11 +145,23 @@ class Method(Generic[Options]):
         self, schema: Schema, given: Mapping[str, Any], target: str | None = None
     ) -> tuple[Coordinates, Options]:
         """The coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
-        by = coordinates(schema)
+        by = coordinates(as_if_paid(schema))
+        if by.views and not self.links_rows:
+            raise UsageError(
+                f"method '{self.name}' does not tell how rows of a person follow one another; use 'vine', or set "
+                "linked=False in Person for rows that stand alone"
+            )
         told = None if target is None else by.telling(target)
         options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
         self.check(by.schema, options)
         return by, options
+
+
+def as_if_paid(schema: Schema) -> Schema:
+    """The schema as it may come out once the number of rows of a person is paid for: what is refused then is now."""
+    if schema.person is None or schema.person.rows != PAY_ROWS:
+        return schema
+    return schema.with_person(dataclasses.replace(schema.person, rows=2))
 
 
 def repeatable(fit: Callable[..., TableModel]) -> Callable[..., TableModel]:

@@ -65,11 +65,12 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
         cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
     by = coordinates(schema)
     if schema.person is not None:
+        from sklar.rows.persons.linked import LinkedRows
         from sklar.rows.persons.rows import PersonRows
 
         if read.counts == "database":
             warn_of_streaming("the rows of a person share one vote")
-        return PersonRows(
+        return (LinkedRows if by.views else PersonRows)(
             source, by, schema.person, null_values=tuple(read.null_values), cache_bytes=cache_bytes, folder=read.cache,
             threads=read.threads,
         )  # fmt: skip
