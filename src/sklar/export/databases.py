@@ -24,7 +24,7 @@ SQLITE_TYPES = {"int64": "INTEGER", "double": "REAL", "bool": "INTEGER"}
 """Type of Arrow to that of SQLite; all others are text there."""
 
 
-class Target(Protocol):
+class OutputDatabase(Protocol):
     """An open database in a transaction."""
 
     def types(self, table: str) -> dict[str, str] | None:
@@ -64,7 +64,7 @@ def require_database_output(address: TableAddress) -> None:
         _wanted(target, address)
 
 
-def _wanted(target: Target, address: TableAddress) -> tuple[bool, dict[str, str] | None]:
+def _wanted(target: OutputDatabase, address: TableAddress) -> tuple[bool, dict[str, str] | None]:
     """(whether the table is there, types that are wanted)."""
     there = target.types(address.name)
     if there is not None and target.holds_rows(address.name):
@@ -92,7 +92,7 @@ def _stream(first: pa.Table, rest: Iterator[pa.Table], written: Callable[[int], 
 
 
 @contextmanager
-def _opened(address: TableAddress) -> Generator[Target]:
+def _opened(address: TableAddress) -> Generator[OutputDatabase]:
     """The database in a transaction, which is kept when the block ends and undone when it fails."""
     fresh = address.kind != "postgresql" and not os.path.exists(address.connection)
     try:
@@ -117,7 +117,7 @@ def _remove(address: TableAddress, fresh: bool) -> None:
 
 
 @contextmanager
-def _postgres(address: TableAddress) -> Generator[Target]:
+def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -162,7 +162,7 @@ class _Postgres:
 
 
 @contextmanager
-def _duckdb(address: TableAddress) -> Generator[Target]:
+def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         import duckdb
     except ImportError:
@@ -199,7 +199,7 @@ class _DuckDB:
 
 
 @contextmanager
-def _sqlite(address: TableAddress) -> Generator[Target]:
+def _sqlite(address: TableAddress) -> Generator[OutputDatabase]:
     with closing(sqlite3.connect(address.connection, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield _Sqlite(connection)
@@ -228,7 +228,7 @@ class _Sqlite:
             self._connection.executemany(f"INSERT INTO {table} ({identifiers(names)}) VALUES ({places})", lines)
 
 
-OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[Target]]] = {
+OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[OutputDatabase]]] = {
     "postgresql": _postgres,
     "duckdb": _duckdb,
     "sqlite": _sqlite,

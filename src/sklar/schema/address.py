@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -100,6 +101,11 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
         kind=kind, connection=connection, shown=without_secrets(data), table=name, namespace=namespace,
         like=own.get("like"),
     )  # fmt: skip
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path is a pattern of files, as data/*.csv, and not the name of one."""
+    return bool(set(path) & set("*?[")) and scheme_of(path) is None and not os.path.exists(path)
 
 
 def without_secrets(text: str) -> str:
