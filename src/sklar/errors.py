@@ -120,6 +120,10 @@ class OtherLedgerWarning(SklarWarning):
     """Budget for the same rows seems to be kept in a further ledger, so no single total covers them."""
 
 
+class StreamedWarning(SklarWarning):
+    """Counts inside a database were asked for, and something of them cannot be done there: rows are streamed."""
+
+
 class NewMomentWarning(SklarWarning):
     """A fit was taken up again on a database: what is measured from now on is measured on the table as it is now."""
 

@@ -12,6 +12,7 @@ import pytest
 import sklar
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
+from sklar.rows.persons import linked as linked_rows
 from sklar.rows.persons import rows as person_rows
 from sklar.rows.persons.keys import Secret
 from tests.accounting.total_loss import total_loss
@@ -42,7 +43,7 @@ def _one_secret(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[rep
 
 
 def with_persons(rows: int = 3, weights: str = "votes", order: str | None = "since") -> sklar.Schema:
-    return schema().with_person(sklar.Person(key="id", rows=rows, order=order, weights=weights))
+    return schema().with_person(sklar.Person(key="id", rows=rows, order=order, weights=weights, linked=False))
 
 
 def crowd(persons: int = 120) -> pd.DataFrame:
@@ -84,6 +85,36 @@ def test_record_and_replay_by_whole_persons(
     for name in persons if method == "independent" else ("beyond the bound", "a null key"):
         again = record(monkeypatch, first, data=neighbour(base, relation, persons[name]), **settings)
         assert compare(first, again) == []
+
+
+def linked(static: tuple[str, ...] = ("sex",)) -> sklar.Schema:
+    """Rows of a person follow one another, and some columns never change."""
+    return schema().with_person(sklar.Person(key="id", rows=3, order="since", static=static))
+
+
+@pytest.mark.parametrize(("relation", "epsilon"), [("add-remove", 40.0), ("replace", 1.0)])
+def test_record_and_replay_with_linked_rows(monkeypatch: pytest.MonkeyPatch, relation: str, epsilon: float) -> None:
+    settings = {"schema": linked(), "method": "vine", "epsilon": epsilon, "neighbours": relation}
+    base = crowd()
+    first = record(monkeypatch, data=base, **settings)
+    persons = whole_persons()
+    for name in ("beyond the bound", "a null key"):
+        again = record(monkeypatch, first, data=neighbour(base, relation, persons[name]), **settings)
+        assert compare(first, again) == []
+    assert first.model is not None
+    events = [event for _, batch in first.charges for event in batch]
+    bound = total_loss(events, first.model.claim.delta or 0.0, planned=first.model.claim.accounting == "exact")
+    assert bound.epsilon <= first.model.claim.epsilon * (1 + 1e-9)
+
+
+def test_steps_that_weigh_too_much_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = linked_rows.vote_weight
+    monkeypatch.setattr(linked_rows, "vote_weight", lambda rows: right(rows) + 1)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    settings = {"schema": linked(), "method": "vine", "epsilon": 1.0}
+    base = crowd()
+    first = record(monkeypatch, data=base, **settings)
+    again = record(monkeypatch, first, data=neighbour(base, "add-remove", whole_persons()["rows spread"]), **settings)
+    assert any("moved" in fault for fault in compare(first, again))
 
 
 @pytest.mark.parametrize("method", ["independent", "dpcopula-mle"])

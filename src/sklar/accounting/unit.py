@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sklar.accounting.budget import checked_count
 from sklar.errors import BudgetError
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 
 Neighbours = Literal["add-remove", "replace"]
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "replace")

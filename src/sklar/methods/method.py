@@ -81,6 +81,7 @@ class Method(Generic[Options]):
         check: Refuses options that do not fit the schema, before any budget is reserved.
         settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
         caveats: Sentences for the claim.
+        links_rows: Whether it can be fitted to persons whose rows follow one another.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Method(Generic[Options]):
     check: Callable[[Schema, Options], None] = lambda schema, options: None
     settle: Callable[[Options, Budget], Options] = lambda options, budget: options
     caveats: tuple[str, ...] = ()
+    links_rows: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fit", repeatable(self.fit))
@@ -143,6 +145,11 @@ class Method(Generic[Options]):
     ) -> tuple[Coordinates, Options]:
         """The coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
         by = coordinates(schema)
+        if by.views and not self.links_rows:
+            raise UsageError(
+                f"method '{self.name}' does not tell how rows of a person follow one another; use 'vine', or set "
+                "linked=False in Person for rows that stand alone"
+            )
         told = None if target is None else by.telling(target)
         options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
         self.check(by.schema, options)

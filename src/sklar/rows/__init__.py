@@ -3,7 +3,7 @@
 Nothing here adds noise, so nothing here may be shown: errors name columns and public facts, never a cell or a count. A
 code is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
 `codes` (rows as codes), `persons` (rows that share one vote), `counting` (codes to counts); `kernels` are compiled
-loops, `spark` the same on a cluster.
+loops, `spark` the same on a cluster, `pushdown` in a database.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklar.rows.counting.binary import exact_ones
 from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.labels import exact_label_counts
 from sklar.rows.counting.tables import TableSpec
+from sklar.rows.pushdown.rows import pushed_rows, warn_of_streaming
 from sklar.rows.sources import hold, open_source
 from sklar.schema import Schema
 from sklar.schema.coordinates import coordinates
@@ -64,9 +65,12 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
         cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
     by = coordinates(schema)
     if schema.person is not None:
+        from sklar.rows.persons.linked import LinkedRows
         from sklar.rows.persons.rows import PersonRows
 
-        return PersonRows(
+        if read.counts == "database":
+            warn_of_streaming("the rows of a person share one vote")
+        return (LinkedRows if by.views else PersonRows)(
             source, by, schema.person, null_values=tuple(read.null_values), cache_bytes=cache_bytes, folder=read.cache,
             threads=read.threads,
         )  # fmt: skip
@@ -74,6 +78,8 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
     rows = EncodedRows(source, by, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
     if read.cache is None and not source.one_shot:
         rows.keep_nothing_beyond(cache_bytes)
+    if read.counts == "database":
+        return pushed_rows(source, by, rows, cache_bytes, read.progress)
     return rows
 
 
@@ -86,6 +92,6 @@ def is_spark_frame(data: Any) -> bool:
 def _refuse_on_spark(read: ReadOptions, schema: Schema) -> None:
     if schema.person is not None:
         raise SourceError("persons with several rows cannot be fitted on Spark; write the table to Parquet files first")
-    for name in ("sql", "table", "rows_are_rows", "threads"):
+    for name in ("sql", "table", "counts", "rows_are_rows", "threads"):
         if name in read.said:
             raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")

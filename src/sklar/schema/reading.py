@@ -24,6 +24,8 @@ class ReadOptions:
         null_values: Texts that stand for null, besides the empty one; a listed label is never null.
         sql: A DuckDB SELECT whose result is the table; a file or frame that is handed over is the table `data` in it.
         table: Name of the table, where a database is handed over.
+        counts: Where a table of a database is counted: "database" has the counts made there, so that no row leaves it;
+            "here" streams the rows, which is the default, for it is faster.
         rows_are_rows: The custodian vouches that each row of the query's result, or of a view, comes from one row of
             a table alone.
         progress: Told how much of a pass is done, 0.0 when one begins.
@@ -40,6 +42,7 @@ class ReadOptions:
     null_values: Sequence[str] = ()
     sql: str | None = None
     table: str | None = None
+    counts: str | None = None
     rows_are_rows: bool = False
     progress: Progress | None = field(default=None, compare=False)
     cache: str | PathLike[str] | None = None
@@ -51,6 +54,8 @@ class ReadOptions:
         if isinstance(self.null_values, str) or not all(isinstance(text, str) for text in self.null_values or ()):
             raise UsageError("null_values must be a list of texts")
         object.__setattr__(self, "null_values", tuple(self.null_values or ()))
+        if self.counts not in (None, "here", "database"):
+            raise UsageError("counts is 'here' or 'database': where a table of a database is counted")
 
     @property
     def said(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from sklar import notebook
 from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import toml
-from sklar.schema.columns import PROVENANCES, Column, is_unicode
+from sklar.schema.columns import PROVENANCES, Column, Id, is_unicode
 from sklar.schema.confirming import (
     Confirmation,
     Question,
@@ -26,7 +26,8 @@ from sklar.schema.confirming import (
     rule_question,
     with_confirmation,
 )
-from sklar.schema.person import Person, entry_of, person_from
+from sklar.schema.persons.linked import linked_faults, links
+from sklar.schema.persons.person import Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 
@@ -61,6 +62,8 @@ class Schema(Mapping[str, Column]):
     ):
         self._columns = dict(columns)
         self.person = person
+        if isinstance(person, Person) and person.key not in columns and links(columns, person):
+            self._columns = {person.key: Id(), **columns}  # samples come with keys
         self.rules = tuple(rules)
         self.prices = tuple(prices)
         self.confirmed = tuple(confirmed)
@@ -284,10 +287,15 @@ class Schema(Mapping[str, Column]):
             return [*faults, "person must be a Person, as Person(key='id', rows=5)"]
         return faults or [
             *rule_faults(self._columns, self.rules),
-            *(f"person: {fault}" for fault in (self.person.faults(self._columns) if self.person else ())),
+            *(f"person: {fault}" for fault in self._person_faults()),
             *price_faults(self.prices),
             *(f"confirmed {i}: {fault}" for i, one in enumerate(self.confirmed, 1) for fault in one.faults()),
         ]
+
+    def _person_faults(self) -> list[str]:
+        if self.person is None:
+            return []
+        return self.person.faults(self._columns) or linked_faults(self._columns, self.rules, self.person)
 
 
 def schema_from_toml(text: str) -> Schema:
@@ -300,6 +308,11 @@ def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[s
     faults: list[str] = []
     columns, rules, prices, confirmed = toml.parts_from_dict(document, faults)
     person = person_from(document["person"], faults) if "person" in document else None
+    if steps := toml.rules_in(document, "steps", faults):
+        person = None if person is None else replace(person, steps=tuple(steps))
+        faults += (
+            ["steps are rules across the rows of a person: they need [person]"] if "person" not in document else []
+        )
     known = {name: column for name, column in columns.items() if column}
     try:
         schema = Schema(known, rules, prices, person=person, confirmed=confirmed, notes=notes)
@@ -313,7 +326,10 @@ def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[s
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """The schema as plain dicts, lists, numbers and strings; defaults are left out."""
     document = toml.dict_from_parts(schema, schema.rules, schema.prices, schema.confirmed)
-    return document if schema.person is None else document | {"person": entry_of(schema.person)}
+    if schema.person is not None:
+        document["person"] = entry_of(schema.person)
+        document |= {"steps": toml.rule_entries(schema.person.steps)} if schema.person.steps else {}
+    return document
 
 
 def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = None) -> str:

@@ -27,7 +27,7 @@ Row = tuple[Any, int, str, int]
 
 
 def schema(rows: int = 3, order: str | None = "year", weights: str = "votes") -> sklar.Schema:
-    person = sklar.Person(key="id", rows=rows, order=order, weights=weights)
+    person = sklar.Person(key="id", rows=rows, order=order, weights=weights, linked=False)
     return sklar.Schema({"id": sklar.Id(), **COLUMNS}, person=person)
 
 

@@ -59,6 +59,9 @@ Sql = Annotated[str | None, typer.Option("--sql", help="DuckDB query whose resul
 TableName = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="Of a database (or of --sdv); or add ?table=NAME to it.")
 ]
+CountsPlace = Annotated[
+    str | None, typer.Option("--counts", metavar="PLACE", help="Of a database: here (default) or database.")
+]
 RowsAreRows = Annotated[
     bool,
     typer.Option("--rows-are-rows", help="You vouch that each row of a query or view comes from one row of a table."),
@@ -141,12 +144,13 @@ def reading(
 
 def large_reading(
     delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
-    table: TableName = None, rows_are_rows: RowsAreRows = False, cache: CacheFolder = None, spark: SparkMaster = None,
+    table: TableName = None, counts: CountsPlace = None, rows_are_rows: RowsAreRows = False, cache: CacheFolder = None,
+    spark: SparkMaster = None,
 ) -> Any:  # fmt: skip
     """The same for tables that only pass by."""
     return _reading(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table,
-        rows_are_rows=rows_are_rows, cache=cache, spark=spark,
+        counts=counts, rows_are_rows=rows_are_rows, cache=cache, spark=spark,
     )  # fmt: skip
 
 

@@ -52,10 +52,11 @@ class Passes:
 
     Attributes:
         count: Passes begun. It depends on the size of the table, so it is told here and kept nowhere.
+        where: Where rows are counted: here, or in their database.
     """
 
     def __init__(self, bar: Any = None, task: Any = None, text: str = "", size: float = 1.0):
-        self.count = 0
+        self.count, self.where = 0, "here"
         self._bar, self._task, self._text, self._size = bar, task, text, size
 
     def doing(self, what: str) -> None:
@@ -63,6 +64,10 @@ class Passes:
         self._text = what
         if self._bar is not None:
             self._bar.update(self._task, description=what)
+
+    def counted_in_database(self) -> None:
+        """Rows are counted where they are."""
+        self.where = "database"
 
     def __call__(self, fraction: float) -> None:
         if fraction == 0:

@@ -20,7 +20,7 @@ from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, un
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
 from sklar.release.door import Discovery, Door, RecodedTable
 from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 from sklar.schema.table import Schema
 
 NAME = "facts"

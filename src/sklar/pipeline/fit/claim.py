@@ -14,7 +14,7 @@ from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PersonF
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions

@@ -70,7 +70,7 @@ def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
     """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
-    derived = _derivable(plan, done)
+    derived = derivable(plan, done)
     rest = [t for t in range(len(plan.tables)) if t not in done and t not in derived]
     singles = singles_work(plan, rest)
     works: list[BinaryWork | SinglesWork | TallyWork] = [work for work in (binary, singles) if work is not None]
@@ -87,7 +87,7 @@ def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
     return found
 
 
-def _derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
+def derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
     """For one-way tables, a counted table of moderate size with the same feature, and the feature's axis in it."""
     singles = {axes[0]: t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done}
     found: dict[int, tuple[int, int]] = {}

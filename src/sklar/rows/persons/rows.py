@@ -21,7 +21,7 @@ from sklar.rows.persons.keys import Secret, key_encoders, order_encoder
 from sklar.rows.sources import Source
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import Coordinates, RowsOfPerson
-from sklar.schema.person import Person
+from sklar.schema.persons.person import Person
 
 FLUSH_ROWS = 1 << 20
 """Rows that wait for others of the same weight: batches are of one weight, and large ones are counted faster."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
@@ -17,9 +18,12 @@ from sklar.schema.coordinates.parts import (
     Quotient,
     RowsOfPerson,
     Same,
+    View,
 )
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
+from sklar.schema.coordinates.views import joined_coordinates
 from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.persons.linked import LinkedColumns, LinkedTable, linked_columns, links
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
 
@@ -32,6 +36,25 @@ def plain_coordinates(schema: Schema) -> Coordinates:
 @lru_cache(maxsize=64)
 def coordinates(schema: Schema) -> Coordinates:
     """The coordinates of a schema."""
+    if links(schema, schema.person):
+        return joined_coordinates(schema, linked_views(schema)[1])
+    return _of_one_table(schema)
+
+
+@lru_cache(maxsize=64)
+def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, ...]]:
+    """The tables that tell persons whose rows are linked."""
+    assert schema.person is not None
+    wide = linked_columns(schema, schema.rules, schema.person)
+    return wide, tuple(View(name=name, by=_of_linked(table)) for name, table in wide.tables.items())
+
+
+def _of_linked(table: LinkedTable) -> Coordinates:
+    laid_out = _of_one_table(Schema(table.columns, table.laid_out))
+    return replace(laid_out, declared=Schema(table.columns, table.rules))
+
+
+def _of_one_table(schema: Schema) -> Coordinates:
     computed = {rule.gives for rule in computing_order(schema.rules) if _is_total(schema, rule)}
     choices = [_choice(schema, rule) for rule in schema.rules if isinstance(rule, OneHot)]
     taken = {name for step in choices for name in step.columns}

@@ -127,6 +127,23 @@ Coordinate = Same | Step | CalendarPart | RowsOfPerson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One of several tables that a fit measures side by side.
+
+    Attributes:
+        name: What it is called, before the names of its columns.
+        by: Its own coordinates.
+    """
+
+    name: str
+    by: Coordinates
+
+    def full(self, column: str) -> str:
+        """The name of one of its coordinates among those of all tables."""
+        return f"{self.name}: {column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coordinates:
     """The coordinates of a table.
 
@@ -135,12 +152,14 @@ class Coordinates:
         schema: Coordinates as columns; the declared schema itself where no rule changes anything.
         parts: What each modelled column of `schema` is, in its order.
         steps: The parts from which declared columns are computed back, each after those that give its sources.
+        views: The tables that tell persons whose rows are linked, which then have the parts; else none.
     """
 
     declared: Schema
     schema: Schema
     parts: tuple[Coordinate, ...]
     steps: tuple[Step, ...] = ()
+    views: tuple[View, ...] = ()
 
     @property
     def by_name(self) -> dict[str, Coordinate]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from sklar.errors import UsageError
 from sklar.schema.answering import ASKED, answered
 from sklar.schema.confirming import Question, describe_column, marks_of, payable_facts, rule_name
-from sklar.schema.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
+from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression
 from sklar.schema.table import Schema, schema_from_toml
 from sklar.schema.toml import KINDS

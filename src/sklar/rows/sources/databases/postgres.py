@@ -51,12 +51,11 @@ class DeclaredColumn(NamedTuple):
     sort: str
     category: str
 
-    @property
-    def read(self) -> str | None:
+    def reading(self, prefix: str = "") -> str | None:
         """What asks for its values; None if they are neither numbers nor words."""
         wanted = "{0}::text" if self.sort == "e" or self.category == "S" else None
         found = READ.get(self.type, wanted)
-        return None if found is None else found.format(identifier(self.name))
+        return None if found is None else found.format(prefix + identifier(self.name))
 
 
 class PostgresTable(Source):
@@ -113,13 +112,18 @@ class PostgresTable(Source):
 
     def _wanted(self, name: str) -> str:
         column = self.columns[name]
-        if column.read is None and not self._drafting:
+        if column.reading() is None and not self._drafting:
             kind = UNREAD.get(column.category, f"values of type {column.type}")
             raise SourceError(
                 f"column '{name}' of {self.what} holds {kind}, which are neither numbers nor words; take it out of the "
                 "schema, or make a column (or a view) of what is wanted of it"
             )
-        return f"{column.read or NOTHING} AS {identifier(name)}"
+        return f"{column.reading() or NOTHING} AS {identifier(name)}"
+
+    @property
+    def server_version(self) -> int:
+        """As 180004 for 18.4."""
+        return int(self._ask("SELECT current_setting('server_version_num')::int8")[0][0])
 
     def _found(self, rows_are_rows: bool) -> tuple[int, float]:
         """(number of the table in the catalogue, about how many rows the server thinks it has: for bars only)."""
