@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lstsq
 
 from sklar.arrays import Floats, Ints
 from sklar.inference.released_tables import ReleasedTable, mass_of_groups
@@ -100,7 +99,7 @@ class ColumnSums:
     rows: float
 
     def means(self, functions: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean over rows of functions of the base code, one line each, and the variances of these from the noise."""
+        """Mean over rows of functions of the base code, one line each; variances and third moments of the errors."""
         cells = len(self.body) + sum(len(tail.cells) for tail in self.tails)
         by_cell = np.stack([np.bincount(self.lookup, self.inside * line, cells) for line in functions])
         weights = by_cell[:, self.body] @ self.solved
@@ -122,8 +121,10 @@ def column_sums(
     Args:
         tables: The histograms.
         mass: The model's probability of each base code.
-        widths: Of the codes that are ordered numbers, the first ones; none for labels.
+        widths: Of the codes that are ordered numbers, the first ones, 0 for single values; empty for labels, or where
+            tails are to be told by their counts alone.
         known: The number of rows, as told without these histograms.
+        rows: What means are over.
     """
     tables = [table for table in tables if table.observed.size <= MOST_CELLS]
     if not tables or not rows > 0:
@@ -137,13 +138,14 @@ def column_sums(
     body = np.setdiff1d(np.arange(cells), np.concatenate(tails))
     parts = [_groups(table, lookup) for table in tables]
     solved, observed, sigma = _solve(tables, parts, body, np.concatenate(tails), known)
-    chained = chain[(chain >= first) & (chain <= last)]
-    span, expected = np.bincount(lookup[:values], widths, cells), rows * np.bincount(lookup, mass, cells)
+    span, expected = mass_of_groups(lookup[:values], widths, cells), mass_of_groups(lookup, mass * rows, cells)
+    chained = chain[(chain >= first) & (chain <= last) & (span[chain] > 0)]
     found = tuple(
         _tail(tables, parts, beyond, inner, span, expected)
         for beyond, inner in zip(tails, (chained, chained[::-1]), strict=True)
         if len(beyond)
     )
+    # A cell that the model leaves empty is told by the middle of its codes.
     within = mass + 1e-9 / len(mass)
     inside = within / np.bincount(lookup, within, cells)[lookup]
     return ColumnSums(
@@ -190,8 +192,8 @@ def _solve(
     lines.append(np.ones(len(body)))
     noise = np.array([*sigma, min(max(known.sigma, 1e-6), 1e9)])
     scaled = np.stack(lines) / noise[:, None]
-    found = lstsq(scaled, np.diag(1.0 / noise))[0]
-    return np.asarray(found), np.array([*observed, known.rows]), noise
+    found = np.linalg.lstsq(scaled, np.diag(1.0 / noise), rcond=None)[0]
+    return found, np.array([*observed, known.rows]), noise
 
 
 def _tail(
@@ -199,7 +201,9 @@ def _tail(
 ) -> Tail:
     """The possible tails over cells that lead outwards; `inner` are those of the body, from this end of it."""
     far = np.concatenate([[0.0], np.cumsum(span[beyond])])
-    density = _density_at_edge(inner, span, expected)
+    density = _density_at_edge(inner, span, expected) if len(inner) else 0.0
+    if not density > 0:  # single values only: nothing goes on beyond them
+        return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1))
     usual = _decay(inner, span, expected, density)
     scales = usual * np.exp(SCALE_SPREAD * SCALES)
     possible: list[Floats] = []

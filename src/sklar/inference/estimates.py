@@ -156,10 +156,10 @@ def _estimate(question: Enquiry, asked: Asked, j: int, said: Said, confidence: f
     place: dict[str, Any] = {
         "name": question.name, "group": asked.group, "term": asked.term, "confidence": confidence, "of": of,
     }  # fmt: skip
-    by_step = isinstance(said.told, OneStep)
-    answer = (
-        _by_step(question, said, said.told, j, confidence, of) if by_step else _by_replicas(said, j, confidence, of)
-    )
+    if isinstance(said.told, OneStep):
+        answer = _by_step(question, said, said.told, j, confidence, of)
+    else:
+        answer = _by_replicas(said, said.told, j, confidence, of)
     if answer is None:
         return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
     curved, (least, most) = question.statistic == "correlation", _bounds(question)
@@ -187,9 +187,8 @@ def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: f
     return _Answer(value=value, low=low, high=high, error=error, how=how)
 
 
-def _by_replicas(said: Said, j: int, confidence: float, of: Of) -> _Answer | None:
-    assert isinstance(said.told, Strayed)
-    model, replicas, tables = float(said.model[j]), said.told.replicas[:, j], said.told.tables[:, j]
+def _by_replicas(said: Said, told: Strayed, j: int, confidence: float, of: Of) -> _Answer | None:
+    model, replicas, tables = float(said.model[j]), told.replicas[:, j], told.tables[:, j]
     known = np.isfinite(replicas) & np.isfinite(tables)
     if not math.isfinite(model) or known.sum() < max(LEAST_REPLICAS, (1 - MOST_UNDEFINED) * len(known)):
         return None

@@ -116,7 +116,11 @@ class Heard:
 
 
 def _widths(column: Column) -> Floats:
-    return column.grid.widths[: column.value_cells].astype(np.float64) if isinstance(column, GRIDDED) else np.zeros(0)
+    """Of codes that are numbers; none for a value singled out among ranges, which has no density."""
+    if not isinstance(column, GRIDDED):
+        return np.zeros(0)
+    widths = column.grid.widths[: column.value_cells].astype(np.float64)
+    return np.where(column.grid.is_atom[: column.value_cells] & (widths < np.median(widths)), 0.0, widths)
 
 
 def _places(column: Column, size: int) -> Floats:
