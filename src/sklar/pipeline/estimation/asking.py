@@ -73,10 +73,17 @@ def ask(
 ) -> tuple[Estimated, ...]:
     """The estimates that answer a question, one for each group and term."""
     checked(question, stored.schema)
-    mechanism = mechanism_of(stored)  # refuses models without known noise
+    mechanism_of(stored)  # refuses models without known noise
     with np.errstate(divide="ignore", invalid="ignore"):
         said = _told_by_releases(stored, question, wanted, memory) or _strayed(stored, question, wanted, memory, done)
-    return estimates_of(question, asked_numbers(question, mechanism.schema), said, wanted.confidence, wanted.of)
+    found = estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
+    if stored.coordinates.rows_of_person is None:
+        return found
+    return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
+
+
+PER_PERSON = "each person counts once, as the mean of its rows"
+"""What estimates of votes are of."""
 
 
 def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory) -> Said | None:
