@@ -80,9 +80,9 @@ class LinkedRows(PersonRows):
         self._stores = {
             view.name: KeptCodes(_sizes(view), cache_bytes // len(self._views), self._folder) for view in self._views
         }
-        self._gathered = self._static = Reading(self.null_values)
+        self._gathered = self._static = RowReading(self.null_values)
         if self._person.parents is not None:
-            self._static = Reading(self.null_values)
+            self._static = RowReading(self.null_values)
         self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
 
     def close(self) -> None:
@@ -188,7 +188,7 @@ class LinkedRows(PersonRows):
         return "now" if name in self._by.declared else "before"
 
 
-class Reading:
+class RowReading:
     """What is gathered of each row: codes of coordinates, and values of columns that are compared between rows.
 
     Attributes:
