@@ -27,7 +27,7 @@ from sklar.methods.vine.pairs import (
     measure_pairs,
     pairs_to_measure,
 )
-from sklar.methods.vine.prior import Leaning
+from sklar.methods.vine.prior import Leaning, pool_margins
 from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.structure import find_structure, keep_to_rules
@@ -103,7 +103,9 @@ def fit_vine(
     pairs = _measure_pairs(door, stages, axes, rows, options)
     standing, stages = _look(door, stages, axes, rows, pairs, _target(door, options))
     known = doubt(known, pairs, rows)
-    leaning = None if door.prior is None else Leaning(prior=door.prior, axes=axes, rows=rows)
+    leaning = None
+    if door.prior is not None:
+        leaning = Leaning(prior=door.prior, axes=axes, rows=rows, pooled=pool_margins(pairs, rows))
     public: list[MeasuredTable] = []
     if leaning is not None:
         pairs, phis = leaning.lean(pairs)
