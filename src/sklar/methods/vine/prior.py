@@ -19,13 +19,17 @@ from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.model.pairs.interactions import noisy_dimensions, with_margins
 from sklar.schema.prior import PublicPrior
 
-PRIOR_GROUPS = 24
-"""Groups a side of tables of pairs that a public table tells."""
+PRIOR_GROUPS = 12
+"""Groups a side of tables of pairs that a public table tells. With 24 a good prior is worth a percent more, and a
+biased one of 2,000 rows costs 4% more: its finest cells hold chance."""
 
 UNTESTED = 0.1
 """What a row of a public table is worth where nothing was released that could bear out its dependence."""
 LEAST_PHI = 0.01
 """A margin can be known this much better than from as many rows as there are, where much noise was saved."""
+CONTRADICTED = 8.0
+"""Standard deviations of chi-square beyond which the dependence of a public table is left alone where rows are few. On
+half of HMEQ at epsilon 1 the other half has -1 to 3, a tilted one 12 to 21, and one without dependence 30 to 40."""
 LEAST_SHARE, MOST_RATIO = 1e-6, 10.0
 """Cells that a public table hardly has are not multiplied by what noise makes of them."""
 
@@ -104,6 +108,22 @@ class Leaning:
                 expected = self._moved(expected, own, coarse[pair])
             made.append(self._table(pair, own, expected, phi))
         return made
+
+    def contradicted(self, products: Sequence[Product]) -> bool:
+        """Whether products of scores rule out that the dependence of the public table is that of the population.
+
+        By chi-square: if they are of one population, the squared gaps, each over its variance, sum up to their number.
+        """
+        groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
+        least = least_phi(self.prior, self.rows)
+        squares: list[float] = []
+        for product in products:
+            own = groups[product.columns[0]], groups[product.columns[1]]
+            expected = self.expected(product.columns, own) if min(own[0].count, own[1].count) > 1 else None
+            if expected is not None:
+                one = _Line.of(product, self.axes, own).beside(expected)
+                squares.append(float((one.observed[0] - one.expected[0]) ** 2 / (one.variance + least * one.spread[0])))
+        return sum(squares) - len(squares) > CONTRADICTED * np.sqrt(2 * max(len(squares), 1))
 
     def from_products(self, products: Sequence[Product]) -> tuple[MeasuredTable, ...]:
         """Fine tables of all pairs from what the public table expects and products of scores tell.
