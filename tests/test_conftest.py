@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,3 +27,17 @@ def test_skips_fail_the_run(tmp_path: Path) -> None:
     said = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False).stdout
     assert said.count("nothing may be skipped here: Skipped: no reason") == len(FAULTS), said
     assert "2 failed, 1 passed, 1 xfailed, 3 errors" in said  # in a fixture or a mark, the test never began
+
+
+def test_page_tests_are_left_out_aloud_and_never_in_continuous_integration(tmp_path: Path) -> None:
+    """On a machine without a browser the summary says that they were not run; with CI=true they are, and fail."""
+    (tmp_path / "page").mkdir()
+    (tmp_path / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "page" / "test_it.py").write_text("def test_it(): assert False\n")
+    (tmp_path / "test_other.py").write_text("def test_it(): pass\n")
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    for ci, told, code in (("", "PAGE TESTS LEFT OUT", 0), ("true", "1 failed, 1 passed", 1)):
+        environment = {**os.environ, "PATH": "/nowhere", "CI": ci}
+        ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+        assert told in ended.stdout and ended.returncode == code, ended.stdout

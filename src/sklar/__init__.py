@@ -78,12 +78,14 @@ if TYPE_CHECKING:
         Integer,
         Never,
         Ordinal,
+        Person,
         Real,
         Schema,
         rules,
     )
     from sklar.schema.reading import ReadOptions
     from sklar.schema.sdv import read_sdv, schema_from_sdv, to_sdv
+    from sklar.studio.serve import open_studio
 
 _HOMES = {
     "sklar.accounting.claim": "Claim",
@@ -125,24 +127,25 @@ _HOMES = {
     "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.pipeline.verify.findings": "Check Verified",
     "sklar.pipeline.verify.verify": "verify",
-    "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Real Schema",
+    "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Person Real Schema",
     "sklar.schema.reading": "ReadOptions",
     "sklar.schema.sdv": "read_sdv schema_from_sdv to_sdv",
+    "sklar.studio.serve": "open_studio",
 }
 """Module to the public names it holds."""
 _PLACES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim",
-    "Combined", "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore",
-    "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal",
-    "OverspendError", "Payment", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real",
-    "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
+    "AtMost", "Attack", "Audit", "BinaryEvaluation", "Boolean", "BudgetError", "Category", "Check", "Claim", "Combined",
+    "Compared", "Datetime", "Estimated", "Evaluation", "Expectation", "Function", "Id", "Ignore", "Integer", "Ledger",
+    "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError", "Ordinal", "OverspendError",
+    "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload", "ReadOptions", "Real", "Schema",
+    "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError", "UsageError", "Verified",
     "at_level", "attack", "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema",
     "choose_level", "combine", "compare", "complete", "demo", "draft_schema", "draw_model", "evaluate",
-    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "pay", "plan", "plot_levels", "plot_pairs",
-    "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep",
-    "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "evaluate_binary", "fit", "levels", "load", "make_key", "methods", "open_studio", "pay", "plan", "plot_levels",
+    "plot_pairs", "privacy_utility", "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split",
+    "sweep", "synth", "to_sdv", "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -26,15 +26,21 @@ class SchemaError(SklarError, ValueError):
         super().__init__(head + "; ".join(self.faults))
 
 
+SHOWN_FAULTS = 8
+"""Faults that a message tells; the error carries all of them."""
+
+
 class UnconfirmedFactError(SchemaError):
     """The schema holds facts taken from the rows that nobody confirmed or paid for; ``faults`` lists them."""
 
     def __init__(self, faults: Sequence[str]):
         super().__init__(faults)
+        shown = "; ".join(self.faults[:SHOWN_FAULTS])
+        more = len(self.faults) - SHOWN_FAULTS
         self.args = (
-            'facts marked from-rows must be confirmed (source = "assumed") if they are known without these rows, or '
-            'paid for (source = "pay"; bounds and values only); `sklar schema confirm` and schema.confirm(...) ask '
-            f"column by column: {'; '.join(self.faults)}",
+            f"nobody has confirmed these facts, read off the rows: {shown}{f'; and {more} more' if more > 0 else ''}. "
+            "`sklar schema confirm FILE`, or schema.questions() and schema.confirm(...), asks column by column; bounds "
+            'and values can be paid for instead (source = "pay")',
         )
 
 
@@ -112,6 +118,14 @@ class NewLedgerWarning(SklarWarning):
 
 class OtherLedgerWarning(SklarWarning):
     """Budget for the same rows seems to be kept in a further ledger, so no single total covers them."""
+
+
+class StreamedWarning(SklarWarning):
+    """Counts inside a database were asked for, and something of them cannot be done there: rows are streamed."""
+
+
+class NewMomentWarning(SklarWarning):
+    """A fit was taken up again on a database: what is measured from now on is measured on the table as it is now."""
 
 
 class WeakPromiseWarning(SklarWarning):

@@ -20,7 +20,7 @@ TWINS = {
     "compare": "compare", "audit": "audit", "methods": "methods", "schema draft": "draft_schema",
     "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",
     "ledger create": "Ledger.create", "ledger show": "read_ledger",
-    "ledger verify": "verify_ledger",
+    "ledger verify": "verify_ledger", "studio": "open_studio",
 }  # fmt: skip
 SCHEMA = {"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])}
 

@@ -8,7 +8,7 @@ deterministic and checked here on the real Door.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,8 @@ def _noise_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
     """The noise that was added must be the noise that was charged."""
     if look.kind == "count":
         charged = {event.noise: event.tables for event in events}
-        used = {noise: look.settings.count(noise) for noise in look.settings}
+        step = events[0].unit.resolution  # of votes, noise is drawn in parts of one
+        used = {replace(noise, scale=noise.scale * step): look.settings.count(noise) for noise in look.settings}
         return [] if charged == used else ["the noise is not the one that was charged"]
     if look.kind == "sum":
         same = all(
@@ -134,7 +135,7 @@ def _change_faults(a: Look, b: Look, events: tuple[Any, ...]) -> list[str]:
         change = np.abs(x.astype(float) - y.astype(float)).ravel()
         event = events[place] if a.kind == "sum" else events[0]
         if isinstance(event, CountEvent):
-            allowed = (event.unit.l1, event.unit.l2)
+            allowed = (event.unit.l1 / event.unit.resolution, event.unit.l2 / event.unit.resolution)
         elif isinstance(event, SumEvent):
             resolution = a.settings[place][1]
             allowed = (event.l1 / resolution, event.l2 / resolution)

@@ -31,6 +31,7 @@ NOT_RUN = {
     ("scale.md", "model = sklar.fit(spark_frame"): "needs Java; tests/rows/spark fits frames of Spark",
     ("scale.md", "sklar fit people.parquet --spark"): "needs a cluster; tests/rows/spark fits with a local one",
     ("scale.md", "time = start"): FORMULA,
+    ("studio.md", "pip install"): "stays until it is interrupted; tests/page walks through it in a browser",
     ("vine.md", "prior = sklar.Prior("): "needs tables of another year; tests/pipeline/test_prior.py fits with such",
 }
 """Every block that is not run, by its page and how it begins, and why not."""
@@ -52,6 +53,9 @@ SMALLER = {
     },
     "compare.md": {
         "-m vine,independent,dpc-gauss -e 0.5,1,3 --target income": FEW,
+        "-m vine,independent -e 0.5,1,3 --metrics g_epsilon_plus": (
+            "-m independent -e 1 --folds 2 --metrics g_epsilon_plus"
+        ),
         f"-m vine -e 1 --peer mst='{PEER}'": f"{FEW} --peer mst='cp {{train}} {{output}}'",
         'methods=["vine", "independent"], epsilons=[0.5, 1, 3], folds=5, target="income"': (
             'methods=["independent"], epsilons=[1], folds=2, metrics=["tvd2"]'
@@ -91,7 +95,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader of the pages has at hand: the demo's files, rows that were held out, a public table."""
     from sklar.export.write import write_table
     from sklar.lab.demo import demo
-    from sklar.lab.people import people_schema, people_table
+    from sklar.lab.made.people import people_schema, people_table
 
     folder = tmp_path_factory.mktemp("tables")
     demo(folder / "sklar-demo", rows=400, method="independent", report=False)

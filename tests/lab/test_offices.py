@@ -45,6 +45,8 @@ def test_replicated_uniques_by_hand() -> None:
     found = replicated_uniques(REAL, SYNTHETIC, ("age", "sex"))
     assert found.value == pytest.approx(2 / 8) and "age, sex" in (found.reason or "")
     assert replicated_uniques(REAL, REAL, None).value == pytest.approx(6 / 8)
+    told = found.behind  # unique in age and sex: 2M, 4M, 5M, 6F; synthetic 1F, 2M, 6F, 9M
+    assert [told.in_original, told.in_synthetic, told.keys_in_synthetic] == pytest.approx([4 / 8, 4 / 10, 3 / 8])
 
 
 def test_disclosure_by_hand() -> None:
@@ -59,6 +61,7 @@ def test_disclosure_by_hand() -> None:
     assert found.disclosive == pytest.approx(5 / 8)  # 1F, 1F, 2M, 4M, 6F
     assert found.correct == pytest.approx(4 / 8)  # 2M is told T and is F
     assert found.in_both == pytest.approx(4 / 8)
+    assert found.attributed == pytest.approx((2 + 0 + 2 * 0.5 + 1 + 1) / 8)  # 1F, 2M, 3F, 4M, 6F
     score = disco(REAL, SYNTHETIC, coarse_grid(SCHEMA), "ill", None)
     assert score.value == found.correct and "none were named" in (score.reason or "")
     assert disclosure(REAL, REAL, coarse_grid(SCHEMA), "ill", ("age",)).correct == pytest.approx(6 / 8)
@@ -132,6 +135,7 @@ def test_fresh_rows_overlap_and_a_changed_slope_does_not() -> None:
     score = interval_overlap(people(1_000, 1), people(1_000, 2, slope=0.0), "y")
     terms = {one.term: one for one in score.behind.terms}
     assert terms["x"].overlap < -1 and terms["g: b"].overlap > -0.5
+    assert score.behind.mean_overlap < score.value and score.behind.to_dict()["mean_overlap"] < 0
     labels = interval_overlap(people(1_000, 1), people(1_000, 2), "g")
     assert labels.behind.outcome == "g = a" and labels.behind.model == "logistic"
 
@@ -200,6 +204,7 @@ def test_evaluate_tells_them_all(tmp_path) -> None:  # type: ignore[no-untyped-d
     ]
     found = sklar.evaluate(*frames, SCHEMA, target="ill", keys=["age"], by="sex", learners="tree")
     told = found.to_dict()
+    assert told["uniques"]["replicated"] == found["replicated_uniques"].value
     assert told["disclosure"]["keys"] == ("age",) and told["propensity"]["ratio"] == found["pmse_ratio"].value
     assert {one["term"].partition(":")[0] for one in told["regression"]["terms"]} == {"age", "sex"}
     assert len(told["subgroups"]["sex"]["groups"]) == 2

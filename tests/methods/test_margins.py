@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklar.errors import UsageError
 from sklar.methods.margins import MarginOptions, margin_noise, measure_margins, outline_margins, plan_margins
 from sklar.model.margins.bins import anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
+from sklar.schema.grid import held
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
@@ -259,7 +261,7 @@ def test_once_digits_are_found_no_histogram_cuts_through_a_number(open_door):
     door = open_door(Schema({"x": column, "y": Real(0, 10)}), {"x": column.grid.code(values), "y": smooth(6)}, rho=0.5)
     x, y = (found := measure_margins(door, door.allowance)).margins
     assert (x.decimals, y.decimals) == (0, None)
-    anchor = anchors(column, 0)[0]
+    anchor = anchors(column, 0)
     assert len(found.histograms[0]) == 2  # digits are not among them
     for seen in found.histograms[0]:
         assert np.array_equal(seen.lookup[anchor], seen.lookup[: column.value_cells])
@@ -270,3 +272,32 @@ def test_once_digits_are_found_no_histogram_cuts_through_a_number(open_door):
 
 def smooth(seed: int) -> np.ndarray:
     return Real(0, 10).grid.code(np.random.default_rng(seed).beta(2, 3, ROWS) * 10)
+
+
+def test_heaps_shape_the_cells_that_hold_them(open_door):
+    """Half of the numbers are round: cells between have half of the smooth mass, however much the noise hides."""
+    column, rng = Integer(0, 400_000), np.random.default_rng(11)
+    values = rng.gamma(4, 10_000, ROWS)
+    values = (
+        np.where(rng.random(ROWS) < 0.5, 1_000 * np.round(values / 1_000), values).clip(0, 400_000).astype(np.int64)
+    )
+    door = open_door(Schema({"x": column}), {"x": column.grid.code(values)}, rho=0.001)
+    (margin,) = measure_margins(door, door.allowance).margins
+    ((unit, part),) = margin.heaps
+    assert unit == 1_000 and abs(part - 0.5) < 0.05
+    bulk = slice(*column.grid.code(np.array([20_000, 50_000])))  # every fifth cell or so holds a multiple of 1,000
+    holds = held(column.grid, Fraction(1_000))[bulk]
+    dense, width = margin.dense()[: column.value_cells][bulk], column.grid.widths[bulk]
+    between = dense[~holds].sum() / width[~holds].sum() / (dense.sum() / width.sum())
+    assert abs(between - 0.5) < 0.05
+
+
+def test_cells_weigh_as_many_numbers_as_they_hold(open_door):
+    """Cells of a tenth, cut in binary, hold no, one or two tenths."""
+    column = Real(12, 60, decimals=1, bins=480)
+    numbers = np.bincount(column.grid.code(np.arange(120, 601) / 10), minlength=column.value_cells)
+    assert set(numbers) == {0, 1, 2}
+    values = np.random.default_rng(11).integers(120, 601, ROWS) / 10
+    door = open_door(Schema({"x": column}), {"x": column.grid.code(values)}, rho=0.001)
+    (margin,) = measure_margins(door, door.allowance).margins
+    assert np.abs(np.bincount(numbers, margin.dense()) - np.bincount(numbers, numbers / 481)).max() < 0.02

@@ -107,6 +107,21 @@ def test_a_rule_that_was_read_off_rows_is_asked_about_and_refused(tmp_path: Path
     assert "Facts of age and the rule 'age is at most child' confirmed by Ada." in said, said
 
 
+def test_a_schema_is_told_a_line_a_column_and_a_rule() -> None:
+    told = str(ruled()).splitlines()
+    assert len(told) == len(ruled()) + len(ruled().rules) and told[0].startswith(f"{ruled().names[0]}: ")
+    assert "rule 1: age is at most child (not confirmed)" in told
+    assert "(not confirmed)" not in str(ruled().confirm("rule 1")).splitlines()[len(ruled())]
+
+
+def test_many_open_facts_are_told_briefly() -> None:
+    names = [f"x{i}" for i in range(30)]
+    with pytest.raises(UnconfirmedFactError) as caught:
+        Schema({name: Integer(0, 9, source="from-rows") for name in names}).require_confirmed()
+    assert len(caught.value.faults) == 30 and "x7" in str(caught.value) and "; and 22 more" in str(caught.value)
+    assert len(str(caught.value)) < 800
+
+
 def test_a_column_that_is_called_rules_is_no_rule() -> None:
     schema = Schema({"rules": Integer(0, 9)}).confirm("rules", upper=8, by="Ada")
     claim = sklar.fit({"rules": [1, 2] * 40}, schema, method="independent", epsilon=1.0).claim

@@ -183,8 +183,8 @@ def test_facts_from_rows_are_refused_until_confirmed() -> None:
     with pytest.raises(UnconfirmedFactError) as caught:
         schema.require_confirmed()
     assert len(caught.value.faults) == 2
-    assert caught.value.faults == ("column 'x': upper", "column 'y': kind, nullable, missing_value, spelling")
-    assert "must be confirmed" in str(caught.value)
+    assert caught.value.faults == ("column 'x': upper", "column 'y': all facts")
+    assert "nobody has confirmed" in str(caught.value) and "schema.questions()" in str(caught.value)
     Schema({"x": Integer(0, 9, source={"upper": "pay"}), "y": Boolean(source="measured")}).require_confirmed()
 
 

@@ -58,11 +58,12 @@ class Allowance:
     def noise(self, unit: Unit, tables: int = 1) -> Noise:
         """Noise for each cell of `tables` tables of counts that together spend this allowance.
 
-        rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2. epsilon: scale = l1 / (epsilon / tables).
+        rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2, in parts of a vote where counts are. epsilon: scale = l1 /
+        (epsilon / tables).
         """
         share = self.spendable.amount / checked_count(tables, "the number of tables")
         noise = _noise_for(self.measure, share, unit.l1, unit.l2)
-        return replace(noise, scale=math.hypot(noise.scale, self.dither)) if self.dither else noise
+        return replace(noise, scale=math.hypot(noise.scale, self.dither * unit.resolution)) if self.dither else noise
 
     def sum_noise(self, *, l1: float, l2: float, resolution: float | None = None) -> Noise:
         """Noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance.

@@ -92,6 +92,32 @@ class PriorFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonFact:
+    """Who a person is, and what was left out of the rows of those with many.
+
+    Attributes:
+        key: The column whose values tell persons apart.
+        rows: The most rows of a person that were used.
+        order: The column in whose order the first ones were; None if they were picked by a hash.
+        votes: Whether they share one vote.
+    """
+
+    key: str
+    rows: int
+    order: str | None
+    votes: bool
+
+    def __str__(self) -> str:
+        which = "picked by a keyed hash" if self.order is None else f"the first by '{self.order}'"
+        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        share = " and share one vote" if self.votes else ""
+        return (
+            f"A person is a value of '{self.key}' (rows without one are one person together), of whom at most {rows}, "
+            f"{which}, were used{share}: rows beyond that were left out, whoever's they are."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What is promised, to whom, and what is not.
 
@@ -118,6 +144,7 @@ class Claim:
         repeated: Whether a step was measured again because its release was lost in a crash.
         confirmed: Who vouches for which of the assumed and public facts, as pairs of a name and "column.fact"s.
         prior: A public table that the fit leaned on; None without one.
+        person: Who a person is, how many rows of each were used and which; None if each row is taken as a person.
     """
 
     method: str
@@ -144,6 +171,7 @@ class Claim:
     repeated: bool = False
     confirmed: tuple[tuple[str, tuple[str, ...]], ...] = ()
     prior: PriorFact | None = None
+    person: PersonFact | None = None
 
     @property
     def complete(self) -> bool:
@@ -159,16 +187,23 @@ class Claim:
         return f"differentially private, {_pair(self.epsilon, self.delta)}{rest} (method {self.method})"
 
     @property
+    def protected(self) -> str:
+        """What may change in the table without anyone noticing."""
+        act = "adding or removing" if self.neighbours == "add-remove" else "replacing"
+        if self.person is not None:
+            return f"{act} any one person, with any number of rows"
+        rows = "one row" if self.rows_per_person == 1 else f"at most {self.rows_per_person} rows"
+        return f"{act} one person with {rows}"
+
+    @property
     def notes(self) -> dict[str, str]:
         """What tables of synthetic rows carry along: those of a model that promises nothing always say so."""
         return {} if self.guarantee else {"sklar.guarantee": self.label}
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine-readable record; without a prior it does not speak of one."""
+        """The machine-readable record; without a prior, or persons, it does not speak of them."""
         record = {**asdict(self), "complete": self.complete}
-        if self.prior is None:
-            del record["prior"]
-        return record
+        return {name: value for name, value in record.items() if value is not None or name not in ("prior", "person")}
 
     def __str__(self) -> str:
         sentences = [*(self._promise() if self.guarantee else self._no_promise()), *self.caveats]
@@ -181,6 +216,7 @@ class Claim:
         return [
             f"This model (method {self.method}) is differentially private with epsilon = {_at_least(self.epsilon)} and "
             f"delta = {_at_least(self.delta)}, for {self._who()}{self._missing()}.",
+            "" if self.person is None else str(self.person),
             self._meaning(),
             self._bought(),
             self._total(),
@@ -198,13 +234,11 @@ class Claim:
         ]
 
     def _who(self) -> str:
-        rows = "one row" if self.rows_per_person == 1 else f"at most {self.rows_per_person} rows"
-        act = "adding or removing" if self.neighbours == "add-remove" else "replacing"
         count = "protected too" if self.neighbours == "add-remove" else "public"
         how = (
             f"{ACCOUNTING.get(self.accounting, self.accounting)}{', added to that of its facts' if self.prices else ''}"
         )
-        return f"{act} one person with {rows} (the number of rows is {count}; {how})"
+        return f"{self.protected} (the number of {'rows' if self.person is None else 'persons'} is {count}; {how})"
 
     def _missing(self) -> str:
         if self.complete:
@@ -289,7 +323,8 @@ class Claim:
             if name == "sql":
                 facts.append(f"that the table is what this query gives: {' '.join(value.split())}")
             if name == "rows_are_rows":
-                facts.append("that a person's data shape no rows of its result but that person's own (rows_are_rows)")
+                whose = "its result" if "sql" in dict(self.reading) else "the table"
+                facts.append(f"that a person's data shape no rows of {whose} but that person's own (rows_are_rows)")
         nulls = [repr(value) for name, value in self.reading if name == "null_value"]
         return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
 
@@ -313,6 +348,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
         total = dict(fields["ledger"])
         total["cap"] = None if total.get("cap") is None else tuple(total["cap"])
         fields["ledger"] = LedgerTotal(**total)
+    fields["person"] = None if fields.get("person") is None else PersonFact(**fields["person"])
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
     fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
     fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))

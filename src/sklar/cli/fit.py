@@ -21,6 +21,7 @@ from sklar.cli.terminal.options import (
 from sklar.cli.terminal.progress import pass_bar
 
 if TYPE_CHECKING:
+    from sklar.cli.terminal.progress import Passes
     from sklar.pipeline.model import Model
 
 NAME = "fit"
@@ -57,10 +58,10 @@ def command(
         request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
         with fitting(request) as model:
             model.save(output)  # inside: if it fails, the fit can be resumed and costs nothing again
-    _tell(model, output, passes.count, json)
+    _tell(model, output, passes, json)
 
 
-def _tell(model: Model, output: str, passes: int, json: bool) -> None:
+def _tell(model: Model, output: str, passes: Passes, json: bool) -> None:
     if json:
         claim = {"claim": str(model.claim), "claim_record": model.claim.to_dict()}
         show.as_json({"model": output, **claim})
@@ -69,4 +70,5 @@ def _tell(model: Model, output: str, passes: int, json: bool) -> None:
         show.line()
         show.line(f"The model is in {output}.")
     # Beside the output, which may be published: how often depends on the exact size of the table.
-    show.note(f"The rows were read {'once' if passes == 1 else f'{passes} times'}.")
+    often = "once" if passes.count == 1 else f"{passes.count} times"
+    show.note(f"The rows were {'counted in the database' if passes.where == 'database' else 'read'} {often}.")

@@ -22,6 +22,7 @@ from sklar.cli import (
     methods,
     plan,
     split,
+    studio,
     synth,
 )
 from sklar.cli.attacks import audit
@@ -66,6 +67,7 @@ for module in (
     compare,
     audit,
     methods,
+    studio,
 ):
     app.command(name=module.NAME)(module.command)
 app.add_typer(schema.app, name="schema")
@@ -116,6 +118,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     if COMPLETE in os.environ:
         _typer_completion().completion_init()
+    _refuse_passwords(sys.argv[1:])
     try:
         app(prog_name="sklar")
         code: str | int | None = 0
@@ -124,6 +127,24 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code if _flushed() else code or REFUSED)
+
+
+def _refuse_passwords(words: list[str]) -> None:
+    """What stands on a command line is seen by all users of the machine while it runs, and kept by shells."""
+    addresses = [word for word in words if "://" in word]
+    if not addresses:
+        return
+    from sklar.schema.address import has_secrets, without_secrets  # not at import time: it loads numpy
+
+    for word in addresses:
+        if has_secrets(word):
+            typer.echo(
+                "Error: a command line can be read by others on this machine, so no password may stand in it. Leave it "
+                f"out, as in {without_secrets(word)}, and set PGPASSWORD or write a ~/.pgpass (for stores: the "
+                "AWS_... variables).",
+                err=True,
+            )
+            sys.exit(REFUSED)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

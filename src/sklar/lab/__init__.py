@@ -3,5 +3,6 @@
 It lies above the product: it may call any use case, and no use case of the product can import it. Everything that
 comes out says so. Start with `evaluate` (how good is a table?; a `binary` one?), then `attacks` (what does it give
 away?), `compare` (methods side by side), `audit` (is a claim true?), `complete` (rows that lack values),
-`drafting` (a first schema) and `baselines` (methods that promise nothing); `tables` reads the rows for all of them.
+`drafting` (a first schema) and `baselines` (methods that promise nothing); `tables` reads the rows for all of them, and
+`made` are tables of nobody.
 """

@@ -85,7 +85,7 @@ def _known(
     values = table_values(some, exact)
     codes = np.full((given.num_rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
     for place, part in enumerate(by.parts):
-        if all(name in filled for name in part.sources):
+        if part.sources and all(name in filled for name in part.sources):
             arrays = [given.column(name).combine_chunks() for name in part.sources]
             mask = np.logical_and.reduce([filled[name] for name in part.sources])
             codes[mask, place] = coordinate_encoder(by, part, null_values)(*arrays)[mask]

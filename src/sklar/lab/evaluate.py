@@ -16,6 +16,7 @@ from sklar.schema.table import Schema
 if TYPE_CHECKING:
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.metrics.subgroups import Subgroups
+    from sklar.lab.metrics.trajectories import Trajectories
     from sklar.lab.tables.table import ExactTable
     from sklar.pipeline.model import Model
 
@@ -118,11 +119,37 @@ def evaluate(
         done=lambda what, fraction: tell(what, MEASURED + (1 - MEASURED) * fraction),
     )  # fmt: skip
     tell("done", 1.0)
+    followed = _followed(real, synthetic, facts, read, read_synthetic)
     return Evaluation(
         name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
         warnings=tuple(_table_warnings(exact, table, scores["copies"].behind.warning)),
         rows=rows_by_role(exact, table, held), overview=seen, subgroups=tuple(grouped), attacks=attacked,
+        trajectories=followed,
     )  # fmt: skip
+
+
+def _followed(
+    real: Any, synthetic: Any, schema: Schema, read: ReadOptions | None, read_synthetic: ReadOptions | None
+) -> Trajectories | None:
+    """How rows of a person follow one another, if the schema tells and both tables have its key."""
+    from sklar.errors import SourceError
+    from sklar.lab.metrics.trajectories import trajectories
+    from sklar.schema.persons.linked import links
+
+    if not links(schema, schema.person):
+        return None
+    reading, other = _readings(read, read_synthetic)
+    try:
+        return trajectories(real, synthetic, schema, read=reading, read_synthetic=other)
+    except SourceError:  # no key, or a stream that was read before: then there are no persons to compare
+        return None
+
+
+def _readings(read: ReadOptions | None, read_synthetic: ReadOptions | None) -> tuple[ReadOptions, ReadOptions]:
+    """How to read the real and the synthetic table: a query is about the real one."""
+    reading = replace(read or ReadOptions(), progress=None)
+    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
+    return reading, other
 
 
 def _read_tables(
@@ -137,9 +164,7 @@ def _read_tables(
     """The real, the synthetic and the hold-out table, each by its own stream of the seed."""
     from sklar.lab.tables.reading import read_table
 
-    reading = replace(read or ReadOptions(), progress=None)
-    # A query is about the real table.
-    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
+    reading, other = _readings(read, read_synthetic)
     streams = substreams(seed, 3)
     exact = read_table(real, schema, streams[0], role="real", read=reading)
     held = None if holdout is None else read_table(holdout, schema, streams[1], role="hold-out", read=reading)

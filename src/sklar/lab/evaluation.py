@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.score import Score
     from sklar.lab.metrics.subgroups import Subgroups
+    from sklar.lab.metrics.trajectories import Trajectories
     from sklar.lab.overview import Overview
 
 NO_HOLDOUT = "Rows the synthesizer never saw: no hold-out was given, so tests use rows it may have learned from."
@@ -86,6 +87,7 @@ class Evaluation:
         claim: What the method promises, if it was given.
         overview: What is pictured: columns, correlations, pairs, errors of counting queries.
         subgroups: Errors by the values of each column that was named for it.
+        trajectories: How rows of a person follow one another, where the schema and both tables tell persons.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Evaluation:
     overview: Overview
     attacks: tuple[AttackResult, ...] = ()
     subgroups: tuple[Subgroups, ...] = ()
+    trajectories: Trajectories | None = None
 
     def __getitem__(self, name: str) -> Score:
         """A score by name."""
@@ -122,7 +125,8 @@ class Evaluation:
     @property
     def verdict(self) -> tuple[str, ...]:
         """What the scores mean: one sentence a question."""
-        return (*(self._answer(subject) for subject in QUESTIONS), self._rare_ranges)
+        persons = () if self.trajectories is None else (self.trajectories.says,)
+        return (*(self._answer(subject) for subject in QUESTIONS), self._rare_ranges, *persons)
 
     def _answer(self, subject: str) -> str:
         names, answers = QUESTIONS[subject]
@@ -193,6 +197,7 @@ class Evaluation:
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
             **_details(self.scores, self.overview),
             "subgroups": {one.by: one.to_dict() for one in self.subgroups},
+            **({} if self.trajectories is None else {"trajectories": self.trajectories.to_dict()}),
             **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
         }
 
@@ -255,7 +260,10 @@ def _details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
         "queries": seen.queries.to_dict(),
         **{
             key: None if scores[name].behind is None else scores[name].behind.to_dict()
-            for key, name in (("disclosure", "disco"), ("propensity", "pmse_ratio"), ("regression", "interval_overlap"))
+            for key, name in (
+                ("uniques", "replicated_uniques"), ("disclosure", "disco"), ("propensity", "pmse_ratio"),
+                ("regression", "interval_overlap"),
+            )
         },
         "ranges": None if asked is None else asdict(asked),
         "copies": {

@@ -24,6 +24,7 @@ from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door, RecodedTable
 from sklar.release.scores import Lookup
+from sklar.schema.coordinates import views_of
 from sklar.schema.table import Schema
 
 LABEL = "held back"
@@ -76,9 +77,14 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
     def gaussian(schema: Schema, options: Any) -> bool:
         return bool(method.plan is not None and method.plan(schema, options)) or method.gaussian(schema, options)
 
+    def check(schema: Schema, options: Any) -> None:
+        if views_of(schema):
+            raise UsageError("check_share is for rows that stand alone: leave it out, or set linked=False in Person")
+        method.check(schema, options)
+
     said = f"{share:.3g} of the budget bought tables that the model was not fitted to, to check it."
     return replace(
-        method, fit=fit, plan=None, outline=outline, gaussian=gaussian, caveats=(*method.caveats, said),
+        method, fit=fit, check=check, plan=None, outline=outline, gaussian=gaussian, caveats=(*method.caveats, said),
         expect=None if method.expect is None else _less(method, rest),
     )  # fmt: skip
 

@@ -25,6 +25,7 @@ from sklar.errors import UsageError
 from sklar.methods.method import Outline
 from sklar.methods.prior import PublicMargin, lean_margins
 from sklar.model.margins.bins import (
+    COARSE_CELLS,
     MOST_FINE_BINS,
     BinLayout,
     cell_starts,
@@ -36,12 +37,14 @@ from sklar.model.margins.bins import (
     significant_candidates,
     unless_crowded,
     with_unit,
+    with_weights,
 )
 from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
-from sklar.model.margins.heaps import heaped
+from sklar.model.margins.heaps import Rounding, find_rounding
 from sklar.model.margins.likelihood import KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
+from sklar.model.margins.units import base_unit
 from sklar.release.door import Door, RecodedTable, settled
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
@@ -53,6 +56,9 @@ LEAST_SIGMA = 1e-3
 """Noise smaller than this (at epsilon in the hundreds) is treated as this, to keep the arithmetic finite."""
 PART_SIGMAS = 4.0
 """A bin of the second histogram should hold this many standard deviations of its noise."""
+WIDE = 16
+"""Numbers that a coarse cell must be able to hold for heaps to be told by coarse cells, and to shape finer ones. With
+fewer a heavy single number (40 hours) looks like a heap (of all multiples of 20)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,6 +91,7 @@ class _Column:
         atoms: Values with a cell of their own.
         finer: Bins of the second histogram.
         cuts: Coarse cells as counted.
+        rounding: How its numbers are rounded, once that is known.
     """
 
     name: str
@@ -96,6 +103,7 @@ class _Column:
     atoms: Ints
     finer: Ints | None = None
     cuts: Ints | None = None
+    rounding: Rounding | None = None
 
 
 def measure_margins(
@@ -211,8 +219,27 @@ def _cut_finer(door: Door, column: _Column, total: KnownTotal, leaning: _Leaning
     starts = cell_starts(layout, layout.coarse, atoms)
     mass = fit_cells(layout, starts, atoms, column.seen, total, leaning.on(column, starts, total))
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
+    rough, declared = Margin(column=column.name, starts=starts, mass=mass, size=layout.size), door.schema[column.name]
+    rounding = _find_rounding(declared, column, rough, total.rows) if _is_wide(declared, column.found) else None
     layout, atoms, finer = settled(door, "bins", (layout, atoms, finer_lookup(layout, atoms, mass, part_mass)))
-    return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse)
+    cuts = column.layout.coarse
+    return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=cuts, rounding=rounding)
+
+
+def _is_wide(column: Column, found: Fraction | None) -> bool:
+    """Whether coarse cells hold so many numbers that heaps do not shape their masses."""
+    if not isinstance(column, Integer | Real):
+        return False
+    unit = found or base_unit(column)
+    return unit is None or float(column.upper - column.lower) >= WIDE * COARSE_CELLS * unit
+
+
+def _find_rounding(declared: Column, column: _Column, margin: Margin, rows: float) -> Rounding | None:
+    """How numbers are rounded, if that was counted."""
+    search, by_unit = column.layout.units, column.by_unit
+    if search is None or by_unit is None or not isinstance(declared, Integer | Real):
+        return None
+    return find_rounding(margin, declared, column.found, (search, by_unit.counts, by_unit.sigma), rows)
 
 
 def _atoms(column: _Column) -> Ints:
@@ -231,15 +258,24 @@ def _margin(declared: Column, column: _Column, total: KnownTotal, options: Margi
         first = column.seen[0]
         return spread(column.name, layout, first.lookup, repair_counts(first, total, options.repair))
     starts = cell_starts(layout, joint_labels(layout, column.finer), column.atoms)
+    rounding = column.rounding
+    layout = _rounded(layout, declared, rounding)
     mass = fit_cells(layout, starts, column.atoms, column.seen, total, leaning.on(column, starts, total))
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
-    cell = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, layout.size)))
-    margin = spread(column.name, layout, cell, mass, column.cuts)
-    if layout.units is None or column.by_unit is None or not isinstance(declared, Integer | Real):
-        return margin
-    seen = layout.units, column.by_unit.counts, column.by_unit.sigma
-    return heaped(margin, declared, column.found, seen, total.rows)
+    if rounding is None or not rounding.differs:  # then heaps are of single numbers inside these cells
+        cells = Margin(column=column.name, starts=starts, mass=mass, size=layout.size)
+        rounding = _find_rounding(declared, column, cells, total.rows)
+    rounded = _rounded(layout, declared, rounding)
+    cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=layout.size))
+    margin = spread(column.name, rounded, cell, mass, column.cuts)
+    return margin if rounding is None else rounding.on(margin)
+
+
+def _rounded(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:
+    if rounding is None or not rounding.heaps or not isinstance(declared, Integer | Real):
+        return layout
+    return with_weights(layout, rounding.weights(declared.grid))
 
 
 def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:

@@ -66,6 +66,7 @@ class Method(Generic[Options]):
         neighbours: The default neighbour relation.
         relations: The neighbour relations it can be fitted under.
         why_not: Why it refuses the other relation, for the error message.
+        why_no_votes: Why it refuses persons whose rows share one vote; empty if it does not.
         options: A frozen dataclass with a default for every option.
         fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
         plan: Tables and vectors with weights, if all noise depends on schema, options and budget only (exact accounting
@@ -80,6 +81,7 @@ class Method(Generic[Options]):
         check: Refuses options that do not fit the schema, before any budget is reserved.
         settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
         caveats: Sentences for the claim.
+        links_rows: Whether it can be fitted to persons whose rows follow one another.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Method(Generic[Options]):
     neighbours: Neighbours = "add-remove"
     relations: tuple[Neighbours, ...] = RELATIONS
     why_not: str = ""
+    why_no_votes: str = ""
     options: type[Options]
     fit: Callable[[Door, Options, np.random.Generator], TableModel]
     plan: Callable[[Schema, Options], tuple[PlannedLine, ...]] | None = None
@@ -99,13 +102,19 @@ class Method(Generic[Options]):
     check: Callable[[Schema, Options], None] = lambda schema, options: None
     settle: Callable[[Options, Budget], Options] = lambda options, budget: options
     caveats: tuple[str, ...] = ()
+    links_rows: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fit", repeatable(self.fit))
 
-    def require_relation(self, neighbours: Neighbours) -> None:
-        """Refuse a neighbour relation that the method has no proof for, before any budget is reserved."""
-        if neighbours not in self.relations:
+    def require_unit(self, unit: Unit) -> None:
+        """Refuse neighbours that the method has no proof for, before any budget is reserved."""
+        if unit.votes and self.why_no_votes:
+            raise UsageError(
+                f"method '{self.name}' has no proof for persons whose rows share one vote: {self.why_no_votes}. Use "
+                "one row a person (rows=1), or the method 'vine'"
+            )
+        if unit.neighbours not in self.relations:
             needed = " or ".join(f"'{relation}'" for relation in self.relations)
             raise UsageError(
                 f"method '{self.name}' needs neighbours={needed}{': ' + self.why_not if self.why_not else ''}"
@@ -136,6 +145,11 @@ class Method(Generic[Options]):
     ) -> tuple[Coordinates, Options]:
         """The coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
         by = coordinates(schema)
+        if by.views and not self.links_rows:
+            raise UsageError(
+                f"method '{self.name}' does not tell how rows of a person follow one another; use 'vine', or set "
+                "linked=False in Person for rows that stand alone"
+            )
         told = None if target is None else by.telling(target)
         options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
         self.check(by.schema, options)

@@ -12,10 +12,11 @@ from sklar.methods.dpcopula.mle import MLE
 from sklar.methods.held_back import holding_back
 from sklar.methods.independent import INDEPENDENT
 from sklar.methods.method import Method
+from sklar.methods.side_by_side import for_linked_rows
 from sklar.methods.vine.fit import VINE
 
 METHODS: dict[str, Method[Any]] = {
-    "vine": VINE,
+    "vine": for_linked_rows(VINE),
     "independent": INDEPENDENT,
     "dpcopula-kendall": KENDALL,
     "dpcopula-mle": MLE,

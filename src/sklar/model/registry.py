@@ -25,6 +25,7 @@ STORED: dict[str, str] = {
     "latent": "sklar.model.latent.scores:Latent",
     "classes": "sklar.model.latent.target:Classes",
     "class-normals": "sklar.model.latent.normals:ClassNormals",
+    "linked": "sklar.model.linked:LinkedModel",
     "gaussian": "sklar.model.gaussian:GaussianModel",
     "gaussian-reordered": "sklar.model.gaussian:ReorderedModel",
     "gaussian-cells": "sklar.model.gaussian:MixtureModel",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
+from sklar.model.linked import LinkedModel
+from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.asking import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
@@ -89,8 +91,12 @@ class Model:
 
     @property
     def rows_estimate(self) -> int:
-        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee)."""
-        return self._stored.model.rows_estimate
+        """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee).
+
+        Where rows of a person share a vote: the number of persons times how many rows they have on average.
+        """
+        by = self.coordinates
+        return in_proportion(self._stored.model, by.schema.modelled, by.rows_of_person).rows_estimate
 
     def sample(
         self,
@@ -107,7 +113,8 @@ class Model:
         """Synthetic rows as an Arrow table, or as the data frame that is asked for.
 
         Args:
-            n: How many rows; by default the noisy number of rows of the fitted table.
+            n: How many rows; by default the noisy number of rows of the fitted table. Where rows of a person are linked
+                they come person by person, and the last one may be cut short; `sample_persons` draws whole persons.
             seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
             given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
                 sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
@@ -139,6 +146,43 @@ class Model:
         if fill is not None:
             table = filled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
+
+    def sample_persons(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        iid: bool = False,
+        to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
+    ) -> Any:
+        """Whole synthetic persons, one after the other, each with its rows in order and a key of its own.
+
+        Args:
+            n: How many persons; by default the noisy number of persons of the fitted table.
+            seed: Any whole number; the same seed gives the same persons.
+            iid: As in `sample`, of the rows that persons begin with.
+            to: "pandas", "polars", "duckdb" or "arrow" (the default).
+        """
+        from sklar.export.arrow import to_arrow
+        from sklar.export.frames import as_frame
+        from sklar.sample.draw import sample_persons
+
+        model = self._stored.model
+        if not isinstance(model, LinkedModel):
+            raise UsageError(
+                "this model tells rows that stand alone: sample rows, or fit with a person that has an order"
+            )
+        values = sample_persons(model, self.schema, model.persons_estimate if n is None else n, seed=seed, iid=iid)
+        table = _labelled(to_arrow(self.schema, values), self.claim, {})
+        return table if to is None else as_frame(table, self.schema, to=to, like=None)
+
+    def _require_single_rows(self, what: str) -> None:
+        """Refuse what is not worked out for persons whose rows follow one another."""
+        if isinstance(self._stored.model, LinkedModel):
+            raise UsageError(
+                f"{what} is for rows that stand alone, and this model tells persons whose rows follow one another: use "
+                "its samples, or fit with linked=False in Person"
+            )
 
     def sample_table(
         self,
@@ -190,6 +234,7 @@ class Model:
         """
         import sklar
 
+        self._require_single_rows("complete")
         return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
@@ -211,8 +256,11 @@ class Model:
         from sklar.sample.translate import exactly_on_coordinates
 
         model = self._stored.model
+        self._require_single_rows("interval")
         if not isinstance(model, VineModel):
             raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
+        if self.coordinates.rows_of_person is not None:
+            raise UsageError("rows of a person share one vote, so rows were not counted; ask for a share (estimate)")
         conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
         return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 
@@ -258,6 +306,7 @@ class Model:
         from sklar.pipeline.estimation.asking import Wanted, ask
         from sklar.schema.columns import Boolean
 
+        self._require_single_rows("estimate")
         wanted = Wanted(confidence=confidence, of=of, replicas=replicas, seed=seed)
         if "(" in statistic:
             if columns or by is not None or given:
@@ -290,6 +339,7 @@ class Model:
         from sklar.sample.draw import whole_number
         from sklar.sample.rng import seed_entropy
 
+        self._require_single_rows("implicates")
         count = whole_number(m, "the number of implicates")
         rows = whole_number(self.rows_estimate if n is None else n, "the number of rows")
         tables = make_implicates(self._stored, count, rows, seed_entropy(seed), done)

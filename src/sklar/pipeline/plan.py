@@ -11,7 +11,7 @@ from typing import Any
 
 from sklar import notebook
 from sklar.accounting.budget import Budget
-from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.expectation import Expectation, sampling_error
 from sklar.methods.method import Method
@@ -116,6 +116,7 @@ class Plan:
         return {
             "method": self.method,
             "rows": self.rows,
+            "words": str(self).splitlines(),
             "fits": [fit.to_dict() for fit in self.fits],
             "curve": [{"epsilon": epsilon, **one.to_dict()} for epsilon, one in self.curve],
             "answer": None if self.answer is None else asdict(self.answer),
@@ -210,7 +211,7 @@ def plan(
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UsageError("rows must be a whole number of at least 1")
-    unit = Unit(neighbours=neighbours or find_method(method).neighbours, rows_per_person=rows_per_person)
+    unit = unit_of(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
     asked = Request(schema, method, options or {}, target, unit, rows)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
@@ -236,7 +237,7 @@ class Request:
         self.method: Method[Any] = find_method(method)
         by, self.settings = self.method.fitting(schema, options, target)
         self.schema, self.unit, self.rows = by.schema, unit, rows
-        self.method.require_relation(unit.neighbours)
+        self.method.require_unit(unit)
 
     def fit(self, budget: Budget) -> PlannedFit:
         """What is measured and expected under a budget."""

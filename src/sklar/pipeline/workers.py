@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Generator
@@ -18,7 +19,10 @@ _loaded: dict[str, Stored] = {}
 
 @contextmanager
 def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecutor]:
-    """A pool of processes, in each of which `worker_model` gives the model; work that did not begin ends with it."""
+    """A pool of processes, in each of which `worker_model` gives the model; work that did not begin ends with it.
+
+    Work is handed in within `main_left_alone`: that is when processes are started.
+    """
     with tempfile.TemporaryDirectory() as private:
         path = os.path.join(private, "model.sklar")
         write_model(stored, path)
@@ -28,6 +32,21 @@ def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecut
             yield pool
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def main_left_alone() -> Generator[None]:
+    """Workers that are started within it do not run the script of the caller, which needs no main guard then.
+
+    A new process imports the file of `__main__`. A script that fits a model would fit it once more in every worker.
+    """
+    main = vars(sys.modules["__main__"])
+    kept = {name: main[name] for name in ("__file__", "__spec__") if name in main}
+    main.update(dict.fromkeys(kept))
+    try:
+        yield
+    finally:
+        main.update(kept)
 
 
 def worker_model() -> Stored:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.events import Event
 from sklar.accounting.noise import Noise
-from sklar.accounting.unit import Unit
+from sklar.accounting.unit import VOTE_BITS, Unit
 from sklar.arrays import Ints
 from sklar.errors import DoorError
 from sklar.private.features import exact_feature
@@ -34,6 +34,7 @@ from sklar.release.charges import (
     pairs_event,
     request_digest,
     sum_event,
+    sum_resolution,
 )
 from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature, SampledTaus, TauVector
@@ -53,6 +54,8 @@ class PrivateDoor:
         self, rows: Rows, schema: Schema, allowance: Allowance, unit: Unit, recorder: Recorder, noise: NoiseSource,
         doing: Callable[[str], None] | None = None,
     ):  # fmt: skip
+        if unit.votes != rows.votes:
+            raise DoorError("rows that share votes and a promise for them go together only")
         self._rows = rows
         self._recorder = recorder
         self._noise = noise
@@ -64,8 +67,11 @@ class PrivateDoor:
 
     @property
     def rows(self) -> int | None:
-        """The number of rows under replace-one neighbours, where it is public by definition; else None."""
-        return self._rows.exact_rows if self.unit.neighbours == "replace" else None
+        """The number of persons under replace neighbours, where it is public by definition; else None.
+
+        A person is a row, unless the schema says who is one.
+        """
+        return self._rows.exact_persons if self.unit.neighbours == "replace" else None
 
     def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
         check_tables(tables, Table, self.schema)
@@ -80,13 +86,15 @@ class PrivateDoor:
         sizes = request.shape
         require_pair_room(request.columns, sizes)  # refuses tables that would not fit, before anything is charged
         event = pairs_event(request, label, self.unit)
+        (inside,) = self._inside([request.noise])
 
         def measure() -> tuple[Release, ...]:
             exact_tables = exact_pair_counts(self._rows, request.columns, request.lookups)
             # Sensitivity: as for any tables of counts. A row is in exactly one cell of the table of each pair; the
             # charge is for as many tables as there are pairs, all with the same noise.
-            (noisy,) = self._noise.add([exact_tables], [request.noise], pair_cells(sizes))
-            return (NoisyPairs(columns=request.columns, sizes=sizes, counts=noisy, noise=request.noise),)
+            (noisy,) = self._noise.add([exact_tables], [inside], pair_cells(sizes))
+            counts = whole_counts(noisy, self.unit)
+            return (NoisyPairs(columns=request.columns, sizes=sizes, counts=counts, noise=request.noise),)
 
         (release,) = self._step(label, [event], request_digest(request), measure)
         assert isinstance(release, NoisyPairs)
@@ -97,7 +105,8 @@ class PrivateDoor:
         specs: list[TableSpec] = [(table.columns, table.lookups) for table in tables]
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
         events = interaction_events(tables, label, self.unit)
-        inside = [Noise(kind=t.noise.kind, scale=t.noise.scale / t.resolution) for t in tables]
+        steps = [table.resolution * self.unit.resolution for table in tables]
+        inside = [Noise(kind=t.noise.kind, scale=t.noise.scale / step) for t, step in zip(tables, steps, strict=True)]
         for noise in inside:
             check_noise(noise)
 
@@ -106,7 +115,9 @@ class PrivateDoor:
             # Sensitivity: one person moves each table by at most `table.norms`, as proved in private/interactions.py;
             # each was charged as one event for exactly these norms at its own scale.
             noisy = self._noise.add(exact_tables, inside)
-            return tuple(_in_counts(values, table) for table, values in zip(tables, noisy, strict=True))
+            return tuple(
+                _in_counts(values, table, step) for table, values, step in zip(tables, noisy, steps, strict=True)
+            )
 
         releases = self._step(label, events, request_digest(tuple(tables)), measure)
         return tuple(release for release in releases if isinstance(release, NoisySums))
@@ -118,15 +129,16 @@ class PrivateDoor:
         if type(feature) is TauVector and feature.rows != self.rows:
             raise DoorError("the number of rows that a tau is asked for is not that of the table")
         event = sum_event(feature, noise, label, self.unit)
-        inside = Noise(kind=noise.kind, scale=noise.scale / feature.resolution)
+        step = sum_resolution(feature, self.unit)
+        inside = Noise(kind=noise.kind, scale=noise.scale / step)
 
         def measure() -> tuple[Release, ...]:
             exact_sums = exact_feature(feature, self._rows)
             # Sensitivity: one person moves the vector by at most (l1, l2), as proved in the feature's own file; the
             # charge above is for exactly these norms at this scale.
             (noisy,) = self._noise.add([exact_sums], [inside])
-            values = np.asarray(noisy * feature.resolution, dtype=np.float64)
-            return (NoisySums(values=values, noise=noise, resolution=feature.resolution),)
+            values = np.asarray(noisy * step, dtype=np.float64)
+            return (NoisySums(values=values, noise=noise, resolution=step),)
 
         (release,) = self._step(label, [event], request_digest(feature, noise), measure)
         assert isinstance(release, NoisySums)
@@ -139,7 +151,7 @@ class PrivateDoor:
         events = [choice_event(epsilon, picks, label, self.unit)]
 
         def measure() -> tuple[Release, ...]:
-            scores = exact_scores(score, exact_counts(self._rows, specs))
+            scores = exact_scores(score, exact_counts(self._rows, specs), self.unit)
             # Sensitivity: one person moves each score by at most this, as argued in private/scores.py.
             moved = score_sensitivity(score, self.unit)
             return (NoisyChoice(indices=self._noise.pick(scores, moved, epsilon, picks)),)
@@ -164,19 +176,27 @@ class PrivateDoor:
         self, specs: list[TableSpec], noises: list[Noise], label: str, request: tuple[object, ...]
     ) -> tuple[NoisyCounts, ...]:
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
-        events = count_events(noises, label, self.unit)
+        events, inside = count_events(noises, label, self.unit), self._inside(noises)
 
         def measure() -> tuple[Release, ...]:
             # Sensitivity: a row is in exactly one cell of each table, so one person moves a table by unit.l1 in L1 and
-            # unit.l2 in L2 (accounting/unit.py); each table was charged as one event at its own scale.
-            noisy = self._noise.add(exact_counts(self._rows, specs), noises)
+            # unit.l2 in L2, also where its rows share one vote (accounting/unit.py); each table was charged as one
+            # event at its own scale. Votes are counted, and get noise, in parts of 2^-20.
+            noisy = self._noise.add(exact_counts(self._rows, specs), inside)
             return tuple(
-                NoisyCounts(columns=columns, counts=counts, noise=noise)
+                NoisyCounts(columns=columns, counts=whole_counts(counts, self.unit), noise=noise)
                 for (columns, _), counts, noise in zip(specs, noisy, noises, strict=True)
             )
 
         releases = self._step(label, events, request_digest(request), measure)
         return tuple(release for release in releases if isinstance(release, NoisyCounts))
+
+    def _inside(self, noises: Sequence[Noise]) -> list[Noise]:
+        """The noise in units of what is counted: rows, or parts of a vote."""
+        inside = [Noise(kind=noise.kind, scale=noise.scale / self.unit.resolution) for noise in noises]
+        for noise in inside if self.unit.votes else ():
+            check_noise(noise)
+        return inside
 
     def _step(
         self, label: str, events: Sequence[Event], digest: str, measure: Callable[[], tuple[Release, ...]]
@@ -192,10 +212,14 @@ class PrivateDoor:
         return releases
 
 
-def _in_counts(noisy_values: Ints, table: Interaction) -> NoisySums:
+def _in_counts(noisy_values: Ints, table: Interaction, step: float) -> NoisySums:
     """Whole numbers of an interaction that carry their noise, in units of counts."""
-    values = np.asarray(noisy_values * table.resolution, dtype=np.float64)
-    return NoisySums(values=values, noise=table.noise, resolution=table.resolution)
+    return NoisySums(values=np.asarray(noisy_values * step, dtype=np.float64), noise=table.noise, resolution=step)
+
+
+def whole_counts(noisy_counts: Ints, unit: Unit) -> Ints:
+    """Noisy counts as releases hold them: those of votes to the nearest whole one, which looks at no row."""
+    return (noisy_counts + (1 << VOTE_BITS - 1)) >> VOTE_BITS if unit.votes else noisy_counts
 
 
 def noisy_labels(

@@ -15,6 +15,10 @@ counts, that is x / N = a_1 (x) ... (x) a_m with a = e_i - 1/K, for which |a|_2^
   changes fewer never make it larger. So the worst is one axis j alone, with 2 D^2 + 2 (1/K_j) D^2 / (1 - 1/K_j) =
   2 D^2 / (1 - 1/K_j): the one with the fewest groups. In L1 at most twice that of one row.
 * A person with r rows: r times these (triangle inequality).
+* A person whose rows share one vote adds a sum of such vectors with weights of at most 1 together: a mean of them, or
+  shorter, so no longer than the longest. Replaced by another person: with a mean x of some and a mean y of others,
+  x - y is a mean of differences of two rows, and what either lacks to a whole vote only shortens it, since one row
+  alone is shorter than the worst difference. So both bounds are those of one row.
 
 Noise of the same sigma thus costs prod (1 - 1/K_j) of what the table of counts would: a quarter for 2 x 2. The L1 norm
 is never less than that of counts, so Laplace noise gains nothing. Lookups are fixed before the rows are read.
@@ -24,10 +28,13 @@ Reference: Xiao, He, Zhang, Kifer (2023), "An optimal and scalable matrix mechan
 from __future__ import annotations
 
 from sklar.arrays import Ints
+from sklar.errors import DoorError
 
 
 def exact_interactions(counts: Ints) -> Ints:
     """The whole numbers of a table of counts: along each axis in turn, K times the table minus its sums."""
+    if int(counts.sum()) * counts.size >= 2**62:  # in parts of a vote even a table of millions can be too much
+        raise DoorError("there are too many persons for an interaction of so many cells; use coarser grids (bins)")
     for axis, groups in enumerate(counts.shape):
         counts = groups * counts - counts.sum(axis=axis, keepdims=True)
     return counts

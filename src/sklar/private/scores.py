@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sklar.accounting.unit import Unit
+from sklar.accounting.unit import VOTE_BITS, Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import DoorError
 from sklar.release.door import Score, SplitNorms, TableDistance, TailNorms
@@ -27,13 +27,13 @@ def score_tables(score: Score) -> list[TableSpec]:
     return [(candidate.columns, candidate.lookups) for candidate in score.candidates]
 
 
-def exact_scores(score: Score, exact_tables: Sequence[Ints]) -> Floats:
-    """The score of every candidate."""
+def exact_scores(score: Score, exact_tables: Sequence[Ints], unit: Unit) -> Floats:
+    """The score of every candidate. Tables of votes are in parts of 2^-20, and so are then all norms of them."""
     if isinstance(score, TailNorms):
-        return exact_tail_norms(score, exact_tables[0])
+        return exact_tail_norms(score, exact_tables[0], unit.resolution)
     if isinstance(score, SplitNorms):
-        return exact_split_norms(score, exact_tables[0])
-    return exact_distances(score, exact_tables)
+        return exact_split_norms(score, exact_tables[0]) * unit.resolution
+    return exact_distances(score, exact_tables, VOTE_BITS if unit.votes else 0)
 
 
 def score_sensitivity(score: Score, unit: Unit) -> float:
@@ -41,11 +41,11 @@ def score_sensitivity(score: Score, unit: Unit) -> float:
     return distance_sensitivity(unit) if isinstance(score, TableDistance) else tail_sensitivity(unit)
 
 
-def exact_tail_norms(score: TailNorms, exact_table: Ints) -> Floats:
+def exact_tail_norms(score: TailNorms, exact_table: Ints, resolution: float = 1.0) -> Floats:
     """Minus the norm of all but the 1, 2, ... lowest frequencies of a histogram, minus the penalty."""
     from scipy.fft import dct  # not at import time: slow to load
 
-    power = np.asarray(dct(exact_table.astype(np.float64), norm="ortho")) ** 2
+    power = np.asarray(dct(exact_table * resolution, norm="ortho")) ** 2
     if len(score.penalties) > len(power):
         raise DoorError("a histogram has as many frequencies as bins")
     dropped = np.array([power[kept:].sum() for kept in range(1, len(score.penalties) + 1)])
@@ -97,19 +97,25 @@ def squared_errors(exact_counts: Ints) -> Floats:
     return np.where(width > 0, inside.astype(np.float64) / np.maximum(width, 1), np.inf)
 
 
-def exact_distances(score: TableDistance, exact_tables: Sequence[Ints]) -> Floats:
-    """L1 distance between each candidate's exact counts and its public estimate, plus its public bonus."""
+def exact_distances(score: TableDistance, exact_tables: Sequence[Ints], bits: int = 0) -> Floats:
+    """L1 distance between each candidate's exact counts and its public estimate, plus its public bonus.
+
+    Counts are in parts of 2^-bits.
+    """
     bonuses = score.bonuses or (0.0,) * len(score.candidates)
     told = zip(exact_tables, score.candidates, bonuses, strict=True)
-    return np.array([_distance(exact, candidate.estimate, bonus) for exact, candidate, bonus in told])
+    return np.array([_distance(exact, candidate.estimate, bonus, bits) for exact, candidate, bonus in told])
 
 
-def _distance(exact: Ints, estimate: Floats, bonus: float) -> float:
-    """One such score, in whole multiples of 2^-16 and without any rounding but that of public numbers to them."""
-    rounded, added = np.rint(estimate * 2**POINT), round(bonus * 2**POINT)
+def _distance(exact: Ints, estimate: Floats, bonus: float, bits: int) -> float:
+    """One such score, in whole multiples of 2^-16, or of parts of a vote, and without any rounding but that of public
+    numbers to them.
+    """
+    point = max(POINT, bits)
+    rounded, added = np.rint(estimate * 2**point), round(bonus * 2**point)
     if not float(np.abs(rounded).sum()) + abs(added) < LARGEST:
-        raise DoorError("the estimates and the bonus of a candidate must sum to less than 2^35")
-    return float(np.abs(exact * 2**POINT - rounded).sum() + added) / 2**POINT
+        raise DoorError(f"the estimates and the bonus of a candidate must sum to less than 2^{51 - point}")
+    return float(np.abs(exact * 2 ** (point - bits) - rounded).sum() + added) / 2**point
 
 
 def distance_sensitivity(unit: Unit) -> float:
@@ -119,6 +125,6 @@ def distance_sensitivity(unit: Unit) -> float:
     under add/remove and twice that under replace. Estimates and bonuses are fixed before the rows are read.
 
     This holds for the floats that are computed too: all are whole multiples of 2^-16 below 2^36 (tables have fewer than
-    2^35 rows), and float64 adds such numbers exactly.
+    2^35 rows), or of 2^-20 below 2^32 (fewer than 2^31 votes), and float64 adds such numbers exactly.
     """
     return float(unit.l1)

@@ -17,7 +17,7 @@ from sklar.private.door import PrivateDoor
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
 from sklar.release.values import Recorded
-from sklar.rows import open_rows
+from sklar.rows import hold, open_rows
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -53,6 +53,17 @@ class Session:
     def recorded(self) -> tuple[Recorded, ...]:
         """All releases so far, step by step."""
         return tuple(self._recorder.steps)
+
+
+@contextmanager
+def one_moment(data: Any, read: ReadOptions) -> Generator[Any]:
+    """The data for all openings of one fit: a table on a server is seen as of the moment the block begins."""
+    held = hold(data, read)
+    try:
+        yield held
+    finally:
+        if held is not data:
+            held.close()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.release.door import Discovery, Interaction, PairTables
 from sklar.release.features import Feature
+from sklar.release.scores import SUM_VOTE_BITS
 
 
 def count_events(noises: Sequence[Noise], label: str, unit: Unit) -> list[Event]:
@@ -35,14 +36,19 @@ def pairs_event(request: PairTables, label: str, unit: Unit) -> Event:
 def sum_event(feature: Feature, noise: Noise, label: str, unit: Unit) -> Event:
     """A vector of sums that one person moves by the feature's norms."""
     l1, l2 = feature.norms(unit)
-    return SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=feature.resolution, unit=unit)
+    return SumEvent(label=label, noise=noise, l1=l1, l2=l2, resolution=sum_resolution(feature, unit), unit=unit)
+
+
+def sum_resolution(feature: Feature, unit: Unit) -> float:
+    """What the entries of a vector of sums are whole multiples of: finer where a person's rows share a vote."""
+    return feature.resolution * (2.0**-SUM_VOTE_BITS if unit.votes else 1.0)
 
 
 def interaction_events(tables: Sequence[Interaction], label: str, unit: Unit) -> list[Event]:
     """One event for each table of interactions, which one person moves by its own norms."""
     norms = [table.norms(unit) for table in tables]
     return [
-        SumEvent(label=label, noise=table.noise, l1=l1, l2=l2, resolution=table.resolution, unit=unit)
+        SumEvent(label=label, noise=table.noise, l1=l1, l2=l2, resolution=table.resolution * unit.resolution, unit=unit)
         for table, (l1, l2) in zip(tables, norms, strict=True)
     ]
 

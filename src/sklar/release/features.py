@@ -178,6 +178,7 @@ class TauVector:
 
     def norms(self, unit: Unit) -> tuple[float, float]:
         """The proof is in `sklar.private.features.tau`."""
+        _refuse_votes(unit, "Kendall's tau compares pairs of rows")
         if unit.neighbours != "replace":
             raise DoorError(
                 "Kendall's tau is an average over pairs of rows: how far one row moves it depends on the number of "
@@ -248,6 +249,7 @@ class BlockMeans:
 
     def norms(self, unit: Unit) -> tuple[float, float]:
         """The proof is in `sklar.private.features.blocks`; `unit.l1` is the number of blocks that change."""
+        _refuse_votes(unit, "a correlation is worked out in blocks of whole rows")
         m, step = self.scores.count, 1.001 * 2.0**-BLOCK_BITS
         changed = unit.l1 / self.blocks
         l1 = min(2.0 * self.size, m * math.sqrt(self.size)) + step * self.size
@@ -264,6 +266,7 @@ class BlockLikelihoods(BlockMeans):
 
     def norms(self, unit: Unit) -> tuple[float, float]:
         """The proof is in `sklar.private.features.blocks`; `unit.l1` is the number of blocks that change."""
+        _refuse_votes(unit, "a likelihood is worked out in blocks of whole rows")
         changed = unit.l1 / self.blocks
         return _up(changed * 2.0 * self.size), _up(changed * 2.0 * math.sqrt(self.size))
 
@@ -324,8 +327,8 @@ class Coefficients:
         levels = self.leaves.bit_length() - 1
         if not replaced:
             return r * (levels + 1.0), _up(r * math.sqrt(levels + 1.0))
-        if levels == 0:
-            return LEAST_BOUND, LEAST_BOUND
+        if levels == 0:  # only the total, which stays, but for the parts that a vote is not divided into
+            return (1.0, 1.0) if unit.votes else (LEAST_BOUND, LEAST_BOUND)
         return r * 2.0 * levels, _up(r * math.sqrt(2.0 * levels + 2.0))
 
     @property
@@ -340,6 +343,12 @@ Each has `columns`, whose base codes are read, without repeats and in the order 
 (column, number of base codes it must have) for every lookup; `size`, the length of the vector; `resolution`, the real
 value of one integer unit of it; and `norms(unit)`, (L1, L2) by which one person can move it, in real units.
 """
+
+
+def _refuse_votes(unit: Unit, why: str) -> None:
+    """Refuse a feature that has no proof for rows that share one vote."""
+    if unit.votes:
+        raise DoorError(f"{why}, and has no proof for rows that share one vote; use weights='rows' for the person.")
 
 
 def _up(x: float) -> float:

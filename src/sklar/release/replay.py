@@ -97,7 +97,8 @@ class ReplayDoor:
         events, asked = interaction_events(tables, label, self.unit), tuple(tables)
         releases = self._take(NoisySums, events, request_digest(asked), len(tables), asked)
         for table, release in zip(tables, releases, strict=True):
-            self._require((release.values.shape, release.resolution) == (table.shape, table.resolution), label)
+            resolution = table.resolution * self.unit.resolution
+            self._require((release.values.shape, release.resolution) == (table.shape, resolution), label)
             self._require(not self.strict or release.noise == table.noise, label)
         return releases
 

@@ -15,6 +15,8 @@ SCORE_BITS = 10
 """Scores are multiples of 2^-10."""
 SCORE_LIMIT = 3 << SCORE_BITS
 """Scores lie in [-3, 3], so that no single column rules the direction of a row."""
+SUM_VOTE_BITS = 14
+"""In sums of scores a vote is shared out in parts of 2^-14: with those of scores, finer ones could leave 64 bits."""
 MAX_SCORES = 8192
 """Beyond this many scores a sum over rows could leave the integers that float64 holds exactly."""
 

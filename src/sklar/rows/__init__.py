@@ -2,7 +2,8 @@
 
 Nothing here adds noise, so nothing here may be shown: errors name columns and public facts, never a cell or a count. A
 code is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
-`codes` (rows as codes), `counting` (codes to counts); `kernels` are compiled loops, `spark` the same on a cluster.
+`codes` (rows as codes), `persons` (rows that share one vote), `counting` (codes to counts); `kernels` are compiled
+loops, `spark` the same on a cluster, `pushdown` in a database.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from sklar.rows.counting.binary import exact_ones
 from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
 from sklar.rows.counting.labels import exact_label_counts
 from sklar.rows.counting.tables import TableSpec
-from sklar.rows.sources import open_source
+from sklar.rows.pushdown.rows import pushed_rows, warn_of_streaming
+from sklar.rows.sources import hold, open_source
 from sklar.schema import Schema
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
@@ -31,6 +33,7 @@ __all__ = [
     "exact_label_counts",
     "exact_ones",
     "exact_pair_counts",
+    "hold",
     "open_rows",
     "require_pair_room",
 ]
@@ -52,18 +55,31 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
     if read.spark is not None or is_spark_frame(data):
         from sklar.rows.spark import open_spark_rows
 
-        _refuse_on_spark(read)
+        _refuse_on_spark(read, schema)
         return open_spark_rows(data, coordinates(schema), read)
     if read.cache is not None:
         private_folder(read.cache)  # refused before any work is done
-    source, cache_bytes = open_source(data, schema=schema, read=read), read.cache_bytes
+    also = () if schema.person is None else (schema.person.key,)
+    source, cache_bytes = open_source(data, schema=schema, read=read, also=also), read.cache_bytes
     if cache_bytes is None:
         cache_bytes = MEMORY_CACHE_BYTES if source.in_memory else FILE_CACHE_BYTES
     by = coordinates(schema)
+    if schema.person is not None:
+        from sklar.rows.persons.linked import LinkedRows
+        from sklar.rows.persons.rows import PersonRows
+
+        if read.counts == "database":
+            warn_of_streaming("the rows of a person share one vote")
+        return (LinkedRows if by.views else PersonRows)(
+            source, by, schema.person, null_values=tuple(read.null_values), cache_bytes=cache_bytes, folder=read.cache,
+            threads=read.threads,
+        )  # fmt: skip
     kept = KeptCodes([by.schema.size(name) for name in by.schema.modelled], cache_bytes, read.cache)
     rows = EncodedRows(source, by, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
     if read.cache is None and not source.one_shot:
         rows.keep_nothing_beyond(cache_bytes)
+    if read.counts == "database":
+        return pushed_rows(source, by, rows, cache_bytes, read.progress)
     return rows
 
 
@@ -73,7 +89,9 @@ def is_spark_frame(data: Any) -> bool:
     return any(module.startswith("pyspark.") and name == "DataFrame" for module, name in kinds)
 
 
-def _refuse_on_spark(read: ReadOptions) -> None:
-    for name in ("sql", "rows_are_rows", "threads"):
+def _refuse_on_spark(read: ReadOptions, schema: Schema) -> None:
+    if schema.person is not None:
+        raise SourceError("persons with several rows cannot be fitted on Spark; write the table to Parquet files first")
+    for name in ("sql", "table", "counts", "rows_are_rows", "threads"):
         if name in read.said:
             raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")

@@ -17,14 +17,17 @@ from sklar.sample.conditions import NULL, shown_number
 from sklar.sample.draw import BLOCK_ROWS, whole_number
 from sklar.sample.rng import seed_entropy, substream
 from sklar.schema.columns import Column, Labels
+from sklar.schema.coordinates import Coordinates
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
 Bits = NDArray[np.uint8]
 
 
-def binary_model(model: TableModel) -> OneHotModel:
+def binary_model(model: TableModel, by: Coordinates) -> OneHotModel:
     """The model, if it has a binary table."""
+    if by.rows_of_person is not None:
+        raise UsageError("rows of a person share one vote, and a binary table has no rows in proportion; sample rows")
     if not isinstance(model, OneHotModel):
         raise UsageError("a binary table is sampled from models of dpc-gauss, dpc-laplace, cop, cop-id and cop-1 only")
     return model

@@ -17,6 +17,7 @@ from sklar.arrays import Floats, Ints, Mask
 from sklar.model.completing import complete_accepted, complete_codes
 from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
+from sklar.model.proportion import in_proportion
 from sklar.model.protocol import UNKNOWN, Codes, TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, Values, concatenate, decode, replace_rows, take
@@ -74,6 +75,7 @@ class CompletedRows:
 
 def complete_rows(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
     """Draw what is not known of each row."""
+    sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     known = replace(known, codes=_with_mass(by.schema, sampler.margins, known.codes))
     batches = even_batches(len(known.codes), ROWS_AT_ONCE)
     parts = [_complete(sampler, by, known.take(np.arange(at.start, at.stop)), rng) for at in batches]

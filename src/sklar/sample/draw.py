@@ -12,15 +12,18 @@ import numpy as np
 from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
 from sklar.model.conditioning import simulate_given
+from sklar.model.linked import LinkedModel
+from sklar.model.proportion import in_proportion
 from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
-from sklar.sample.decode import SampledTable, concatenate, decode, row_count, take, with_keys
+from sklar.sample.decode import SampledTable, Values, concatenate, decode, row_count, take, with_keys
+from sklar.sample.persons import DrawnPersons, Heads, draw_persons, draw_rows_of_persons
 from sklar.sample.rng import generator, seed_entropy, substream
 from sklar.sample.rules.enforce import Drawn, enforce
 from sklar.sample.rules.totals import meet_totals
 from sklar.sample.translate import on_coordinates
-from sklar.schema.coordinates import fitted_coordinates
+from sklar.schema.coordinates import fitted_coordinates, linked_views
 from sklar.schema.rules import Totals
 from sklar.schema.table import Schema
 
@@ -73,6 +76,9 @@ def draw_block(
 
     Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
     """
+    if isinstance(sampler, LinkedModel):
+        found = draw_rows_of_persons(sampler, schema, rows, _heads(sampler, schema, rng, conditions, rounded), rng)
+        return _keyed(schema, found, first_key), float(rows)
     table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, told=drawn)
     if totals := not conditions and any(isinstance(rule, Totals) for rule in schema.rules):
 
@@ -83,6 +89,37 @@ def draw_block(
     if rounded or conditions or totals:
         table = take(table, rng.permutation(rows))
     return with_keys(schema, table, rows, first_key), worth
+
+
+@one_blas_thread()
+def sample_persons(
+    sampler: LinkedModel, schema: Schema, persons: int, *, seed: int | None = None, iid: bool = False
+) -> SampledTable:
+    """So many whole persons in memory, each with its rows one after the other."""
+    rng, persons = generator(seed), whole_number(persons, "the number of persons")
+    if persons > MOST_ROWS_AT_ONCE // sampler.parts[0].margins[-1].size:
+        raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
+    return _keyed(schema, draw_persons(sampler, schema, persons, _heads(sampler, schema, rng, {}, not iid), rng))
+
+
+def _heads(
+    sampler: LinkedModel, schema: Schema, rng: np.random.Generator, conditions: Conditions, rounded: bool
+) -> Heads:
+    """What draws the rows that persons begin with."""
+    if conditions:
+        raise UsageError(
+            "persons whose rows follow one another are drawn as they come: filter them, or set linked=False"
+        )
+    first = linked_views(schema)[1][0].by.declared
+    return lambda persons: _draw_rows(sampler.parts[0], first, persons, rng, {}, rounded=rounded)[0]
+
+
+def _keyed(schema: Schema, found: DrawnPersons, first_key: int = 1) -> SampledTable:
+    """The rows with fresh keys: of the person in the key of the schema, of the row in its other id columns."""
+    assert schema.person is not None
+    table = with_keys(schema, found.table, len(found.person), first_key)
+    key = Values(data=found.person + first_key, null=np.zeros(len(found.person), bool))
+    return {name: key if name == schema.person.key else values for name, values in table.items()}
 
 
 def _draw_rows(
@@ -98,6 +135,7 @@ def _draw_rows(
     """Rows that obey all conditions and every rule on rows, and what they are worth."""
     drawn = worth = 0.0
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
+    sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     asked = on_coordinates(by, conditions)
     heaps = {margin.column: margin.heaps for margin in sampler.margins if margin.heaps}
 

@@ -1,12 +1,14 @@
 """Public facts about a table: kinds, domains, grids, provenance, rules between columns. Never read from rows.
 
 Nothing here may import any other room. Start with `columns` and `numbers` (the kinds of columns), then `table` (the
-schema itself) and `rules`, which give the `coordinates` that models measure; `toml` and `sdv` are its forms on disk.
+schema itself), `persons` and `rules`, which give the `coordinates` that models measure; `toml` and `sdv` are its forms
+on disk.
 """
 
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.persons.person import Person
 from sklar.schema.prices import Price
 from sklar.schema.rules import AtMost, Function, Never, OneHot, Ratio, Rule, Sum, Together
 from sklar.schema.table import Schema
@@ -26,6 +28,7 @@ __all__ = [
     "Never",
     "OneHot",
     "Ordinal",
+    "Person",
     "Price",
     "Ratio",
     "Real",

@@ -19,6 +19,7 @@ class Price:
         delta: The delta of epsilon, that of finding labels included.
         rho: The same in zCDP.
         facts: What was bought, as "column.fact"; several facts of one measurement share its price.
+        votes: Whether it protects a person whose rows share one vote.
     """
 
     fit: str
@@ -29,6 +30,7 @@ class Price:
     neighbours: str
     rows_per_person: int
     facts: Sequence[str]
+    votes: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", "rho"):
@@ -46,6 +48,8 @@ class Price:
             faults.append(f"neighbours must be one of {', '.join(RELATIONS)}")
         if type(self.rows_per_person) is not int or self.rows_per_person < 1:
             faults.append("rows_per_person must be a whole number of at least 1")
+        if type(self.votes) is not bool:
+            faults.append("votes must be true or false")
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
             faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
         return faults if self.fit else [*faults, "fit must name the measurement"]

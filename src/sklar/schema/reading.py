@@ -23,7 +23,11 @@ class ReadOptions:
         encoding: Of text files; UTF-8, or what a byte-order mark says, by default.
         null_values: Texts that stand for null, besides the empty one; a listed label is never null.
         sql: A DuckDB SELECT whose result is the table; a file or frame that is handed over is the table `data` in it.
-        rows_are_rows: The custodian vouches that each row of the query's result comes from one row of the table alone.
+        table: Name of the table, where a database is handed over.
+        counts: Where a table of a database is counted: "database" has the counts made there, so that no row leaves it;
+            "here" streams the rows, which is the default, for it is faster.
+        rows_are_rows: The custodian vouches that each row of the query's result, or of a view, comes from one row of
+            a table alone.
         progress: Told how much of a pass is done, 0.0 when one begins.
         cache: A private folder: codes that outgrow the memory are kept there, in a file without a name that vanishes
             with the process, instead of reading the source again.
@@ -37,6 +41,8 @@ class ReadOptions:
     encoding: str | None = None
     null_values: Sequence[str] = ()
     sql: str | None = None
+    table: str | None = None
+    counts: str | None = None
     rows_are_rows: bool = False
     progress: Progress | None = field(default=None, compare=False)
     cache: str | PathLike[str] | None = None
@@ -48,6 +54,8 @@ class ReadOptions:
         if isinstance(self.null_values, str) or not all(isinstance(text, str) for text in self.null_values or ()):
             raise UsageError("null_values must be a list of texts")
         object.__setattr__(self, "null_values", tuple(self.null_values or ()))
+        if self.counts not in (None, "here", "database"):
+            raise UsageError("counts is 'here' or 'database': where a table of a database is counted")
 
     @property
     def said(self) -> tuple[str, ...]:

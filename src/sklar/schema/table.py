@@ -11,7 +11,7 @@ from typing import Any
 from sklar import notebook
 from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import toml
-from sklar.schema.columns import PROVENANCES, Column, is_unicode
+from sklar.schema.columns import PROVENANCES, Column, Id, is_unicode
 from sklar.schema.confirming import (
     Confirmation,
     Question,
@@ -26,9 +26,12 @@ from sklar.schema.confirming import (
     rule_question,
     with_confirmation,
 )
+from sklar.schema.persons.linked import linked_faults, links
+from sklar.schema.persons.person import Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 
+UNSETTLED = " (not confirmed)"
 MAX_COLUMNS = 20_000
 """Bounds what is done, and kept, for each pair of columns."""
 
@@ -41,10 +44,11 @@ class Schema(Mapping[str, Column]):
         rules: Public rules between columns.
         prices: What measured facts cost.
         confirmed: Who vouches for which facts, where somebody said so.
+        person: Who a person is, where one may have several rows; None if each row is a person of its own.
         notes: What a draft has to say about a column that is not confirmed yet, or under "" about all; no facts.
     """
 
-    __slots__ = ("_columns", "confirmed", "notes", "prices", "rules")
+    __slots__ = ("_columns", "confirmed", "notes", "person", "prices", "rules")
 
     def __init__(
         self,
@@ -52,10 +56,14 @@ class Schema(Mapping[str, Column]):
         rules: Iterable[Rule] = (),
         prices: Iterable[Price] = (),
         *,
+        person: Person | None = None,
         confirmed: Iterable[Confirmation] = (),
         notes: Mapping[str, Sequence[str]] | None = None,
     ):
         self._columns = dict(columns)
+        self.person = person
+        if isinstance(person, Person) and person.key not in columns and links(columns, person):
+            self._columns = {person.key: Id(), **columns}  # samples come with keys
         self.rules = tuple(rules)
         self.prices = tuple(prices)
         self.confirmed = tuple(confirmed)
@@ -78,13 +86,22 @@ class Schema(Mapping[str, Column]):
             return NotImplemented
         same = list(self._columns.items()) == list(other._columns.items())
         said = (self.rules, self.prices, self.confirmed) == (other.rules, other.prices, other.confirmed)
-        return same and said
+        return same and said and self.person == other.person
 
     def __hash__(self) -> int:
-        return hash((tuple(self._columns.items()), self.rules, self.prices))
+        return hash((tuple(self._columns.items()), self.rules, self.prices, self.person))
 
     def __repr__(self) -> str:
-        return f"Schema({self._columns!r}, rules={self.rules!r}, prices={self.prices!r})"
+        person = "" if self.person is None else f", person={self.person!r}"
+        return f"Schema({self._columns!r}, rules={self.rules!r}, prices={self.prices!r}{person})"
+
+    def __str__(self) -> str:
+        """A line a column, and a line a rule."""
+        asked = {question.column for question in self.questions()}
+        lines = [f"{name}: {describe_column(column)}{UNSETTLED * (name in asked)}" for name, column in self.items()]
+        for number, rule in enumerate(self.rules, 1):
+            lines.append(f"{rule_name(number)}: {rule.describe()}{UNSETTLED * (rule_name(number) in asked)}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = [(name, describe_column(column), marks_of(column)) for name, column in self.items()]
@@ -120,16 +137,28 @@ class Schema(Mapping[str, Column]):
 
     def with_prices(self, prices: Iterable[Price]) -> Schema:
         """The same facts with these prices."""
-        return Schema(self._columns, self.rules, prices, confirmed=self.confirmed, notes=self.notes)
+        return self._with(prices=prices)
 
     def with_columns(self, columns: Mapping[str, Column]) -> Schema:
         """The same schema with these columns in the place of those of the same name; others are added at the end."""
-        merged = {**self._columns, **columns}
-        return Schema(merged, self.rules, self.prices, confirmed=self.confirmed, notes=self.notes)
+        return self._with(columns={**self._columns, **columns})
+
+    def with_rules(self, rules: Iterable[Rule]) -> Schema:
+        """The same schema with these rules instead of its own."""
+        return self._with(rules=rules)
+
+    def with_person(self, person: Person | None) -> Schema:
+        """The same schema with another person, or none."""
+        return self._with(person=person)
 
     def without_notes(self) -> Schema:
         """The same facts without what a draft had to say: it was read off rows, and may not leave with a release."""
-        return Schema(self._columns, self.rules, self.prices, confirmed=self.confirmed)
+        return self._with(notes=None)
+
+    def _with(self, **parts: Any) -> Schema:
+        """The same schema with some parts exchanged."""
+        own: dict[str, Any] = {"columns": self._columns, **{n: getattr(self, n) for n in self.__slots__[1:]}}
+        return Schema(**(own | parts))
 
     def questions(self) -> tuple[Question, ...]:
         """What is to be asked before a private fit: one for each column with facts, and each rule, nobody confirmed."""
@@ -163,11 +192,13 @@ class Schema(Mapping[str, Column]):
         marked = [replace(r, source=source) if i in chosen else r for i, r in enumerate(self.rules)]
         rules = [rule for i, rule in enumerate(marked) if i not in chosen or not facts]
         merged = {**self._columns, **answered}
-        done = Schema(merged, rules, self.prices, confirmed=with_confirmation(self.confirmed, by, said))
+        done = self._with(
+            columns=merged, rules=rules, confirmed=with_confirmation(self.confirmed, by, said), notes=None
+        )
         asked = {question.column for question in done.questions()}
         # What a draft noted about the whole, and about columns, stays until it is settled.
         kept = {n: lines for n, lines in self.notes.items() if (n in asked or n not in columns if n else asked)}
-        return Schema(merged, rules, self.prices, confirmed=done.confirmed, notes=kept)
+        return done._with(notes=kept)
 
     def _rule_number(self, name: str) -> int | None:
         """The place of a rule that is named as in its question; a column of that name comes first."""
@@ -204,7 +235,10 @@ class Schema(Mapping[str, Column]):
         marked: dict[str, list[str]] = {}
         for name, fact in self.facts_by_provenance("from-rows"):
             marked.setdefault(name, []).append(fact)
-        found = [f"column '{name}': {', '.join(facts)}" for name, facts in marked.items()]
+        whole = {name for name, facts in marked.items() if 1 < len(facts) == len(self[name].facts)}
+        found = [
+            f"column '{name}': {'all facts' if name in whole else ', '.join(facts)}" for name, facts in marked.items()
+        ]
         asked = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
         found += [f"{question.column}: {question.says}" for question in asked if question is not None]
         if found:
@@ -249,11 +283,19 @@ class Schema(Mapping[str, Column]):
                 faults += [f"column '{name}': {fault}" for fault in column.faults()]
         if not faults and not self.modelled:
             faults.append("it has no column to model: all are id or ignore")
+        if self.person is not None and not isinstance(self.person, Person):
+            return [*faults, "person must be a Person, as Person(key='id', rows=5)"]
         return faults or [
             *rule_faults(self._columns, self.rules),
+            *(f"person: {fault}" for fault in self._person_faults()),
             *price_faults(self.prices),
             *(f"confirmed {i}: {fault}" for i, one in enumerate(self.confirmed, 1) for fault in one.faults()),
         ]
+
+    def _person_faults(self) -> list[str]:
+        if self.person is None:
+            return []
+        return self.person.faults(self._columns) or linked_faults(self._columns, self.rules, self.person)
 
 
 def schema_from_toml(text: str) -> Schema:
@@ -265,9 +307,15 @@ def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[s
     """Build a schema from the parsed document."""
     faults: list[str] = []
     columns, rules, prices, confirmed = toml.parts_from_dict(document, faults)
+    person = person_from(document["person"], faults) if "person" in document else None
+    if steps := toml.rules_in(document, "steps", faults):
+        person = None if person is None else replace(person, steps=tuple(steps))
+        faults += (
+            ["steps are rules across the rows of a person: they need [person]"] if "person" not in document else []
+        )
     known = {name: column for name, column in columns.items() if column}
     try:
-        schema = Schema(known, rules, prices, confirmed=confirmed, notes=notes)
+        schema = Schema(known, rules, prices, person=person, confirmed=confirmed, notes=notes)
     except SchemaError as error:
         raise SchemaError([*faults, *toml.first_hand(error.faults, broken=None in columns.values())]) from None
     if faults:
@@ -277,7 +325,11 @@ def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[s
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """The schema as plain dicts, lists, numbers and strings; defaults are left out."""
-    return toml.dict_from_parts(schema, schema.rules, schema.prices, schema.confirmed)
+    document = toml.dict_from_parts(schema, schema.rules, schema.prices, schema.confirmed)
+    if schema.person is not None:
+        document["person"] = entry_of(schema.person)
+        document |= {"steps": toml.rule_entries(schema.person.steps)} if schema.person.steps else {}
+    return document
 
 
 def schema_to_toml(schema: Schema, notes: Mapping[str, Sequence[str]] | None = None) -> str:

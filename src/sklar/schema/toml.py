@@ -8,7 +8,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -25,7 +25,7 @@ LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
 }
-ENTRIES = ("version", "columns", "rules", "prices", "confirmed")
+ENTRIES = ("version", "person", "columns", "rules", "steps", "prices", "confirmed")
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
@@ -77,16 +77,25 @@ def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
     version = document.get("version", VERSION)
     if type(version) is not int or version != VERSION:
         faults.append(f"version must be {VERSION}")
-    listed, rules = document.get("columns"), document.get("rules", [])
+    listed = document.get("columns")
     if not isinstance(listed, Mapping):
         raise SchemaError([*faults, "it needs a table [columns] with one entry a column"])
     columns = {name: _column(name, entry, faults) for name, entry in listed.items()}
-    if not isinstance(rules, list):
-        raise SchemaError([*faults, "rules must be a list of tables [[rules]]"])
-    made = [_rule(i, entry, faults) for i, entry in enumerate(rules, 1)]
+    rules = rules_in(document, "rules", faults)
     prices = _records(Price, "price", document.get("prices", []), faults)
     confirmed = _records(Confirmation, "confirmed", document.get("confirmed", []), faults)
-    return columns, [rule for rule in made if rule], prices, confirmed
+    return columns, rules, prices, confirmed
+
+
+def rules_in(document: Mapping[str, Any], key: str, faults: list[str]) -> list[Rule]:
+    """The rules that stand under a key of the document."""
+    listed = document.get(key, [])
+    if not isinstance(listed, list):
+        raise SchemaError([*faults, f"{key} must be a list of tables [[{key}]]"])
+    own: list[str] = []
+    made = [_rule(i, entry, own) for i, entry in enumerate(listed, 1)]
+    faults += own if key == "rules" else [f"{key}: {fault}" for fault in own]
+    return [rule for rule in made if rule]
 
 
 def first_hand(faults: Sequence[str], broken: bool) -> list[str]:
@@ -101,10 +110,10 @@ def dict_from_parts(
     """A schema as plain dicts, lists, numbers and strings; defaults are left out."""
     document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in columns.items()}}
     if rules:
-        document["rules"] = [_rule_entry(rule) for rule in rules]
+        document["rules"] = rule_entries(rules)
     for name, records in (("prices", prices), ("confirmed", confirmed)):
         if records:
-            document[name] = [asdict(record) | {"facts": list(record.facts)} for record in records]
+            document[name] = [_record_entry(record) for record in records]
     return document
 
 
@@ -219,18 +228,24 @@ R = TypeVar("R", Price, Confirmation)
 
 def _records(kind: type[R], word: str, entries: object, faults: list[str]) -> list[R]:
     """Prices or confirmations: tables that need all their keys, among them a list of facts."""
-    needed = {field.name for field in fields(kind)}
+    known = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
     plural = "prices" if word == "price" else word
     if not isinstance(entries, list):
         faults.append(f"{plural} must be a list of tables [[{plural}]]")
         return []
     listed, wrong = cast("list[Any]", entries), len(faults)
     for i, entry in enumerate(listed, 1):
-        if not isinstance(entry, dict) or set(cast("dict[str, Any]", entry)) != needed:
+        if not isinstance(entry, dict) or not needed <= set(cast("dict[str, Any]", entry)) <= known:
             faults.append(f"{word} {i}: it needs exactly {', '.join(sorted(needed))}")
         elif not isinstance(entry["facts"], list):
             faults.append(f"{word} {i}: facts must be a list")
     return [] if len(faults) > wrong else [kind(**entry) for entry in listed]
+
+
+def _record_entry(record: Price | Confirmation) -> dict[str, Any]:
+    entry = {f.name: getattr(record, f.name) for f in fields(record) if getattr(record, f.name) != f.default}
+    return entry | {"facts": list(record.facts)}
 
 
 def _column_entry(column: Column) -> dict[str, Any]:
@@ -245,6 +260,11 @@ def _column_entry(column: Column) -> dict[str, Any]:
         whole = len(words) == 1 and len(column.sources) == len(column.facts)
         entry["source"] = words.pop() if whole else dict(column.sources)
     return entry
+
+
+def rule_entries(rules: Sequence[Rule]) -> list[dict[str, Any]]:
+    """Rules as tables of a schema file."""
+    return [_rule_entry(rule) for rule in rules]
 
 
 def _rule_entry(rule: Rule) -> dict[str, Any]:
@@ -274,9 +294,10 @@ def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]
     """The document of `schema_to_dict` as TOML; notes are comments above their columns, and those of "" come first."""
     head = comments(notes.get("", ()))
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
+    parts += ["[person]\n" + _entries(document["person"])] if "person" in document else []
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
-    for key in ("rules", "prices", "confirmed"):
+    for key in ("rules", "steps", "prices", "confirmed"):
         parts += [f"[[{key}]]\n" + _entries(entry) for entry in document.get(key, ())]
     return "\n".join(parts)
 

@@ -19,7 +19,7 @@ from sklar.lab.attacks.games import FunctionGenerator, Game, Subject, choose_tar
 from sklar.lab.attacks.method import MethodGenerator, default_state, make_generator
 from sklar.lab.attacks.regression import attack_linearly, filled, guess_errors, layout_of, predictors, regress_table
 from sklar.lab.attacks.release import attack_tables, require_attacks, rows_by_role
-from sklar.lab.attacks.result import AttackResult, Number, Tables, shuffled
+from sklar.lab.attacks.result import Attacked, AttackResult, Number, shuffled
 from sklar.lab.attacks.shadow import (
     ShadowProfile,
     draw_samples,
@@ -41,8 +41,8 @@ def read(frame: pd.DataFrame, schema: sklar.Schema = SCHEMA) -> ExactTable:
     return read_table(frame, schema, np.random.default_rng(0), role="real")
 
 
-def tables(real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None = None, seed: int = 0) -> Tables:
-    return Tables(real=real, synthetic=synthetic, holdout=holdout, rng=np.random.default_rng(seed))
+def tables(real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None = None, seed: int = 0) -> Attacked:
+    return Attacked(real=real, synthetic=synthetic, holdout=holdout, rng=np.random.default_rng(seed))
 
 
 def deaf(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:

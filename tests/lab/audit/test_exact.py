@@ -84,7 +84,7 @@ def test_scores_and_their_noise_are_those_of_the_door(score: Score, relation: An
         table = np.zeros([int(lookup.max()) + 1 for lookup in lookups], dtype=np.int64)
         np.add.at(table, tuple(lookup[CODES[name]] for name, lookup in zip(columns, lookups, strict=True)), 1)
         tables.append(table)
-    expected = private_scores.exact_scores(score, tables)
+    expected = private_scores.exact_scores(score, tables, Unit(neighbours="add-remove"))
     choice, unit = AskedChoice(score=score, epsilon=0.5, picks=1), Unit(neighbours=relation)
     assert choice_scores(choice, CODES) == pytest.approx(expected, abs=1e-4)
     assert exact_scores(score, [table.ravel().astype(float) for table in tables]) == pytest.approx(expected, abs=1e-4)

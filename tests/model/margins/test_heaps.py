@@ -1,7 +1,8 @@
-"""Heaps at round numbers: parts that counts tell, margins that have them, and masses of cells that stay."""
+"""Heaps at round numbers: parts that counts tell, weights of cells that follow, and margins that have them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklar.model.margins.heaps import find_heaps, heaped, with_heaps
+from sklar.model.margins.bins import lay_out_column, with_unit, with_weights
+from sklar.model.margins.fit import spread
+from sklar.model.margins.heaps import Rounding, find_heaps, find_rounding
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.units import base_unit, units_to_seek
 from sklar.sample.decode import decode_column
@@ -81,23 +84,34 @@ def test_a_heavy_value_with_a_cell_of_its_own_is_no_heap_elsewhere():
     assert find_heaps(blind, column.grid, Fraction(1), (search, counts, 1.0), ROWS) != {}
 
 
+def rounded_flat(column: Integer | Real, rounding: Rounding, cells: int = 16) -> Margin:
+    """The even margin over cells of equal weight, as numbers that are so rounded fill it."""
+    layout = with_weights(lay_out_column(column), rounding.weights(column.grid))
+    null, cell = [cells] * column.nullable, np.minimum(np.cumsum(layout.width) * cells, cells - 1).astype(np.int64)
+    mass = np.bincount(cell, layout.width) * (0.95 if column.nullable else 1.0)
+    return rounding.on(spread("x", layout, np.array([*cell, *null]), np.append(mass, [0.05] * column.nullable)))
+
+
 @given(
     st.sampled_from([LOANS, RENTS, WIDE, Integer(-300, 700, step=5), Real(-40, 60, decimals=1)]),
     st.dictionaries(st.sampled_from([Fraction(x) for x in (10, 50, 100, 1000)]), st.floats(0.01, 0.25), min_size=1),
 )
-def test_masses_of_cells_stay_and_multiples_have_their_part(column: Integer | Real, heaps: dict[Fraction, float]):
-    before = flat(column)
-    after = with_heaps(before, column, heaps)
-    assert np.isin(before.starts, after.starts).all()
-    cell = np.searchsorted(before.starts, after.starts, side="right") - 1
-    assert np.allclose(np.bincount(cell, after.mass), before.mass)
-    assert after.heaps == tuple((float(unit), part) for unit, part in heaps.items())
+def test_a_multiple_weighs_its_part_of_its_unit(column: Integer | Real, heaps: dict[Fraction, float]):
+    rounding = Rounding(base=base_unit(column), decimals=None, heaps=heaps)
+    weight, plain = (one.weights(column.grid) for one in (rounding, replace(rounding, heaps={})))
+    spare, code = weight - (1 - sum(heaps.values())) * plain, int(column.grid.code(np.array([0]))[0])
+    assert np.isclose(spare[code], sum(part * float(unit) for unit, part in heaps.items()))
+    low, high = int(column.lower), int(column.upper)
+    numbers = {unit: len(range(-(-low // int(unit)), high // int(unit) + 1)) for unit in heaps}
+    assert np.isclose(spare.sum(), sum(part * float(unit) * numbers[unit] for unit, part in heaps.items()))
+    assert rounding.on(flat(column)).heaps == tuple((float(unit), part) for unit, part in heaps.items())
 
 
 @pytest.mark.parametrize(("column", "unit"), [(LOANS, 10), (RENTS, 2), (WIDE, 500), (Real(0, 3_000, decimals=1), 2)])
 def test_drawn_numbers_have_the_parts_and_keep_to_the_bounds(column: Integer | Real, unit: int):
     """60,000 draws: a share is off by .002, the bound is at ten times that."""
-    margin = with_heaps(flat(column), column, {Fraction(unit): 0.3, Fraction(10 * unit): 0.2})
+    heaps = {Fraction(unit): 0.3, Fraction(10 * unit): 0.2}
+    margin = rounded_flat(column, Rounding(base=base_unit(column), decimals=None, heaps=heaps))
     rng = np.random.default_rng(4)
     codes = margin.ppf(rng.random(60_000))
     drawn = decode_column(column, codes, rng, None, margin.heaps)
@@ -109,21 +123,17 @@ def test_drawn_numbers_have_the_parts_and_keep_to_the_bounds(column: Integer | R
     assert np.array_equal(column.grid.code(values), codes[~drawn.null])  # numbers stay in their cells
 
 
-def test_where_all_are_multiples_cells_without_any_give_their_mass_to_the_next():
-    starts = np.array([0, 101, 150, 199, 201, 400, 20_001])
-    narrow = Margin(column="x", starts=starts, mass=np.array([4, 1, 2, 5, 3, 8, 1]) / 24, size=LOANS.size)
-    dense = with_heaps(narrow, LOANS, {Fraction(100): 1.0}).dense()
-    assert np.flatnonzero(dense[:400]).tolist() == [0, 100, 200, 300]
-    assert np.allclose(dense[[0, 100, 200, 300]] * 24, [2.5, 2.5, 7, 3])
-
-
 def test_a_step_leaves_nothing_between():
     search = units_to_seek(LOANS)
     assert search is not None
     values = 100 * np.random.default_rng(5).integers(1, 200, ROWS)
     counts = np.bincount(search.lookup[LOANS.grid.code(values)], minlength=search.classes + 1).astype(float)
-    margin = heaped(flat(LOANS), LOANS, Fraction(100), (search, counts, 1.0), ROWS / 0.95)
-    assert margin.heaps == ((100.0, 1.0),) and margin.decimals is None
+    rounding = find_rounding(flat(LOANS), LOANS, Fraction(100), (search, counts, 1.0), ROWS / 0.95)
+    assert rounding.heaps == {Fraction(100): 1.0} and rounding.decimals is None
+    layout = with_unit(lay_out_column(LOANS), LOANS, Fraction(100))
+    cells = int(layout.coarse[-1]) + 1
+    mass = np.append(np.full(cells, 0.95 / cells), 0.05)
+    margin = spread("x", layout, np.append(layout.coarse, cells), mass)
     dense = margin.dense()[: LOANS.value_cells]
     assert dense[np.arange(len(dense)) % 100 > 0].sum() == 0 and np.isclose(dense.sum(), 0.95)
 
@@ -135,5 +145,5 @@ def test_a_step_of_reals_tells_their_digits():
     values = np.random.default_rng(6).integers(1, 240, ROWS) / 4
     counts = np.bincount(search.lookup[column.grid.code(values)], minlength=search.classes + 1).astype(float)
     unit = search.find_unit(counts, 1.0)
-    margin = heaped(flat(column), column, unit, (search, counts, 1.0), ROWS)
-    assert unit == Fraction(1, 4) and margin.decimals == 2 and margin.heaps == ((0.25, 1.0),)
+    rounding = find_rounding(flat(column), column, unit, (search, counts, 1.0), ROWS)
+    assert unit == Fraction(1, 4) and rounding.decimals == 2 and rounding.heaps == {Fraction(1, 4): 1.0}

@@ -23,6 +23,7 @@ from sklar.model.margins.bins import (
 from sklar.model.margins.fit import Histogram, spread
 from sklar.model.margins.units import digits_of, units_to_seek
 from sklar.sample.decode import draw_reals
+from sklar.schema.grid import held
 from sklar.schema.numbers import Integer, Real
 
 DAYS = Real(0, 180, nullable=True)
@@ -157,17 +158,16 @@ def test_a_heavy_value_stands_for_all_codes_that_are_counted_with_it():
 
 @given(COLUMNS, st.integers(0, 3))
 def test_a_code_goes_with_the_number_that_its_draws_become(column: Real, digits: int):
-    anchor, nothing = anchors(column, digits)
+    anchor, grid = anchors(column, digits), column.grid
     assert np.array_equal(anchor[anchor], anchor)
-    grid = column.grid
-    assert np.array_equal(anchor[grid.is_atom], np.flatnonzero(grid.is_atom)) and not nothing[grid.is_atom].any()
+    assert np.array_equal(anchor[grid.is_atom], np.flatnonzero(grid.is_atom))
     if np.array_equal(anchor, np.arange(grid.cells)):
         return
     codes = np.flatnonzero(~grid.is_atom)
     drawn = grid.code(draw_reals(replace(column, decimals=digits), codes, None, np.random.default_rng(3)))
-    assert np.array_equal(grid.is_atom[drawn], nothing[codes])
-    held = ~nothing[codes]
-    assert np.array_equal(drawn[held], anchor[codes][held])
+    atom = grid.is_atom[drawn]
+    assert np.array_equal(drawn[~atom], anchor[codes][~atom])
+    assert not grid.is_atom[anchor[codes][atom]].any()  # what becomes a bound or a declared value is never drawn
 
 
 @given(COLUMNS, st.integers(0, 3), st.integers(0, 2**32 - 1))
@@ -180,15 +180,15 @@ def test_no_bin_cuts_through_a_number(column: Real, digits: int, seed: int):
         assert np.array_equal(lookup[layout.anchor], lookup[: layout.values])
         assert np.bincount(lookup).min() > 0
         margin = spread("x", layout, lookup, rng.dirichlet(np.ones(int(lookup.max()) + 1)))
-        dense, nothing = margin.dense(), anchors(column, digits)[1]
-        free = np.bincount(lookup[: layout.values], ~nothing)[lookup[: layout.values]] > 0  # bins that hold a number
-        assert dense[: layout.values][nothing & free].sum() < 1e-12
+        holds, bins = held(column.grid, digits), lookup[: layout.values]
+        some = np.bincount(bins, holds)[bins] > 0  # bins that hold a number
+        assert margin.dense()[: layout.values][~holds & some].sum() < 1e-12
 
 
 def test_declared_digits_are_known_before_anything_is_counted():
     declared, plain = Real(0, 180, decimals=0), Real(0, 180)
     layout = lay_out_column(declared)
-    assert np.array_equal(layout.anchor, anchors(plain, 0)[0]) and len(np.unique(layout.anchor)) == 181
+    assert np.array_equal(layout.anchor, anchors(plain, 0)) and len(np.unique(layout.anchor)) == 181
     assert np.array_equal(lay_out_column(plain).anchor, np.arange(plain.value_cells))
 
 

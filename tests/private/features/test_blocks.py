@@ -120,7 +120,7 @@ def test_different_rows_have_different_words(sizes, words):
 def test_rows_that_differ_are_numbered_apart_whatever_the_mixing(monkeypatch):
     """Even if all bits were mixed into one value, a row would be counted among its equals only, never among others."""
     seen = []
-    monkeypatch.setattr(module, "_mixed", lambda words: seen.append(words.copy()) or words & np.uint64(0))
+    monkeypatch.setattr(module, "mixed", lambda words: seen.append(words.copy()) or words & np.uint64(0))
     rows = people(500)
     blocks_of(row_words(rows.astype(np.int32), (TOP + 1,) * 3), 10, 1)
     numbers = seen[-1] - np.uint64(0x9E3779B97F4A7C15)

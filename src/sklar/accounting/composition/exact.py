@@ -13,9 +13,9 @@ Wang 2022, Theorem 10). Hence:
   shown in any order, or not at all, which is post-processing of the product.
 
 Gaussian shifts add up in squares, so all vectors together are one Gaussian. Tables of counts with Gaussian noise join
-it where scalar draws do not serve: with several rows per person, whose rows may share a cell or not; where draws or
-scales are too many; and where the scale is so large (`FINE`) that the lemma costs next to nothing. Vectors with Laplace
-noise, and choices, are left to zCDP.
+it where scalar draws do not serve: with several rows per person, whose rows may share a cell or not, or share one vote
+on a finer lattice; where draws or scales are too many; and where the scale is so large (`FINE`) that the lemma costs
+next to nothing. Vectors with Laplace noise, and choices, are left to zCDP.
 
 A plan is kept to within `ROUNDING`: noise may be that much less than planned. So all scales are taken to be that much
 smaller than told.
@@ -91,7 +91,7 @@ def pair_of(events: Iterable[Event]) -> DominatingPair:
 
 def _dominating(events: tuple[Event, ...]) -> DominatingPair | str:
     """The pair, or why there is none. Tables are scalar draws if they can be, else Gaussian ones join the Gaussian."""
-    tables = [e for e in events if isinstance(e, CountEvent) and e.unit.rows_per_person == 1]
+    tables = [e for e in events if isinstance(e, CountEvent) and e.unit.rows_per_person == 1 and not e.unit.votes]
     tables = [table for table in tables if table.noise.kind == "laplace" or table.noise.scale < FINE]
     if _why_not_composed(_draws(tables)) is not None:
         tables = [table for table in tables if table.noise.kind == "laplace"]

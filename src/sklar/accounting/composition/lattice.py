@@ -36,7 +36,8 @@ theta < 1.1e-34 and kappa < 3e-34. Even 2^40 coordinates, more than any memory h
 slack for rounding that `exact` adds to every delta. What the lemma costs is the factor sigma / t in the shift: 2e-6
 beyond 1 at sigma = 1,024, and 3% at 8.
 
-The same holds for tables of counts, whose lattice is that of the integers, with any number of rows per person.
+The same holds for tables of counts, whose lattice is that of the integers, with any number of rows per person, and for
+tables of votes, whose lattice is that of parts of a vote.
 Reference for the idea (convolutions of discrete Gaussians): Peikert (2010), "An efficient and parallel Gaussian sampler
 for lattices". The discrete Gaussian: Canonne, Kamath, Steinke (2020).
 """
@@ -93,5 +94,5 @@ def covers(planned: SumEvent, asked: SumEvent, rounding: float) -> bool:
 def _fineness(event: CountEvent | SumEvent) -> float | None:
     """Sigma in units of the lattice; None if that is not known."""
     if isinstance(event, CountEvent):
-        return event.noise.scale
+        return event.noise.scale / event.unit.resolution
     return None if event.resolution is None else event.noise.scale / event.resolution

@@ -111,7 +111,7 @@ class Ledger:
             "method": str(method),
             "budget": asdict(budget),
             "allowance": asdict(allowance),
-            "unit": asdict(unit),
+            "unit": unit.to_dict(),
             "accountant": fit_accountant(budget, allowance, plan),
             "plan": None if plan is None else events_to_json(plan),
             "seed": int(seed),

@@ -63,6 +63,7 @@ from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
 from sklar.accounting.ledger.records import Accountant, FitRecord, Header, StepRecord
 from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
 from sklar.errors import LedgerError, OverspendError
 
 Regime = Literal["pure", "full", "zcdp"]
@@ -236,9 +237,13 @@ def _check_unit(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> No
         )
     if fits and new.unit != fits[0].unit:
         raise LedgerError(
-            f"ledger {header.name!r} counts losses for {fits[0].unit.rows_per_person} row(s) per person; this fit is "
-            f"for {new.unit.rows_per_person}. Use the same number, or another ledger."
+            f"ledger {header.name!r} counts losses for {_rows_of(fits[0].unit)}; this fit is for {_rows_of(new.unit)}. "
+            "Fit as before, or use another ledger."
         )
+
+
+def _rows_of(unit: Unit) -> str:
+    return "persons with one vote" if unit.votes else f"{unit.rows_per_person} row(s) per person"
 
 
 def _check_full(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:

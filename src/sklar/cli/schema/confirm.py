@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,8 +26,6 @@ HELP = (
     "y: known without these rows, and right   e: right is something else   p: only the kind is known, measure and pay "
     "for the rest   i: leave the column out   s: later   q: save and stop"
 )
-ASKED = ("kind", "lower", "upper", "values", "decimals", "nullable")
-"""Facts that an edit asks for one by one; others are said in one line, as: e bins=50 nullable=yes."""
 
 
 @guarded
@@ -122,27 +120,22 @@ class Asking:
         return True
 
     def _answered(self, question: Question, way: str, rest: str) -> Schema:
-        if way == "pay":
-            return self.schema.confirm(question.column, by=self.by, pay=True)
-        if way == "ignore":
-            return self.schema.confirm(question.column, by=self.by, kind="ignore")
-        facts: dict[str, Any] = {}
-        if way == "edit":
-            if question.column not in self.schema:
-                raise UsageError("a rule is right (y) or not (i); edit it in the file")
-            facts = self._one_line(question.column, rest) if rest else self._field_by_field(question.column)
-        corrected = self.schema.confirm(question.column, by=self.by, **facts) if facts else self.schema
-        return corrected.confirm(question.column, by=self.by)  # what was not corrected is right as it stands
+        from sklar.schema.answering import answered
 
-    def _one_line(self, name: str, text: str) -> dict[str, Any]:
+        said: dict[str, str] = {}
+        if way == "edit" and question.column in self.schema:
+            said = self._one_line(rest) if rest else self._field_by_field(question.column)
+        return answered(self.schema, question.column, way, said, self.by)
+
+    def _one_line(self, text: str) -> dict[str, str]:
         try:
-            pairs = dict(part.split("=", 1) for part in shlex.split(text.replace(" = ", "=")))
+            return dict(part.split("=", 1) for part in shlex.split(text.replace(" = ", "=")))
         except ValueError:
             raise UsageError("write facts as lower=0 upper=120, with quotes around a text that has spaces") from None
-        return self._facts(name, pairs)
 
-    def _field_by_field(self, name: str) -> dict[str, Any]:
+    def _field_by_field(self, name: str) -> dict[str, str]:
         """Ask for the facts one by one; an empty line keeps what is there."""
+        from sklar.schema.answering import ASKED, facts_from_texts
         from sklar.schema.toml import KINDS
 
         column, said = self.schema[name], dict[str, str]()
@@ -154,19 +147,9 @@ class Asking:
                 shown = ", ".join(str(v) for v in now) if isinstance(now, tuple) else _shown(now)
                 text = self._hear(f"    {fact} [{shown}]: ").strip()
                 if text:
-                    self._facts(name, {**said, fact: text})  # refused at once, not after the last
+                    facts_from_texts(self.schema, name, {**said, fact: text})  # refused at once, not after the last
                     said[fact] = text
-        return self._facts(name, said)
-
-    def _facts(self, name: str, said: dict[str, str]) -> dict[str, Any]:
-        from sklar.schema.confirming import fact_from_text
-        from sklar.schema.toml import KINDS
-
-        column = self.schema[name]
-        kind = KINDS.get(said.get("kind", column.kind))
-        if kind is None:
-            raise UsageError(f"kind must be one of {', '.join(KINDS)}")
-        return {fact: fact_from_text(kind, fact, text, column) for fact, text in said.items()}
+        return said
 
     def _hear(self, prompt: str) -> str:
         typer.echo(prompt, nl=False, err=self.quiet)

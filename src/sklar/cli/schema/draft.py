@@ -24,9 +24,6 @@ def command(
     sdv: Annotated[
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata whose kinds of columns to keep to.")
     ] = None,
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="Which table of the metadata, if they have several.")
-    ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")] = False,
     *,
@@ -46,8 +43,10 @@ def command(
 
     refuse_json_with_data(output, json)
     _refuse_overwriting(output, force)
+    said = read.table if sdv else None  # with metadata it is their table that --table names
     with pass_bar("reading rows") as progress:
-        draft = draft_schema(file, sdv=sdv, table=table, rows=rows, read=replace(read, progress=progress))
+        reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
+        draft = draft_schema(file, sdv=sdv, table=said, rows=rows, read=reading_rows)
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)

@@ -67,7 +67,7 @@ def command(
       sklar schema pay people.toml -e 0.2 -o paid.toml --rows 20000 --dry-run
     """
     from sklar.accounting.budget import Budget
-    from sklar.accounting.unit import Unit
+    from sklar.accounting.unit import unit_of
     from sklar.export.atomic import require_writable
     from sklar.pipeline.fit.pay import pay, rows_of_a_label
     from sklar.schema.table import Schema
@@ -75,7 +75,7 @@ def command(
     facts = Schema.read(schema)
     require_writable(output)  # before budget is spent
     relation: Any = neighbours
-    unit = Unit(neighbours=relation or "add-remove", rows_per_person=rows_per_person)
+    unit = unit_of(facts.person, relation or "add-remove", rows_per_person)
     least = None
     if epsilon is not None or rho is not None:
         least = rows_of_a_label(facts, Budget(epsilon=epsilon, rho=rho, delta=delta), unit)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from sklar.schema.reading import ReadOptions
 
 DataFile = Annotated[
-    str | None, typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or Feather.")
+    str | None,
+    typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or a database URL."),
 ]
 SchemaFile = Annotated[
     str,
@@ -55,9 +56,15 @@ NullValues = Annotated[
     list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that stands for null; repeatable.")
 ]
 Sql = Annotated[str | None, typer.Option("--sql", help="DuckDB query whose result is the table; FILE is `data` in it.")]
+TableName = Annotated[
+    str | None, typer.Option("--table", metavar="NAME", help="Of a database (or of --sdv); or add ?table=NAME to it.")
+]
+CountsPlace = Annotated[
+    str | None, typer.Option("--counts", metavar="PLACE", help="Of a database: here (default) or database.")
+]
 RowsAreRows = Annotated[
     bool,
-    typer.Option("--rows-are-rows", help="You vouch that each row of the query comes from one row of the table alone."),
+    typer.Option("--rows-are-rows", help="You vouch that each row of a query or view comes from one row of a table."),
 ]
 CacheFolder = Annotated[
     str | None,
@@ -127,20 +134,23 @@ def text_reading(delimiter: Delimiter = None, encoding: Encoding = None, null_va
 
 def reading(
     delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
-    rows_are_rows: RowsAreRows = False,
+    table: TableName = None, rows_are_rows: RowsAreRows = False,
 ) -> Any:  # fmt: skip
-    """The same for files and queries."""
-    return _reading(delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, rows_are_rows=rows_are_rows)
+    """The same for files, queries and databases."""
+    return _reading(
+        delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table, rows_are_rows=rows_are_rows
+    )
 
 
 def large_reading(
     delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
-    rows_are_rows: RowsAreRows = False, cache: CacheFolder = None, spark: SparkMaster = None,
+    table: TableName = None, counts: CountsPlace = None, rows_are_rows: RowsAreRows = False, cache: CacheFolder = None,
+    spark: SparkMaster = None,
 ) -> Any:  # fmt: skip
     """The same for tables that only pass by."""
     return _reading(
-        delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, rows_are_rows=rows_are_rows,
-        cache=cache, spark=spark,
+        delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table,
+        counts=counts, rows_are_rows=rows_are_rows, cache=cache, spark=spark,
     )  # fmt: skip
 
 

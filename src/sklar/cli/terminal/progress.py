@@ -1,12 +1,50 @@
-"""Progress bars on standard error, shown only when it is a terminal."""
+"""Progress bars on standard error, shown only when it is a terminal; or in a file, for a page that shows them."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+TOLD_FILE = "SKLAR_PROGRESS"
+"""Names a file that is told, as JSON, what is being done and the fraction that is; bars go there instead."""
+BETWEEN = 0.2
+"""Seconds between two fractions written to that file: a page looks once a second."""
+
+
+class FileBar:
+    """A bar in a file: `{"what": ..., "fraction": ...}`, replaced as a whole."""
+
+    def __init__(self, path: str, text: str, total: float | None = 1.0):
+        self._path, self._what, self._total, self._completed, self._last = path, text, total, 0.0, -BETWEEN
+        self._write()
+
+    def reset(self, task: object, *, description: str, total: float) -> None:
+        """Begin anew."""
+        self._completed, self._total = 0.0, total
+        self.update(task, description=description)
+
+    def update(
+        self, task: object, *, completed: float | None = None, description: str | None = None, advance: float = 0.0
+    ) -> None:
+        """Go on; a new description is told at once."""
+        self._completed = (self._completed if completed is None else completed) + advance
+        new = description is not None and description != self._what
+        self._what = description or self._what
+        if new or time.monotonic() - self._last >= BETWEEN:
+            self._write()
+
+    def _write(self) -> None:
+        self._last = time.monotonic()
+        fraction = min(1.0, self._completed / self._total) if self._total else 0.0
+        beside = Path(f"{self._path}.new")
+        beside.write_text(json.dumps({"what": self._what, "fraction": fraction}), encoding="utf-8")
+        beside.replace(self._path)
 
 
 class Passes:
@@ -14,10 +52,11 @@ class Passes:
 
     Attributes:
         count: Passes begun. It depends on the size of the table, so it is told here and kept nowhere.
+        where: Where rows are counted: here, or in their database.
     """
 
     def __init__(self, bar: Any = None, task: Any = None, text: str = "", size: float = 1.0):
-        self.count = 0
+        self.count, self.where = 0, "here"
         self._bar, self._task, self._text, self._size = bar, task, text, size
 
     def doing(self, what: str) -> None:
@@ -25,6 +64,10 @@ class Passes:
         self._text = what
         if self._bar is not None:
             self._bar.update(self._task, description=what)
+
+    def counted_in_database(self) -> None:
+        """Rows are counted where they are."""
+        self.where = "database"
 
     def __call__(self, fraction: float) -> None:
         if fraction == 0:
@@ -44,6 +87,9 @@ def pass_bar(text: str, path: str | None = None) -> Generator[Passes]:
         text: What is being done.
         path: The file or folder that is read; its size gives the rate in bytes.
     """
+    if told := os.environ.get(TOLD_FILE):
+        yield Passes(FileBar(told, text), None, text)
+        return
     if not sys.stderr.isatty():
         yield Passes()
         return
@@ -62,6 +108,10 @@ def pass_bar(text: str, path: str | None = None) -> Generator[Passes]:
 @contextmanager
 def row_bar(text: str, rows: int | None) -> Generator[Callable[[int], None] | None]:
     """A bar for rows written, with rate and time left: told how many more there are. None when nobody would see it."""
+    if told := os.environ.get(TOLD_FILE):
+        into = FileBar(told, text, rows)
+        yield lambda more: into.update(None, advance=more)
+        return
     if not sys.stderr.isatty():
         yield None
         return
@@ -83,6 +133,10 @@ def row_bar(text: str, rows: int | None) -> Generator[Callable[[int], None] | No
 @contextmanager
 def step_bar(text: str) -> Generator[Callable[[str, float], None] | None]:
     """A bar for work in named steps: told the step and the fraction done. None when nobody would see it."""
+    if told := os.environ.get(TOLD_FILE):
+        into = FileBar(told, text)
+        yield lambda what, fraction: into.update(None, completed=fraction, description=f"{text}: {what}")
+        return
     if not sys.stderr.isatty():
         yield None
         return

@@ -16,7 +16,7 @@ import numpy as np
 from sklar.arrays import Mask
 from sklar.errors import UsageError
 from sklar.lab.attacks.regression import TARGETS, attack_linearly
-from sklar.lab.attacks.result import AttackResult, Number, Tables
+from sklar.lab.attacks.result import Attacked, AttackResult, Number
 from sklar.lab.intervals import Estimate, clopper_pearson, delta_method_r2, exactly, newcombe_difference
 from sklar.lab.learning.features import Examples, examples, task_of
 from sklar.lab.learning.learners import learn
@@ -31,7 +31,11 @@ NO_HOLDOUT = (
 
 
 def infer_attributes(
-    tables: Tables, *, sensitive: Sequence[str] | str | None = None, bootstraps: int = 50, tolerance: float = 0.05
+    tables: Attacked,
+    *,
+    sensitive: Sequence[str] | str | None = None,
+    bootstraps: int = 50,
+    tolerance: float = 0.05,
 ) -> AttackResult:
     """Attack one or several sensitive columns.
 
@@ -83,7 +87,7 @@ def sensitive_columns(real: ExactTable, sensitive: Sequence[str] | str | None) -
     return names
 
 
-def _guess_numbers(tables: Tables, name: str, tolerance: float) -> list[Number]:
+def _guess_numbers(tables: Attacked, name: str, tolerance: float) -> list[Number]:
     """R2 of the guesses, and the share of them within the tolerance."""
     train = examples(tables.synthetic, name)
     people = [table for table in (tables.real, tables.holdout) if table is not None]
@@ -113,7 +117,7 @@ def _guess_numbers(tables: Tables, name: str, tolerance: float) -> list[Number]:
     ]  # fmt: skip
 
 
-def _guess_labels(tables: Tables, name: str) -> tuple[list[Number], dict[str, Any]]:
+def _guess_labels(tables: Attacked, name: str) -> tuple[list[Number], dict[str, Any]]:
     """Accuracy of the guesses, and the attribute gain.
 
     Adv = P(guess right | in the table) - P(guess right | not in it). With the real table at hand the first is 1, a

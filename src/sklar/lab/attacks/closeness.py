@@ -28,7 +28,7 @@ import numpy.typing as npt
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.lab.attacks.distances import diameter, hamming_histograms, nearest_points, packed, points, within_radii
-from sklar.lab.attacks.result import AttackResult, Number, Tables, shuffled
+from sklar.lab.attacks.result import Attacked, AttackResult, Number, shuffled
 from sklar.lab.intervals import Estimate, clopper_pearson, delong_auc, exactly, privacy_score_interval
 from sklar.lab.metrics.copies import row_keys
 from sklar.lab.tables.table import ExactTable, coarse_grid
@@ -75,7 +75,7 @@ class Games:
 
 
 def monte_carlo(
-    tables: Tables,
+    tables: Attacked,
     *,
     targets: int | None = None,
     iterations: int = 50,
@@ -110,7 +110,7 @@ def monte_carlo(
     )  # fmt: skip
 
 
-def _require_holdout(tables: Tables, targets: int | None, distance: str) -> ExactTable:
+def _require_holdout(tables: Attacked, targets: int | None, distance: str) -> ExactTable:
     if tables.holdout is None:
         raise UsageError(
             "membership cannot be measured without a hold-out: the attack asks whether synthetic rows are closer to "
@@ -142,7 +142,7 @@ def privacy_score(members: Floats, others: Floats, rng: np.random.Generator) -> 
     return float((order < len(members)).mean())
 
 
-def _hamming(tables: Tables, shown: list[ExactTable], games: Games, cells: int) -> Scores:
+def _hamming(tables: Attacked, shown: list[ExactTable], games: Games, cells: int) -> Scores:
     grid = coarse_grid(tables.real.schema, cells)
     release = packed(tables.synthetic, grid)
     histograms = [hamming_histograms(packed(table, grid), release) for table in shown]
@@ -159,7 +159,7 @@ def _hamming(tables: Tables, shown: list[ExactTable], games: Games, cells: int) 
     return out
 
 
-def _euclidean(tables: Tables, shown: list[ExactTable], games: Games) -> Scores:
+def _euclidean(tables: Attacked, shown: list[ExactTable], games: Games) -> Scores:
     release, *rest = points(tables.real, [tables.synthetic, *shown])
     nearest = [nearest_points(targets, release)[0] for targets in rest]
     positions = games.positions
@@ -209,7 +209,7 @@ def _control(others: Floats, rng: np.random.Generator) -> float:
     return privacy_score(order[:middle], order[middle : 2 * middle], rng)
 
 
-def find_copies(tables: Tables, *, targets: int = COPIES_TARGETS) -> AttackResult:
+def find_copies(tables: Attacked, *, targets: int = COPIES_TARGETS) -> AttackResult:
     """Look for copies and near copies; `targets` rows of each table are looked up by distance."""
     numbers = _copy_numbers(tables)
     tables.done("distances to the closest record", 0.3)
@@ -224,7 +224,7 @@ def find_copies(tables: Tables, *, targets: int = COPIES_TARGETS) -> AttackResul
     )
 
 
-def _copy_numbers(tables: Tables) -> tuple[Number, Number]:
+def _copy_numbers(tables: Attacked) -> tuple[Number, Number]:
     release = np.unique(row_keys(tables.synthetic))
     blind = np.unique(row_keys(shuffled(tables.synthetic, tables.synthetic.names, tables.rng)))
     mine, others = row_keys(tables.real), tables.control(row_keys)
@@ -256,7 +256,7 @@ def _share_in(release: Keys, keys: Keys) -> Estimate:
     return clopper_pearson(int(np.isin(keys, release).sum()), len(keys))
 
 
-def _closest_record(tables: Tables, holdout: ExactTable, targets: int) -> tuple[Number, dict[str, Any]]:
+def _closest_record(tables: Attacked, holdout: ExactTable, targets: int) -> tuple[Number, dict[str, Any]]:
     rng = tables.rng
     chosen = [tables.real.sample(targets, rng), holdout.sample(targets, rng)]
     release, *groups = points(tables.real, [tables.synthetic.sample(RELEASE_ROWS, rng), *chosen])

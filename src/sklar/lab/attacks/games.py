@@ -9,12 +9,11 @@ import hashlib
 import json
 import os
 import pickle
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Generator as Yields
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
@@ -33,6 +32,7 @@ from sklar.lab.attacks.regression import DesignLayout, layout_of
 from sklar.lab.attacks.result import Progress
 from sklar.lab.metrics.copies import row_keys
 from sklar.lab.tables.table import ExactTable, coarse_codes, coarse_grid, ordered_values
+from sklar.pipeline.workers import main_left_alone
 from sklar.sample.rng import substream
 
 QUANTILES = (0.01, 0.025, 0.975, 0.99)
@@ -296,7 +296,7 @@ def _side_by_side(
     # Started afresh, not forked: forked threads of libraries can hang.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_take_game, initargs=(game,))
     try:
-        with _main_left_alone(game):
+        with nullcontext() if _needs_main(game) else main_left_alone():
             futures = [pool.submit(play, part) for part in parts]
         for finished, future in enumerate(as_completed(futures), 1):
             future.result()
@@ -310,24 +310,12 @@ def _side_by_side(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-@contextmanager
-def _main_left_alone(game: Any) -> Yields[None]:
-    """Workers that are started within it do not run the script of the caller, which needs no main guard then.
-
-    A new process imports the file of `__main__`, which would start the attack once more; it has to only where the
-    generator is something of that file.
-    """
-    main, played = sys.modules["__main__"], getattr(game, "game", game)
+def _needs_main(game: Any) -> bool:
+    """Whether the generator is something of the caller's script, which workers must import then."""
     try:
-        needed = b"__main__" in pickle.dumps(getattr(played, "generator", None))
+        return b"__main__" in pickle.dumps(getattr(getattr(game, "game", game), "generator", None))
     except Exception:  # what cannot be sent is refused, by its own words, when it is
-        needed = True
-    kept = {} if needed else {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
-    vars(main).update(dict.fromkeys(kept))
-    try:
-        yield
-    finally:
-        vars(main).update(kept)
+        return True
 
 
 def _take_game(game: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.lab.attacks.result import Number, Tables, shuffled
+from sklar.lab.attacks.result import Attacked, Number, shuffled
 from sklar.lab.intervals import Estimate, exactly, normal_interval, student_mean
 from sklar.lab.tables.table import ExactTable, ordered_values
 
@@ -115,7 +115,7 @@ def _column(table: ExactTable, layout: DesignLayout, name: str) -> Floats:
     return (table.codes[name][:, None] == layout.shown[name][None, :]).astype(np.float64)
 
 
-def attack_linearly(tables: Tables, name: str, bootstraps: int) -> tuple[list[Number], dict[str, Any]]:
+def attack_linearly(tables: Attacked, name: str, bootstraps: int) -> tuple[list[Number], dict[str, Any]]:
     """The measures and the error of guesses on one release, with intervals from so many bootstraps, and details."""
     real, rng = tables.real, tables.rng
     layout = layout_of(real)
@@ -157,7 +157,7 @@ def _measures(x: Floats, y: Floats) -> tuple[float, float, float]:
     return float(size.mean()), float(size.max()), fit.adjusted
 
 
-def _mse_number(tables: Tables, layout: DesignLayout, name: str, bootstraps: int) -> Number:
+def _mse_number(tables: Attacked, layout: DesignLayout, name: str, bootstraps: int) -> Number:
     real, rng = tables.real, tables.rng
     samples = (tables.synthetic.sample(ROWS, rng) for _ in range(bootstraps))
     attackers = [table.take(rng.integers(table.rows, size=table.rows)) for table in samples]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sklar.errors import UsageError
 from sklar.lab.attacks.attribute import infer_attributes
 from sklar.lab.attacks.closeness import find_copies, monte_carlo
-from sklar.lab.attacks.result import LABEL, AttackResult, Progress, Tables
+from sklar.lab.attacks.result import LABEL, Attacked, AttackResult, Progress
 from sklar.lab.attacks.singling_out import link, single_out
 from sklar.notebook import notebook_bar
 from sklar.report.page import NOTICE, write_page
@@ -119,7 +119,7 @@ def attack(
     exact = read_table(real, facts, streams[0], role="real", read=reading)
     held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
     table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
-    tables = Tables(real=exact, synthetic=table, holdout=held, rng=streams[3], done=tell)
+    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=streams[3], done=tell)
     result = run(tables, **options)
     tell("done", 1.0)
     return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
@@ -161,7 +161,7 @@ def attack_tables(
         def tell(what: str, fraction: float, at: int = at, kind: str = kind) -> None:
             done(f"attack {kind}, {what}", (at + fraction) / len(kinds))
 
-        tables = Tables(real=real, synthetic=synthetic, holdout=holdout, rng=rng, done=tell)
+        tables = Attacked(real=real, synthetic=synthetic, holdout=holdout, rng=rng, done=tell)
         tell("starting", 0.0)
         found.append(TABLE_ATTACKS[kind](tables, **options.get(kind, {})))
     return tuple(found)

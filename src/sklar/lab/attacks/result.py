@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tables:
+class Attacked:
     """What an attack on a release is handed.
 
     Attributes:

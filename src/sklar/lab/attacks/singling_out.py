@@ -22,7 +22,7 @@ import numpy as np
 from sklar.arrays import Ints, Mask
 from sklar.errors import UsageError
 from sklar.lab.attacks.distances import nearest_points, points
-from sklar.lab.attacks.result import AttackResult, Number, Tables
+from sklar.lab.attacks.result import Attacked, AttackResult, Number
 from sklar.lab.intervals import Estimate, clopper_pearson, exactly
 from sklar.lab.tables.table import ExactTable, ordered_values
 
@@ -52,7 +52,7 @@ class Term:
 Rule = tuple[Term, ...]
 
 
-def single_out(tables: Tables, *, guesses: int = 500, columns: int = 4) -> AttackResult:
+def single_out(tables: Attacked, *, guesses: int = 500, columns: int = 4) -> AttackResult:
     """Make so many guesses from rules of so many columns, and rules of single columns as far as there are."""
     real, rng = tables.real, tables.rng
     rows = min(ROWS, real.rows, real.rows if tables.holdout is None else tables.holdout.rows)
@@ -166,7 +166,7 @@ def _median(table: ExactTable, name: str) -> float:
     return 0.0 if np.isnan(values).all() else float(np.nanmedian(values))
 
 
-def link(tables: Tables, *, targets: int = 1_000, columns: Sequence[Sequence[str]] | None = None) -> AttackResult:
+def link(tables: Attacked, *, targets: int = 1_000, columns: Sequence[Sequence[str]] | None = None) -> AttackResult:
     """Link `targets` people; `columns` are the columns of the two sources, by default every other column."""
     real, rng = tables.real, tables.rng
     sides = _sides(real, columns)

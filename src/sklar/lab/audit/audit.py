@@ -208,7 +208,7 @@ def audit(
     if not 0.5 <= confidence < 1:
         raise UsageError(f"confidence must be at least 0.5 and below 1; found {confidence}.")
     relation = neighbours or chosen.neighbours
-    chosen.require_relation(relation)
+    chosen.require_unit(Unit(neighbours=relation))
     tables = neighbour_pairs(method, relation, pairs)
     tell = progress or notebook_bar("auditing") or (lambda what, fraction: None)
     settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}

@@ -166,10 +166,10 @@ def _attack(
 ) -> tuple[dict[str, float | None], dict[str, dict[str, str]], dict[str, str]]:
     """By `attack.number` what all attacks found and what that means, and by attack why it is missing."""
     from sklar.lab.attacks.release import TABLE_ATTACKS
-    from sklar.lab.attacks.result import Tables
+    from sklar.lab.attacks.result import Attacked
 
     # The same targets for all systems of a fold.
-    tables = Tables(real=train, synthetic=made.table, holdout=holdout, rng=substream(settings.seed, cell.fold))
+    tables = Attacked(real=train, synthetic=made.table, holdout=holdout, rng=substream(settings.seed, cell.fold))
     values: dict[str, float | None] = {}
     facts: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}

@@ -164,7 +164,7 @@ def _count(stack: Stack, sizes: Sequence[int], sets: Sets) -> tuple[Ints, Ints]:
     starts = np.cumsum([0, *(_cells(sizes, columns) for columns in sets)]).astype(np.int64)
     out = np.zeros(starts[-1], dtype=np.int64)
     shape = np.array(sizes, dtype=np.int64)[axes]
-    tally(stack, axes, axis_starts, shape, out, starts, np.arange(len(sets)))
+    tally(stack, axes, axis_starts, shape, out, starts, np.arange(len(sets)), 1)
     return out, starts
 
 

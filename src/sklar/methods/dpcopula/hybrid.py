@@ -28,7 +28,7 @@ from sklar.methods.dpcopula.stages import Repair, correlation_matrix, settle_pub
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
 from sklar.model.gaussian import GaussianModel, MixtureModel
-from sklar.model.margins.bins import lay_out_column
+from sklar.model.margins.bins import BinLayout, lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.margins.transforms import project_to_simplex
@@ -190,7 +190,8 @@ def fit(door: Door, options: HybridOptions, rng: np.random.Generator) -> Mixture
         margins=[_shares(m, weights * rows, 0.0 if options.published else noise[MARGINS].std) for m in margins],
         corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options),
     )
-    models = tuple(_cell_model(door.schema, split, wide, seen, cell) for cell in range(split.cells))
+    layouts = [lay_out_column(column) for column in columns]
+    models = tuple(_cell_model(door.schema, split, wide, layouts, seen, cell) for cell in range(split.cells))
     return _mixture(door.schema, split, weights, models, rows)
 
 
@@ -256,12 +257,16 @@ def _cell_correlations(
 
 
 def _cell_model(
-    schema: Schema, split: CellSplit, wide: list[NDArray[np.int32]], seen: MeasuredCells, cell: int
+    schema: Schema,
+    split: CellSplit,
+    wide: list[NDArray[np.int32]],
+    layouts: list[BinLayout],
+    seen: MeasuredCells,
+    cell: int,
 ) -> GaussianModel:
     margins: list[Margin] = []
     for a, j in enumerate(split.large):
-        name = schema.modelled[j]
-        margins.append(spread(name, lay_out_column(schema[name]), wide[a].astype(np.int64), seen.margins[a][cell]))
+        margins.append(spread(schema.modelled[j], layouts[a], wide[a].astype(np.int64), seen.margins[a][cell]))
     rows = max(round(float(seen.rows[cell])), 1)
     return GaussianModel(margins=tuple(margins), corr=seen.corr[cell], rows_estimate=rows)
 

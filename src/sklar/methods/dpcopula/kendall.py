@@ -171,6 +171,7 @@ KENDALL = Method(
     name="dpcopula-kendall",
     summary="noisy margins joined by a Gaussian copula from noisy Kendall taus",
     neighbours="replace",
+    why_no_votes="Kendall's tau compares pairs of whole rows",
     relations=("replace",),
     why_not="how far one row moves Kendall's tau depends on the number of rows, which add-remove keeps private",
     options=KendallOptions,

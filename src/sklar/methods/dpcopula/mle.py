@@ -163,6 +163,7 @@ MLE = Method(
     name="dpcopula-mle",
     summary="noisy margins joined by a Gaussian copula from correlations averaged over blocks of rows",
     neighbours="replace",
+    why_no_votes="correlations are worked out in blocks of whole rows",
     options=MleOptions,
     fit=fit,
     plan=plan,

@@ -20,6 +20,7 @@ from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, un
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
 from sklar.release.door import Discovery, Door, RecodedTable
 from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
+from sklar.schema.persons.person import Person
 from sklar.schema.table import Schema
 
 NAME = "facts"
@@ -66,7 +67,12 @@ def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
         columns[name] = search_cells(_numeric(schema, name), keep_listed=keep_listed).column
     for name in labels_to_pay(schema):
         columns[name] = Category((ANY_LABEL,))  # only the texts themselves are counted
-    return Schema(columns)
+    return Schema(columns, person=_unordered(schema.person))
+
+
+def _unordered(person: Person | None) -> Person | None:
+    """The person without an order: the column it goes by may be one whose bounds are sought."""
+    return None if person is None else replace(person, order=None)
 
 
 def measured_columns(schema: Schema) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.model.margins.units import UnitSearch, is_few, units_to_seek
+from sklar.model.margins.units import UnitSearch, units_to_seek
 from sklar.schema.columns import Column
-from sklar.schema.grid import Unit, held, into_span, multiples, nearest, ratio
+from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio, unit_weights
 from sklar.schema.numbers import Datetime, Integer, Real
 
 COARSE_CELLS = 32
@@ -29,6 +30,8 @@ MOST_ATOMS = 24
 """Values kept as cells of their own, heaviest first."""
 MOST_FINE_BINS, MOST_PARTS = 256, 64
 """Bins of the second histogram in all, and of one coarse cell: the density fit is cubic in its cells."""
+LEAST_WIDTH = 1e-300
+"""Of a code that holds no number, or a single one of any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,7 +39,8 @@ class BinLayout:
     """How the base codes of a column can be grouped; functions of the schema, and of its unit once that is found.
 
     Attributes:
-        width: Width of every value code in values, relative to the range; ones for levels.
+        width: Width of every value code in values, relative to the range, or what the numbers that it holds stand for;
+            ones for levels.
         anchor: Value code that each value code is always counted with: its own, unless the unit of numbers is known.
         coarse: Coarse cell of every value code by its value; its own number where codes are few.
         whole: The same with the halves of the cell next to zero as one.
@@ -82,7 +86,7 @@ def lay_out_column(column: Column) -> BinLayout:
     coarse = whole = np.arange(values)
     if isinstance(column, Integer | Real | Datetime):
         grid = column.grid
-        width = np.maximum(grid.widths, 1e-300)
+        width = np.maximum(grid.widths, LEAST_WIDTH)
         unit = bool(grid.step and np.allclose(width, grid.step, rtol=1e-9))
         if values > FEW_CELLS:
             zero = _zero_at(column) if values > HEAVY_RANGE else 1
@@ -108,10 +112,27 @@ def lay_out_column(column: Column) -> BinLayout:
 
 def with_unit(layout: BinLayout, column: Column, unit: Unit | None) -> BinLayout:
     """The layout of a column whose numbers are multiples of a unit: no bin of its cuts through one of them."""
-    anchor, nothing = anchors(column, unit)
-    width = np.where(nothing, 1e-300, layout.width)
+    if unit is None or not isinstance(column, Integer | Real):
+        return layout
+    anchor = anchors(column, unit)
     coarse, whole = _numbered(layout.coarse[anchor]), _numbered(layout.whole[anchor])
-    return replace(layout, width=width / width.sum(), anchor=anchor, coarse=coarse, whole=whole)
+    layout = replace(layout, anchor=anchor, coarse=coarse, whole=whole)
+    return with_weights(layout, numbers_weigh(column.grid, {unit: 1.0}))
+
+
+def with_weights(layout: BinLayout, weight: Floats) -> BinLayout:
+    """The layout whose value codes are as wide as what they hold weighs; the density is smooth relative to that."""
+    if not weight.sum() > 0:
+        return layout
+    width = np.maximum(weight / weight.sum(), LEAST_WIDTH)
+    return replace(layout, width=width / width.sum())
+
+
+def numbers_weigh(grid: Grid, parts: Mapping[Unit | None, float]) -> Floats:
+    """What each cell of a grid stands for if these parts of the numbers are multiples of these units (None: any)."""
+    first = grid.starts.astype(np.float64)
+    stop = np.append(first[1:], float(grid.stop))
+    return np.sum([part * unit_weights(first, stop, unit) for unit, part in parts.items()], axis=0)
 
 
 def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout:
@@ -273,20 +294,13 @@ def _cut(counted: Mask, parts: int) -> Ints:
     return np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 
-def anchors(column: Column, unit: Unit | None) -> tuple[Ints, Mask]:
-    """The value code that each value code is counted with, and which codes can hold no number at all.
+def anchors(column: Integer | Real, unit: Unit) -> Ints:
+    """The value code that each value code is counted with: the one that holds the multiple nearest to its middle.
 
-    With a unit, a code goes with the one that holds the number nearest to its middle. Where that number is a declared
-    value or a bound, which is a code of its own, the code holds nothing and goes with the next one that does.
+    Where that number is a declared value or a bound, which is a code of its own, it is the next one that holds any.
     """
-    own = np.arange(column.value_cells, dtype=np.int64)
-    nothing = np.zeros(column.value_cells, dtype=bool)
-    if not isinstance(column, Integer | Real) or unit is None:
-        return own, nothing
-    grid = column.grid
+    own, grid = np.arange(column.value_cells, dtype=np.int64), column.grid
     free = ~grid.is_atom
-    if not is_few(held(grid, unit) & free, free):
-        return own, nothing
     first, stop = grid.starts, np.append(grid.starts[1:], grid.stop)
     (start, count), (over, under) = multiples(first, stop, unit), ratio(unit)
     number = np.where(count > 0, start * over / under, nearest(first, stop, unit))
@@ -294,8 +308,8 @@ def anchors(column: Column, unit: Unit | None) -> tuple[Ints, Mask]:
     nothing = free & grid.is_atom[code]
     holders = np.flatnonzero(free & ~nothing)
     if not len(holders):
-        return own, np.zeros_like(nothing)
+        return own
     after = np.minimum(np.searchsorted(holders, own), len(holders) - 1)
     before = np.maximum(after - 1, 0)
     next_one = np.where(own - holders[before] < holders[after] - own, holders[before], holders[after])
-    return np.where(nothing, code[next_one], np.where(free, code, own)).astype(np.int64), nothing
+    return np.where(nothing, code[next_one], np.where(free, code, own)).astype(np.int64)

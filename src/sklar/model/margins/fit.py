@@ -18,6 +18,8 @@ from sklar.model.margins.transforms import clip_and_normalize, project_to_simple
 
 _SAME_WIDTH = 0.02
 """Neighbouring codes whose widths differ by less share a margin cell: integer grids round their cells."""
+_NOTHING = 1e-250
+"""Codes of relative widths below this hold no number, or a single real."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,6 +109,8 @@ def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats, cuts: Ints 
     """
     width = np.ones(layout.size)
     width[: layout.values] = layout.width / layout.width.max()
+    # Codes without any number get nothing, unless their group holds none at all.
+    width = np.where(np.bincount(lookup, width)[lookup] < _NOTHING, 1.0, np.where(width < _NOTHING, 0.0, width))
     groups = np.bincount(lookup, width)
     ratio = np.abs(np.diff(width)) > _SAME_WIDTH * np.maximum(width[1:], width[:-1])
     change = (np.diff(lookup) != 0) | ratio

@@ -1,8 +1,8 @@
 """Heaps at round numbers: how large a part of the numbers are multiples of 100, of 500, ..., and margins with them.
 
 A number is taken to be rounded to some unit, with a probability that is the same everywhere; given the unit, it is any
-multiple, as the smooth margin has it. So inside a cell of the margin the mass of a multiple is in proportion to its
-unit, and masses of whole cells stay as they are.
+multiple, as a smooth density has it. So the mass of a multiple is the density there times its unit, and that of a cell
+what its multiples have.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import nnls
 
-from sklar.arrays import Floats, Ints
+from sklar.arrays import Floats
+from sklar.model.margins.bins import numbers_weigh
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.units import UnitSearch, base_unit, digits_of
-from sklar.schema.grid import Grid, unit_weights
+from sklar.schema.grid import Grid
 from sklar.schema.numbers import Integer, Real
 
 LEAST_GAIN = 14.0
@@ -56,19 +57,43 @@ class _Expected:
         return rows * np.tensordot(per, self.inside, axes=1)
 
 
-def _cell_weights(grid: Grid, unit: Fraction | None) -> Floats:
-    """What the multiples of a unit in each cell of a grid stand for."""
-    starts = grid.starts.astype(np.float64)
-    return unit_weights(starts, np.append(starts[1:], float(grid.stop)), unit)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """How the numbers of a column are rounded.
+
+    Attributes:
+        base: What those are multiples of that are on no heap; None for any real.
+        decimals: Digits after the point that were found; None if they were declared, or not found.
+        heaps: Units that parts of the numbers are multiples of, and these parts.
+    """
+
+    base: Fraction | None
+    decimals: int | None
+    heaps: dict[Fraction, float]
+
+    @property
+    def differs(self) -> bool:
+        """Whether some numbers are rounder than others."""
+        return any(part < 1.0 for part in self.heaps.values())
+
+    def weights(self, grid: Grid) -> Floats:
+        """What each cell of the column's grid stands for: the masses of cells are a smooth density times these."""
+        rest = max(1.0 - sum(self.heaps.values()), 0.0)
+        return numbers_weigh(grid, {**({self.base: rest} if rest > LEAST_REST else {}), **self.heaps})
+
+    def on(self, margin: Margin) -> Margin:
+        """A margin that was fitted with these weights, which says how numbers inside its cells are rounded."""
+        heaps = tuple((float(unit), part) for unit, part in self.heaps.items() if part > 0)
+        return replace(margin, decimals=self.decimals, heaps=heaps)
 
 
-def heaped(
+def find_rounding(
     margin: Margin, column: Integer | Real, found: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
-) -> Margin:
-    """The margin with the unit that was found of its numbers and with the heaps that stand out.
+) -> Rounding:
+    """The unit of a column's numbers, which was found before, and the heaps that stand out.
 
     Args:
-        margin: The smooth margin.
+        margin: A smooth margin.
         column: Its column.
         found: Unit of nearly all numbers, or None.
         seen: What was counted by units, the noisy counts and their standard deviation.
@@ -79,8 +104,7 @@ def heaped(
     digits = digits_of(found) if found is not None and isinstance(column, Real) and column.unit is None else None
     if found is not None and found != _decimal(digits):
         heaps = {found: 1.0 - sum(heaps.values()), **heaps}
-    margin = replace(margin, decimals=digits)
-    return with_heaps(margin, column, heaps) if heaps else margin
+    return Rounding(base=base, decimals=digits, heaps=heaps)
 
 
 def _decimal(digits: int | None) -> Fraction | None:
@@ -119,7 +143,7 @@ def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: Un
     classes = search.classes + 1
     place, cells = cell * classes + search.lookup[: grid.cells], len(margin.starts)
     inside = np.stack(
-        [np.bincount(place, _cell_weights(grid, unit), minlength=cells * classes) for unit in units], axis=1
+        [np.bincount(place, numbers_weigh(grid, {unit: 1.0}), minlength=cells * classes) for unit in units], axis=1
     ).astype(np.float64)
     inside = inside.reshape(cells, classes, len(units))
     return _Expected(mass=margin.mass, weight=inside.sum(axis=1), inside=inside[:, : search.classes])
@@ -136,52 +160,3 @@ def _fit(expected: _Expected, chosen: list[int], counts: Floats, spread: Floats,
         parts = found / found.sum()
     off = (some.counts(parts, rows) @ parts - counts) / spread
     return float(off @ off), parts
-
-
-def with_heaps(margin: Margin, column: Integer | Real, heaps: dict[Fraction, float]) -> Margin:
-    """The margin whose numbers are multiples of these units in these parts; masses of its cells stay.
-
-    Where all numbers are multiples, the mass of a cell without any goes to the next one that has some.
-    """
-    grid, rest = column.grid, max(1.0 - sum(heaps.values()), 0.0)
-    base = base_unit(column) if margin.decimals is None else Fraction(1, 10**margin.decimals)
-    weight = np.zeros(grid.cells) if rest < LEAST_REST else rest * _cell_weights(grid, base)
-    for unit, part in heaps.items():
-        weight += part * _cell_weights(grid, unit)
-    cell = np.repeat(np.arange(len(margin.starts)), margin.widths())[: grid.cells]
-    whole = np.bincount(cell, weight, minlength=len(margin.starts)).astype(np.float64)
-    if rest < LEAST_REST:
-        margin = _moved(margin, whole, int(cell[-1]) + 1)
-    held = whole[cell]
-    share = np.where(held > TINIEST, weight / np.maximum(held, TINIEST), 1.0 / margin.widths()[cell])
-    starts, mass = _runs(margin, share)
-    return replace(
-        margin, starts=starts, mass=mass, heaps=tuple((float(unit), part) for unit, part in heaps.items() if part > 0)
-    )
-
-
-def _moved(margin: Margin, whole: Floats, values: int) -> Margin:
-    """The margin with the mass of the first `values` cells on those that hold a number, the nearest to each."""
-    holding = np.flatnonzero(whole[:values] > TINIEST)
-    if not len(holding):
-        return margin
-    cells = np.arange(values)
-    after = np.minimum(np.searchsorted(holding, cells), len(holding) - 1)
-    before = np.maximum(after - 1, 0)
-    nearest = np.where(cells - holding[before] < holding[after] - cells, holding[before], holding[after])
-    nearest = np.where(whole[:values] > TINIEST, cells, nearest)
-    mass = margin.mass.copy()
-    mass[:values] = np.bincount(nearest, margin.mass[:values], minlength=values)
-    return replace(margin, mass=mass)
-
-
-def _runs(margin: Margin, share: Floats) -> tuple[Ints, Floats]:
-    """(starts, mass) of the runs of codes of one cell that have the same share of it."""
-    change = np.zeros(margin.size, dtype=bool)
-    change[margin.starts] = True
-    change[1 : len(share)] |= np.diff(share) != 0
-    starts = np.flatnonzero(change)
-    dense = np.ones(margin.size)
-    dense[: len(share)] = share
-    cell = np.searchsorted(margin.starts, starts, side="right") - 1
-    return starts, margin.mass[cell] * np.add.reduceat(dense, starts)

@@ -52,12 +52,10 @@ def claim_page(stored: Stored) -> str:
 def _facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
         return [("Method", claim.method)]
-    protected = "one row" if claim.rows_per_person == 1 else f"at most {claim.rows_per_person} rows"
-    act = "adding or removing" if claim.neighbours == "add-remove" else "replacing"
     return [
         ("Epsilon", f"{claim.epsilon:.6g}"),
         ("Delta", f"{claim.delta:.3g}"),
-        ("Protected", f"{act} one person with {protected}"),
+        ("Protected", claim.protected),
         ("Method", claim.method),
         ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
     ]

@@ -126,7 +126,7 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
         },
         "privacy_unit": {
             "protects": "a person",
-            "rows_per_person": claim.rows_per_person,
+            "rows_per_person": claim.rows_per_person if claim.person is None else "any number",
             "neighbours": claim.neighbours,
             "number_of_rows": "public" if claim.neighbours == "replace" else "protected",
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -75,8 +75,19 @@ def ask(
     checked(question, stored.schema)
     mechanism_of(stored)  # refuses models without known noise
     told = _released(stored, question, wanted)
-    if told is not None:
-        return (told,)
+    found = (told,) if told is not None else _estimated(stored, question, wanted, memory, done)
+    if stored.coordinates.rows_of_person is None:
+        return found
+    return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
+
+
+PER_PERSON = "each person counts once, as the mean of its rows"
+"""What estimates of votes are of."""
+
+
+def _estimated(
+    stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None
+) -> tuple[Estimated, ...]:
     said = _said(stored, question, wanted, memory, done)
     return estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
 

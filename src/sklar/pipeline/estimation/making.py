@@ -16,7 +16,7 @@ from sklar.inference.mechanism.replicas import Mechanism, Replica, fit_replica, 
 from sklar.inference.mechanism.sums import CodeTable
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
-from sklar.pipeline.workers import model_workers, worker_model
+from sklar.pipeline.workers import main_left_alone, model_workers, worker_model
 from sklar.sample.decode import SampledTable
 from sklar.sample.draw import draw_block
 from sklar.sample.rng import named_streams
@@ -110,7 +110,8 @@ def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], d
         return
     try:
         with model_workers(stored, processes) as pool:
-            futures: list[Future[Made]] = [pool.submit(_make_loaded, make, index) for index in rest]
+            with main_left_alone():
+                futures: list[Future[Made]] = [pool.submit(_make_loaded, make, index) for index in rest]
             for future in futures:
                 yield future.result()
                 tell(1)

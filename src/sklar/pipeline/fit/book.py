@@ -12,6 +12,7 @@ from typing import Any
 from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
 from sklar.accounting.unit import Neighbours
 from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError
+from sklar.schema.address import scheme_of, without_secrets
 
 SUFFIX = ".ledger"
 
@@ -70,8 +71,13 @@ def _named(place: Path, neighbours: Neighbours, *, new_ledger: bool) -> Ledger:
 
 def data_path(data: Any, ledger: object) -> Path | None:
     """The file or folder of the rows without links, by a path that ends in its name (`.` does not); None for others."""
-    if not isinstance(data, str | PathLike) or (ledger is not None and "://" in str(data)):  # only a cluster can see it
+    if not isinstance(data, str | PathLike) or (ledger is not None and "://" in str(data)):  # not on this machine
         return None
+    if scheme_of(data) is not None:
+        raise UsageError(
+            f"{without_secrets(str(data))} has no folder here for a ledger beside it: name one with ledger= (--ledger)"
+            "; `sklar ledger create` makes it"
+        )
     text = os.fspath(data)
     path = Path(os.path.realpath(text)) if "\0" not in text else Path()
     if not text or not path.name or not path.exists():

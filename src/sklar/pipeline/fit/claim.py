@@ -10,10 +10,11 @@ from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
-from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PriorFact
+from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PersonFact, PriorFact
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
+from sklar.schema.persons.person import Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
@@ -72,7 +73,7 @@ def make_claim(
         rows_per_person=record.unit.rows_per_person,
         ledger=_ledger_total(ledger),
         public=_facts(schema, "public"),
-        assumed=("rows_per_person", *_facts(schema, "assumed")),
+        assumed=(*(["rows_per_person"] if schema.person is None else []), *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
         rules=tuple(rule.describe() for rule in schema.rules),
         caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
@@ -83,8 +84,13 @@ def make_claim(
         reading=_reading(read),
         confirmed=_confirmed(schema),
         prior=None if prior is None else _prior_fact(prior),
+        person=None if schema.person is None else _person_fact(schema.person),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
+
+
+def _person_fact(person: Person) -> PersonFact:
+    return PersonFact(key=person.key, rows=person.bound, order=person.order, votes=person.shares_vote)
 
 
 def _prior_fact(prior: PublicPrior) -> PriorFact:
@@ -125,7 +131,7 @@ def _reading(read: ReadOptions) -> tuple[tuple[str, str], ...]:
     """What was said about how to read the source and bears on what the rows are."""
     return (
         *([("sql", read.sql)] if read.sql else []),
-        *([("rows_are_rows", "true")] if read.sql and read.rows_are_rows else []),
+        *([("rows_are_rows", "true")] if read.rows_are_rows else []),
         *(("null_value", text) for text in read.null_values),
     )
 

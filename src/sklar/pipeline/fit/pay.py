@@ -10,7 +10,7 @@ from typing import Any
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import fits_total
-from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts.fit import label_threshold, measured_columns, settled
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
@@ -100,7 +100,7 @@ def pay(
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     warn_of_large_epsilon(budget)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
-    unit = Unit(neighbours=neighbours or book.header.neighbours, rows_per_person=rows_per_person)
+    unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person)
     wall = open_wall(data, book, unit, resume=resume, read=read_options(read))
     with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
         warn_of_ledgers(data, book, (session.record,))

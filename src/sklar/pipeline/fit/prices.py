@@ -39,6 +39,7 @@ def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts
         rho=fits_total(records).rho,
         neighbours=last.unit.neighbours,
         rows_per_person=last.unit.rows_per_person,
+        votes=last.unit.votes,
         facts=tuple(dict.fromkeys(facts)),
     )
 
@@ -90,11 +91,11 @@ def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger | Ledger
 
 def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
     paid = f"the price of fit {price.fit}"
-    if (price.neighbours, price.rows_per_person) != (unit.neighbours, unit.rows_per_person):
+    whom, here = ((x.neighbours, x.rows_per_person, x.votes) for x in (price, unit))
+    if whom != here:
         return [
-            f"{paid} is for {_whom(price.neighbours, price.rows_per_person)}, but this fit is for "
-            f"{_whom(unit.neighbours, unit.rows_per_person)}; such amounts do not add up: fit as the facts were paid "
-            "for, or pay for them again"
+            f"{paid} is for {_whom(*whom)}, but this fit is for {_whom(*here)}; such amounts do not add up: fit as the "
+            "facts were paid for, or pay for them again"
         ]
     if record is not None and (record.unit != unit or _understated(price, record)):
         return [f"{paid} is less than its ledger says that it cost: restore the schema that was paid for"]
@@ -107,5 +108,6 @@ def _understated(price: Price, record: FitRecord) -> bool:
     return any(exceeds(spent, stated) for spent, stated in pairs)
 
 
-def _whom(neighbours: str, rows: int) -> str:
-    return f"{neighbours} neighbours with {rows} row{'' if rows == 1 else 's'} a person"
+def _whom(neighbours: str, rows: int, votes: bool) -> str:
+    each = "one vote" if votes else f"{rows} row{'' if rows == 1 else 's'}"
+    return f"{neighbours} neighbours with {each} a person"

@@ -20,6 +20,7 @@ from sklar.model.pairs.grouping import group_cells
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import read_model
 from sklar.private.public import PublicRows, open_public, public_columns
+from sklar.schema.address import without_secrets
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import coordinates
 from sklar.schema.prior import PublicColumn, PublicPrior
@@ -127,7 +128,7 @@ def _loaded(data: Any) -> Any:
 
 def _name(data: Any) -> str:
     if isinstance(data, str | PathLike):
-        return Path(os.fspath(data)).name
+        return Path(without_secrets(os.fspath(data))).name
     return "a model" if isinstance(data, Model) else "a table in memory"
 
 

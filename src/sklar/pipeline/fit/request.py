@@ -105,7 +105,9 @@ class FitRequest:
             )
         if self.prior is not None and not method.takes_prior:
             raise UsageError(f"method '{method.name}' makes no use of a prior; leave it out, or use 'vine'")
-        _, settings = method.fitting(self.schema, self.options, self.target)
+        by, settings = method.fitting(self.schema, self.options, self.target)
+        if self.prior is not None and by.views:
+            raise UsageError("a prior is for rows that stand alone: leave it out, or set linked=False in Person")
         method.settle(settings, self.budget(method))
         self.schema.require_confirmed()
         return method, settings

@@ -18,7 +18,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
-from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
@@ -29,12 +29,17 @@ from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
 from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
-from sklar.pipeline.fit.warnings import warn_of_large_delta, warn_of_large_epsilon, warn_of_weak_margins
+from sklar.pipeline.fit.warnings import (
+    warn_of_large_delta,
+    warn_of_large_epsilon,
+    warn_of_new_moment,
+    warn_of_weak_margins,
+)
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
-from sklar.private.session import Reservation, Session, open_session
+from sklar.private.session import Reservation, Session, one_moment, open_session
 from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
@@ -73,8 +78,8 @@ def fit(
     """Learn a model of a table: a private one, or, said so with `no_guarantee`, one of a method that promises nothing.
 
     Args:
-        data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, a data frame (also of Spark), or anything that
-            speaks Arrow.
+        data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, the URL of a table in a database, a data frame
+            (also of Spark), or anything that speaks Arrow.
         schema: Public facts about the columns, or the path of a schema file. It cannot do without; `draft_schema` makes
             a first one, to be confirmed.
         method: A name from `sklar methods`; the DP vine by default.
@@ -128,9 +133,10 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
     if not request.private:
         yield importlib.import_module(BASELINE_FIT).fit_baseline(request)
         return
-    opened = _opened(request, noise)
-    with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
+    with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
         warn_of_ledgers(request.data, opened.book, (*paid.records, session.record))
+        if session.resumed and opened.data is not request.data:
+            warn_of_new_moment()
         model = opened.method.fit(session.door, settings, generator(session.record.seed))
         claimed = _claimed(opened, paid, session, settings, model)
         reasons = claimed.unmet(request.accept) if request.accept is not None else ()
@@ -153,8 +159,7 @@ def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = 
 
     All that is released until then is charged, measured and recorded as in any fit.
     """
-    opened = _opened(request, noise)
-    with _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
+    with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
         door: Any = _WatchedDoor(session, last)
         with suppress(_LastStepError):
             opened.method.fit(door, settings, generator(session.record.seed))
@@ -199,9 +204,10 @@ def _asked(verb: str, first: Any, *others: Any, picks: int = 1, **_: Any) -> tup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    """A request that was found in order, and the books it is charged to."""
+    """A request that was found in order, the books it is charged to, and the rows as of one moment."""
 
     request: FitRequest
+    data: Any
     method: Method[Any]
     settings: Any
     budget: Budget
@@ -210,26 +216,31 @@ class _Opened:
     noise: NoiseSource
 
 
-def _opened(request: FitRequest, noise: NoiseSource) -> _Opened:
+@contextmanager
+def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
     """Open the books, after everything that needs none of them was checked."""
     method, settings = request.private_method()
     budget = request.budget(method)
     warn_of_large_epsilon(budget)
     preferred = request.neighbours or method.neighbours
     book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger)
-    unit = Unit(neighbours=request.neighbours or book.header.neighbours, rows_per_person=request.rows_per_person)
-    method.require_relation(unit.neighbours)
+    unit = unit_of(request.schema.person, request.neighbours or book.header.neighbours, request.rows_per_person)
+    method.require_unit(unit)
     require_addable(request.schema.prices, unit, book)
     if request.prior is not None:
         require_public(request.prior, request.data, request.schema, request.read, [fit.id for fit in book.fits])
-    return _Opened(request=request, method=method, settings=settings, budget=budget, book=book, unit=unit, noise=noise)
+    with one_moment(request.data, request.read) as data:
+        yield _Opened(
+            request=request, data=data, method=method, settings=settings, budget=budget, book=book, unit=unit,
+            noise=noise,
+        )  # fmt: skip
 
 
 def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
     """Pay for the facts that the schema marks, if any."""
     request = opened.request
     wall = open_wall(
-        request.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise
+        opened.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise
     )
     return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, wall, opened.book)
 
@@ -244,7 +255,7 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     declared = declared_digest(_declared(request, prior))
     reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read, declared)
     with open_session(
-        request.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
+        opened.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
         noise=opened.noise,
     ) as session:  # fmt: skip
         session.door.prior = prior
@@ -348,7 +359,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
         "asked": dataclasses.asdict(opened.budget),
         **_reserved_amounts(record),
-        "unit": dataclasses.asdict(record.unit),
+        "unit": record.unit.to_dict(),
         "rows": session.door.rows,
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),

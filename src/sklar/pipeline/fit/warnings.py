@@ -1,4 +1,4 @@
-"""Tells when the noise is so large that what was released says next to nothing about the rows."""
+"""What is said aloud beside a fit: noise that drowns the rows, promises that are weak, rows that are not the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.composition.zcdp import rho_to_epsilon
-from sklar.errors import NoSignalWarning, WeakPromiseWarning
+from sklar.errors import NewMomentWarning, NoSignalWarning, WeakPromiseWarning
 from sklar.release.values import NoisyCounts, Recorded
 
 CLEAR = 3.0
@@ -71,3 +71,13 @@ def warn_of_large_delta(budget: Budget, noisy_rows: int) -> None:
             WeakPromiseWarning,
             stacklevel=6,
         )
+
+
+def warn_of_new_moment() -> None:
+    """Warn that a fit goes on with another moment of a database than the one it began with."""
+    warnings.warn(
+        "this fit was cut short before and goes on now: what was measured then stays, and the rest is measured on the "
+        "table as it is now. Each release was charged; if the table changed in between, the model mixes both states.",
+        NewMomentWarning,
+        stacklevel=4,
+    )

@@ -97,7 +97,7 @@ def binary_tables(model: Model, rows: int, seed: int | None, given: Mapping[str,
 
     if given:
         raise UsageError("the binary table takes no conditions: its rows may have two values of a column, or none")
-    latent = binary_model(model.table_model)
+    latent = binary_model(model.table_model, model.coordinates)
     names, blocks = binary_names(model.coordinates.schema, latent), binary_blocks(latent, rows, seed)
     return (bits_to_arrow(names, bits).replace_schema_metadata(model.claim.notes or None) for bits in blocks)
 

@@ -37,7 +37,7 @@ from sklar.schema.reading import ReadOptions
 CLOSE = 1e-6
 """Relative difference between models that other versions of libraries explain."""
 TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
-        "unpriced", "confirmed", "repeated", "prior")  # fmt: skip
+        "unpriced", "confirmed", "repeated", "prior", "person")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
              "paid", "check_share", "accepted", "prior"}  # fmt: skip

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sklar.accounting.unit import VOTE_BITS, Unit
 from sklar.arrays import Ints
+from sklar.errors import DoorError
 from sklar.private.features import blocks, coefficients, sample, sphere, tau
 from sklar.release.features import (
     BlockLikelihoods,
@@ -26,6 +28,7 @@ from sklar.release.features import (
     StarSums,
     TauVector,
 )
+from sklar.release.scores import SUM_VOTE_BITS
 from sklar.rows import CodedPart, Rows
 
 
@@ -69,8 +72,10 @@ class SumJob:
         exact_sums = FEATURES[type(self.feature)].exact_sums
         assert exact_sums is not None
         total = np.zeros(self.feature.size, np.int64)
-        for codes in rows.code_matrix_batches(self.feature.columns):
-            total += exact_sums(self.feature, codes)
+        for codes, weight in rows.weighted_matrices(self.feature.columns):
+            # Sensitivity: with w parts of a vote for each of a person's m rows, m w is at most one vote, so the person
+            # adds at most a mean of what single rows add: never longer than the longest of them.
+            total += exact_sums(self.feature, codes) * (1 if weight == 1 else weight >> (VOTE_BITS - SUM_VOTE_BITS))
         return (total,)
 
 
@@ -80,5 +85,14 @@ def exact_feature(feature: Feature, rows: Rows) -> Ints:
     if rule.exact_sums is None:
         assert rule.exact_whole is not None
         return rule.exact_whole(feature, rows)
+    if rows.votes:
+        _require_room(feature, rows.exact_persons)
     (total,) = rows.summed(SumJob(feature=feature))
     return total
+
+
+def _require_room(feature: Feature, exact_persons: int) -> None:
+    """Refuse sums over so many persons that parts of their votes could leave 64 bits."""
+    _, longest = feature.norms(Unit(neighbours="add-remove"))
+    if exact_persons * longest / feature.resolution * 2.0**SUM_VOTE_BITS >= 2.0**62:
+        raise DoorError("there are too many persons for sums over so many columns; use weights='rows' for the person")

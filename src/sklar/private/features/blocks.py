@@ -40,6 +40,7 @@ from sklar.arrays import Floats, Ints
 from sklar.release.features import BLOCK_BITS, BlockMeans
 from sklar.release.scores import SCORE_BITS, Scores
 from sklar.rows import Rows
+from sklar.rows.persons.choice import mixed
 
 Words = npt.NDArray[np.uint64]
 
@@ -120,7 +121,7 @@ def row_keys(words: Words, seed: int) -> tuple[Words, Words]:
     number[order] = (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
     spread = np.full(len(rows), seed, dtype=np.uint64)
     for word in (*words, number):
-        spread = _mixed(spread ^ (word + np.uint64(0x9E3779B97F4A7C15)))
+        spread = mixed(spread ^ (word + np.uint64(0x9E3779B97F4A7C15)))
     return spread, number
 
 
@@ -189,10 +190,3 @@ def _totals(block: Ints, values: Ints, blocks: int) -> Ints:
 def _scores(scores: Scores, codes: npt.NDArray[np.int32], place: dict[str, int]) -> Ints:
     read = zip(scores.columns, scores.lookups, strict=True)
     return np.column_stack([lookup[codes[:, place[name]]].astype(np.int64) for name, lookup in read])
-
-
-def _mixed(words: Words) -> Words:
-    """A bijection of 64-bit words that flips half the bits for any change (the finalizer of splitmix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -18,8 +18,11 @@ half. A row adds +-1 to the node of each of L = log2(leaves) levels on its path,
 * One row moves: the total and the nodes above the one where the paths part do not change, that one changes by 2, and
   each lower level by 1 at two nodes. So L1 <= 2 L and L2^2 <= 4 + 2 (L - 1) = 2 L + 2 (0 for L = 0).
 
-A person with r rows: r times these bounds (triangle inequality). Lookup, basis and `kept` are fixed before the rows are
-read. Reference for the weights: Xiao, Wang, Gehrke (2010), "Differential privacy via wavelet transforms".
+A person with r rows: r times these bounds (triangle inequality). One whose rows share a vote adds a mean of what single
+rows add, or less: the bounds of one row hold, by the argument in `sklar.private.interactions`; only the total, which a
+replaced row leaves alone, may move by the parts that a vote is not divided into, and is bounded by 1. Lookup, basis and
+`kept` are fixed before the rows are read. Reference for the weights: Xiao, Wang, Gehrke (2010), "Differential privacy
+via wavelet transforms".
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ arithmetic, so the point is the same on every machine, in every batch and next t
 Rounding is inside these bounds: they are stated for the rounded w itself and need no equality sum v_a^2 = d.
 
 **One person** has r = rows_per_person rows. Added or removed: r rows, so r times the bound (triangle inequality).
-Replaced: r rows leave and r rows come, so 2 r times the bound. Scores, contrasts and levels are fixed before the rows
-are read (public, or from earlier releases), so a row's term does not depend on other rows.
+Replaced: r rows leave and r rows come, so 2 r times the bound. Where a person's rows share one vote their weights sum
+to at most 1, and the bounds are those of r = 1. Scores, contrasts and levels are fixed before the rows are read
+(public, or from earlier releases), so a row's term does not depend on other rows.
 """
 
 from __future__ import annotations

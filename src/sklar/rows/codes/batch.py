@@ -33,10 +33,15 @@ class PackedBits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodeBatch:
-    """Base codes of some rows, one entry a column, in the order the columns were asked for."""
+    """Base codes of some rows, one entry a column, in the order the columns were asked for.
+
+    Attributes:
+        weight: What each of the rows counts, in parts of a vote where rows share one; else 1.
+    """
 
     rows: int
     columns: tuple[Codes | PackedBits, ...]
+    weight: int = 1
 
     @property
     def codes(self) -> tuple[Codes, ...]:
@@ -76,8 +81,10 @@ def column_of(data: bytes | memoryview, rows: int, size: int) -> Codes | PackedB
     return np.frombuffer(data, dtype=np.min_scalar_type(max(size - 1, 0)))
 
 
-def batch_of(blob: bytes | memoryview, rows: int, sizes: Sequence[int], places: Sequence[int]) -> CodeBatch:
+def batch_of(
+    blob: bytes | memoryview, rows: int, sizes: Sequence[int], places: Sequence[int], weight: int = 1
+) -> CodeBatch:
     """Some columns of a blob, without copying."""
     view, starts = memoryview(blob), column_starts(rows, sizes)
     columns = [column_of(view[starts[at] : starts[at + 1]], rows, sizes[at]) for at in places]
-    return CodeBatch(rows=rows, columns=tuple(columns))
+    return CodeBatch(rows=rows, columns=tuple(columns), weight=weight)

@@ -48,6 +48,8 @@ class Rows(Protocol):
         null_values: Texts that stand for null, besides the empty one.
         passes: Number of times the source itself was read.
         exact_rows: Number of rows: private under add-remove.
+        exact_persons: Number of persons: the same where each row is one.
+        votes: Whether the rows of a person share one vote, so that counts are in parts of 2^-20.
     """
 
     @property
@@ -58,6 +60,10 @@ class Rows(Protocol):
     def passes(self) -> int: ...
     @property
     def exact_rows(self) -> int: ...
+    @property
+    def exact_persons(self) -> int: ...
+    @property
+    def votes(self) -> bool: ...
 
     def require_repeatable(self) -> None:
         """Refuse a source that can be read once only."""
@@ -102,9 +108,13 @@ class CodedPart(ABC):
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[Codes]:
         """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
+        return (codes for codes, _ in self.weighted_matrices(columns, rows))
+
+    def weighted_matrices(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[tuple[Codes, int]]:
+        """The same, with what each row of a matrix counts."""
         for batch in self.batches(columns):
             for start in range(0, batch.rows, rows):
                 matrix = np.empty((min(rows, batch.rows - start), len(columns)), dtype=np.int32)
                 for place in range(len(columns)):
                     matrix[:, place] = batch.part(place, slice(start, min(start + rows, batch.rows)))
-                yield matrix
+                yield matrix, batch.weight

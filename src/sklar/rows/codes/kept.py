@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sklar.errors import SourceError
 from sklar.rows.codes.batch import CodeBatch, blob_of, column_of, column_starts
@@ -37,7 +38,7 @@ class KeptCodes:
         if self._file is not None:
             yield from self._file.batches(places)
         for batch in self._batches:
-            yield CodeBatch(rows=batch.rows, columns=tuple(batch.columns[at] for at in places))
+            yield replace(batch, columns=tuple(batch.columns[at] for at in places))
 
     def close(self) -> None:
         """Forget everything, so that keeping can begin anew."""
@@ -66,14 +67,14 @@ class SpillFile:
 
     def __init__(self, folder: str | os.PathLike[str], sizes: Sequence[int]):
         self._sizes, self._folder = tuple(sizes), os.fspath(folder)
-        self._handle = _nameless(private_folder(folder))
-        self._rows: list[int] = []
+        self._handle = nameless_file(self._folder)
+        self._sorts: list[tuple[int, int]] = []  # rows and weight of each batch
         self._offsets = [0]
 
     def add(self, batch: CodeBatch) -> None:
         """Append a batch of all columns."""
         rest, at = memoryview(blob_of(batch)), self._offsets[-1]
-        self._rows.append(batch.rows)
+        self._sorts.append((batch.rows, batch.weight))
         self._offsets.append(at + len(rest))
         try:
             while rest:
@@ -87,10 +88,11 @@ class SpillFile:
 
     def batches(self, places: Sequence[int]) -> Iterator[CodeBatch]:
         """All batches in order, the chosen columns only."""
-        for rows, offset in zip(self._rows, self._offsets, strict=False):
+        for (rows, weight), offset in zip(self._sorts, self._offsets, strict=False):
             starts = column_starts(rows, self._sizes)
             parts = [(offset + starts[at], starts[at + 1] - starts[at], self._sizes[at]) for at in places]
-            yield CodeBatch(rows=rows, columns=tuple(column_of(self._read(at, n), rows, size) for at, n, size in parts))
+            columns = tuple(column_of(self._read(at, n), rows, size) for at, n, size in parts)
+            yield CodeBatch(rows=rows, columns=columns, weight=weight)
 
     def close(self) -> None:
         """Let the system take the file away."""
@@ -124,8 +126,13 @@ def private_folder(folder: str | os.PathLike[str]) -> str:
     return place
 
 
-def _nameless(folder: str) -> int:
-    """A file open for reading and writing, 0600, already without a name."""
+def nameless_file(folder: str) -> int:
+    """A file open for reading and writing, 0600, already without a name.
+
+    A folder that was named for it is refused if others may look into it; that of the system is open to all by its
+    nature, and nobody can open a file there that has no name.
+    """
+    folder = folder if folder == tempfile.gettempdir() else private_folder(folder)
     flag = getattr(os, "O_TMPFILE", None)
     try:
         if flag is not None:

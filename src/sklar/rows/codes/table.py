@@ -41,6 +41,13 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
             items.close()
 
 
+class RowEncoder(NamedTuple):
+    """What computes one code a row, and the columns of the source that it is computed from."""
+
+    encode: Callable[..., Any]
+    sources: tuple[str, ...]
+
+
 class EncodedRows(CodedPart):
     """Private rows as base codes. Made by `open_rows`; without `kept` codes the source is read for every pass.
 
@@ -66,8 +73,9 @@ class EncodedRows(CodedPart):
         self.known_ones: dict[str, int] = {}
 
     def close(self) -> None:
-        """Forget the codes; those on disk vanish."""
+        """Forget the codes, those on disk vanish; and let go of the source."""
         self.known_ones = {}
+        self._source.close()
         if self._kept is not None:
             self._kept.close()
             self._whole = False
@@ -86,6 +94,15 @@ class EncodedRows(CodedPart):
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for batch in self._source.batches(columns):
             yield tuple(batch.columns)
+
+    @property
+    def votes(self) -> bool:
+        """Whether the rows of a person share one vote; here each row is a person of its own."""
+        return False
+
+    @property
+    def exact_persons(self) -> int:
+        return self.exact_rows
 
     @property
     def exact_rows(self) -> int:
@@ -140,24 +157,29 @@ class EncodedRows(CodedPart):
             self._kept = None
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the source. While a batch is being encoded, the next ones are already being read."""
-        parts = [self._parts[name] for name in columns]
-        sources = self._by.sources_of(parts)
-        encoders = [
-            _PlacedEncoder(self._encoder(part), [sources.index(name) for name in part.sources]) for part in parts
-        ]
-        batches = self._source.column_batches(sources)
+        """One pass over the source."""
         rows = 0
+        for batch in self._read_by([self._row_encoder(self._parts[name]) for name in columns]):
+            rows += batch.rows
+            yield batch
+        self._require_same_rows(rows)
+
+    def _row_encoder(self, part: Coordinate) -> RowEncoder:
+        return RowEncoder(encode=self._encoder(part), sources=part.sources)
+
+    def _read_by(self, by: Sequence[RowEncoder]) -> Iterator[CodeBatch]:
+        """One pass over the source. While a batch is being encoded, the next ones are already being read."""
+        sources = tuple(dict.fromkeys(name for one in by for name in one.sources))
+        encoders = [_PlacedEncoder(one.encode, [sources.index(name) for name in one.sources]) for one in by]
+        batches = self._source.column_batches(sources)
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[tuple[int, list[Future[Any]]]] = deque()
             for batch in read_ahead(batches) if self._source.reads_ahead else batches:
-                rows += batch.num_rows
                 waiting.append((batch.num_rows, _encode(batch.columns, encoders, pool, self.threads)))
                 if len(waiting) > 1:
                     yield _batch_of(*waiting.popleft())
             while waiting:
                 yield _batch_of(*waiting.popleft())
-        self._require_same_rows(rows)
 
     def _require_same_rows(self, rows: int) -> None:
         """A whole pass that finds more or fewer rows than the one before read another table."""

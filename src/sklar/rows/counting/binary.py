@@ -55,9 +55,13 @@ class BinaryWork:
         list(pool.map(fill, range(len(self.features)), chunksize=16))
         # Later blocks pair with more features: dealing them out in turn keeps the threads even.
         blocks = np.arange(-(-len(self.ones) // BLOCK_FEATURES))[::-1]
-        for future in [pool.submit(pair_ones, bits, self.ones, blocks[k::threads].copy()) for k in range(threads)]:
+        ones = self.ones if batch.weight == 1 else np.zeros_like(self.ones)
+        for future in [pool.submit(pair_ones, bits, ones, blocks[k::threads].copy()) for k in range(threads)]:
             future.result()
-        self.rows[0] += batch.rows
+        if batch.weight != 1:
+            ones *= batch.weight
+            np.add(self.ones, ones, out=self.ones)
+        self.rows[0] += batch.rows * batch.weight
 
     def counts(self) -> dict[int, Ints]:
         """The tables so far."""
@@ -103,8 +107,8 @@ class SinglesWork:
         place = {name: at for at, name in enumerate(self.plan.columns)}
         for at, table in enumerate(self.tables):
             feature = self.plan.features[self.plan.tables[table][0]]
-            self.ones[at] += count_ones(_bits_of(batch, place[feature.column], feature))
-        self.rows[0] += batch.rows
+            self.ones[at] += batch.weight * count_ones(_bits_of(batch, place[feature.column], feature))
+        self.rows[0] += batch.rows * batch.weight
 
     def counts(self) -> dict[int, Ints]:
         return {t: np.array([self.rows[0] - n, n]) for t, n in zip(self.tables, self.ones, strict=True)}
@@ -125,32 +129,39 @@ def _is_bits(feature: Feature) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnesJob:
-    """In how many rows each two of the plan's features both have code 1; only entries [i, j] with i <= j are right."""
+    """In how many rows each two of the plan's features both have code 1, and in how many any; only entries [i, j] with
+    i <= j are right.
+    """
 
     plan: CountingPlan
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((len(self.plan.features), len(self.plan.features)),)
+        return ((len(self.plan.features), len(self.plan.features)), (1,))
 
     def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
         work = _work(self.plan, (), (), tuple(range(len(self.plan.features))))
         with ThreadPoolExecutor(rows.threads) as pool:
             for batch in rows.batches(self.plan.columns):
                 work.add(batch, pool, rows.threads)
-        return (work.ones[: len(work.features), : len(work.features)],)
+        return work.ones[: len(work.features), : len(work.features)], work.rows
 
 
 def exact_ones(rows: Rows, columns: Sequence[str]) -> Ints:
     """In how many rows columns i and j, of two codes each, both have code 1: all pairs as one symmetric matrix."""
+    return exact_ones_of_all(rows, columns)[0]
+
+
+def exact_ones_of_all(rows: Rows, columns: Sequence[str]) -> tuple[Ints, int]:
+    """The same, and the number of all rows."""
     plan = plan_counts(rows.schema, [((name,), None) for name in columns])
     if any(feature.groups != 2 for feature in plan.features):
         raise UsageError("only columns of exactly two codes can be counted by their bits")
-    (ones,) = rows.summed(OnesJob(plan=plan))
+    ones, total = rows.summed(OnesJob(plan=plan))
     _known_ones(rows).update(zip((feature.column for feature in plan.features), ones.diagonal().tolist(), strict=True))
     upper = np.triu(ones)
     chosen = np.array(plan.answers, dtype=np.int64)
-    return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)]
+    return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)], int(total[0])
 
 
 def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Ints, ...] | None:
@@ -165,7 +176,7 @@ def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Ints, ...] | None:
 
 def _known_ones(rows: Rows) -> dict[str, int]:
     """Number of rows with code 1 of columns of two codes, kept with rows that can keep it; else nothing is known."""
-    return getattr(rows, "known_ones", {})
+    return {} if rows.votes else getattr(rows, "known_ones", {})
 
 
 def _work(

@@ -19,7 +19,7 @@ from sklar.rows.counting.binary import (
     BinaryWork,
     SinglesWork,
     binary_work,
-    exact_ones,
+    exact_ones_of_all,
     known_singles,
     singles_work,
     two_by_two,
@@ -70,7 +70,7 @@ def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
     """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
     binary = binary_work(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
-    derived = _derivable(plan, done)
+    derived = derivable(plan, done)
     rest = [t for t in range(len(plan.tables)) if t not in done and t not in derived]
     singles = singles_work(plan, rest)
     works: list[BinaryWork | SinglesWork | TallyWork] = [work for work in (binary, singles) if work is not None]
@@ -87,7 +87,7 @@ def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
     return found
 
 
-def _derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
+def derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
     """For one-way tables, a counted table of moderate size with the same feature, and the feature's axis in it."""
     singles = {axes[0]: t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done}
     found: dict[int, tuple[int, int]] = {}
@@ -134,7 +134,7 @@ class TallyWork:
         for start in range(0, batch.rows, height):
             stack = self._stack(batch, slice(start, min(start + height, batch.rows)), pool, threads)
             layout = (stack, self.axes, self.axis_starts, self.shape, self.out, self.out_starts)
-            for future in [pool.submit(tally, *layout, share) for share in shares]:
+            for future in [pool.submit(tally, *layout, share, batch.weight) for share in shares]:
                 future.result()
 
     def counts(self) -> dict[int, Ints]:
@@ -215,9 +215,9 @@ def pair_cell_count(sizes: Sequence[int]) -> int:
 def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
     """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
-        ones, (first, second) = exact_ones(rows, columns), np.triu_indices(len(columns), 1)
+        (ones, total), (first, second) = exact_ones_of_all(rows, columns), np.triu_indices(len(columns), 1)
         single = ones.diagonal()
-        return two_by_two(ones[first, second], single[first], single[second], rows.exact_rows).ravel()
+        return two_by_two(ones[first, second], single[first], single[second], total).ravel()
     specs: list[TableSpec] = [
         ((columns[j], columns[k]), (lookups[j], lookups[k])) for j, k in combinations(range(len(columns)), 2)
     ]

@@ -175,11 +175,14 @@ def number_texts(null_values: tuple[str, ...]) -> tuple[str, ...]:
 
 def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> Mask:
     """Which values of an Arrow array of numbers are among the listed ones, each compared in the array's own type."""
-    if pa.types.is_floating(array.type):
+    return np.isin(values, np.array(listed_in(array.type, numbers), dtype=values.dtype))
+
+
+def listed_in(kind: Any, numbers: tuple[Decimal, ...]) -> list[Any]:
+    """The numbers as values of an Arrow type of numbers; those it cannot hold are left out."""
+    if pa.types.is_floating(kind):
         with np.errstate(over="ignore"):
-            listed = [float(array.type.to_pandas_dtype()(float(number))) for number in numbers]
-        listed = [x for x, number in zip(listed, numbers, strict=True) if np.isfinite(x) == number.is_finite()]
-    else:
-        listed = [int(n) for n in numbers if n.is_finite() and abs(n) <= 2**63 and n == int(n)]
-        listed = [n for n in listed if -(2**63) <= n < 2**63]
-    return np.isin(values, np.array(listed, dtype=values.dtype))
+            listed = [float(kind.to_pandas_dtype()(float(number))) for number in numbers]
+        return [x for x, number in zip(listed, numbers, strict=True) if np.isfinite(x) == number.is_finite()]
+    whole = [int(n) for n in numbers if n.is_finite() and abs(n) <= 2**63 and n == int(n)]
+    return [n for n in whole if -(2**63) <= n < 2**63]

@@ -23,6 +23,8 @@ from sklar.schema.rules.dummies import switch_codes
 
 RowEncoder = Callable[..., npt.NDArray[Any]]
 """From one array for each source of a coordinate to its codes, in the smallest type that fits."""
+Known = tuple[npt.NDArray[Any], Mask]
+"""Values inside their bounds, and which are null."""
 TINIEST = 1e-300
 """Stands for the width of a range of one value, so that nothing is divided by zero."""
 READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
@@ -34,10 +36,8 @@ READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
 
 def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str, ...] = ()) -> RowEncoder:
     """What computes the codes of a coordinate from Arrow arrays of its sources."""
-    if isinstance(part, Difference):
-        return _difference_encoder(by, part, null_values)
-    if isinstance(part, Quotient):
-        return _quotient_encoder(by, part, null_values)
+    if isinstance(part, Difference | Quotient):
+        return _pair_encoder(by, part, null_values)
     if isinstance(part, DummyChoice):
         return _choice_encoder(by, part, null_values)
     if isinstance(part, CalendarPart):
@@ -64,46 +64,57 @@ def _choice_encoder(by: Coordinates, part: DummyChoice, null_values: tuple[str, 
     return encode
 
 
-def _difference_encoder(by: Coordinates, part: Difference, null_values: tuple[str, ...]) -> RowEncoder:
+def _pair_encoder(by: Coordinates, part: Difference | Quotient, null_values: tuple[str, ...]) -> RowEncoder:
+    """Codes of what compares a column with its anchor, from arrays of the two."""
+    read_anchor = value_reader(by.declared[part.anchor], null_values)
+    read_column, code = value_reader(by.declared[part.column], null_values), pair_codes(by, part)
+
+    def encode(anchors: Any, values: Any) -> npt.NDArray[Any]:
+        return code(read_anchor(anchors), read_column(values))
+
+    return encode
+
+
+def pair_codes(by: Coordinates, part: Difference | Quotient) -> Callable[[Known, Known], npt.NDArray[Any]]:
+    """What computes the codes of a difference or a ratio from values of the anchor and the column, and their nulls."""
     column = cast("Integer | Real", by.schema[part.name])
-    near, far = by.declared[part.column], by.declared[part.anchor]
-    read_column, read_anchor = _reader(near, null_values), _reader(far, null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
-    start, end = cast(Ranged, near).span
+    place = _length(by, part) if isinstance(part, Difference) else _ratio(by, part)
 
-    def encode(anchors: Any, values: Any) -> npt.NDArray[Any]:
-        (anchor, unknown), (value, null) = read_anchor(anchors), read_column(values)
-        length = np.clip(value - anchor if part.above else anchor - value, part.least, part.most)
+    def encode(anchor: Known, value: Known) -> npt.NDArray[Any]:
+        codes = column.grid.code(place(*anchor, value[0]))
+        return np.where(value[1], codes if column.null_code is None else column.null_code, codes).astype(dtype)
+
+    return encode
+
+
+def _length(by: Coordinates, part: Difference) -> Callable[..., npt.NDArray[Any]]:
+    start, end = cast(Ranged, by.declared[part.column]).span
+
+    def length(anchor: npt.NDArray[Any], unknown: Mask, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        found = np.clip(value - anchor if part.above else anchor - value, part.least, part.most)
         alone = part.least + (value - start if part.above else end - value)
-        length = np.where(unknown, alone, length)
-        if part.decimals is not None:
-            length = np.round(length, part.decimals)
-        codes = column.grid.code(length)
-        return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
+        found = np.where(unknown, alone, found)
+        return found if part.decimals is None else np.round(found, part.decimals)
 
-    return encode
+    return length
 
 
-def _quotient_encoder(by: Coordinates, part: Quotient, null_values: tuple[str, ...]) -> RowEncoder:
-    column, near = cast(Real, by.schema[part.name]), by.declared[part.column]
-    read_column, read_anchor = _reader(near, null_values), _reader(by.declared[part.anchor], null_values)
-    dtype = np.min_scalar_type(max(column.size - 1, 0))
-    start, end = cast(Ranged, near).span
+def _ratio(by: Coordinates, part: Quotient) -> Callable[..., npt.NDArray[Any]]:
+    start, end = cast(Ranged, by.declared[part.column]).span
 
-    def encode(anchors: Any, values: Any) -> npt.NDArray[Any]:
-        (anchor, unknown), (value, null) = read_anchor(anchors), read_column(values)
-        ratio = np.full(len(value), part.least)
+    def ratio(anchor: npt.NDArray[Any], unknown: Mask, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        found = np.full(len(value), part.least)
         with np.errstate(all="ignore"):  # what a library warns of may depend on one row
-            np.divide(value, anchor, out=ratio, where=anchor > 0)
+            np.divide(value, anchor, out=found, where=anchor > 0)
         alone = part.least + (value - start) / max(end - start, TINIEST) * (part.most - part.least)
-        codes = column.grid.code(np.clip(np.where(unknown, alone, ratio), part.least, part.most))
-        return np.where(null, codes if column.null_code is None else column.null_code, codes).astype(dtype)
+        return np.clip(np.where(unknown, alone, found), part.least, part.most)
 
-    return encode
+    return ratio
 
 
 def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
-    column, read = cast(Integer, by.schema[part.name]), _reader(by.declared[part.column], null_values)
+    column, read = cast(Integer, by.schema[part.name]), value_reader(by.declared[part.column], null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
 
     def encode(array: Any) -> npt.NDArray[Any]:
@@ -114,7 +125,7 @@ def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[st
     return encode
 
 
-def _reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
+def value_reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
     """Values inside the bounds, and which are null; a missing one that may not be null is `missing_value`."""
     read, (lower, upper) = READERS[column.kind](column, null_values), column.span
     default = lower

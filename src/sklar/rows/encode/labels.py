@@ -36,7 +36,7 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
 
     other = len(column.values)
     missing = other if column.null_code is None else column.null_code
-    names = _names(column, null_values, missing)
+    names = label_names(column, null_values, missing)
     words = word_list(names)
 
     @cache
@@ -53,7 +53,7 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
     return encode
 
 
-def _names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[str, int]:
+def label_names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[str, int]:
     """Text of every label and null text, with its code; a label wins over a null text."""
     labels = {str(label): code for code, label in enumerate(column.values)}
     if column.integer_labels:
@@ -67,9 +67,9 @@ def _numbers(names: dict[str, int], kind: str, other: int) -> Numbers:
     if kind == "bool":
         known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
     elif kind in FLOATS:
-        known = _float_names(names, FLOATS[kind])
+        known = float_names(names, FLOATS[kind])
     else:
-        known = _integer_names(names)
+        known = integer_names(names)
     listed = sorted(known)
     dtype = np.float64 if kind in FLOATS else np.int64
     return np.array(listed, dtype=dtype), np.array([known[number] for number in listed], dtype=np.int32)
@@ -79,7 +79,7 @@ def _first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int
     return next((names[s] for s in spellings if s in names), other)
 
 
-def _integer_names(names: dict[str, int]) -> dict[int, int]:
+def integer_names(names: dict[str, int]) -> dict[int, int]:
     """The names that are the plain text of a 64-bit integer."""
     numbers: dict[int, int] = {}
     for name, code in names.items():
@@ -88,9 +88,9 @@ def _integer_names(names: dict[str, int]) -> dict[int, int]:
     return {number: code for number, code in numbers.items() if -(2**63) <= number < 2**63}
 
 
-def _float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
+def float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
     """The names that spell a float of this width: whole numbers as integers, then the shortest text, which wins."""
-    numbers = {float(n): code for n, code in _integer_names(names).items() if int(float(n)) == n}
+    numbers = {float(n): code for n, code in integer_names(names).items() if int(float(n)) == n}
     with np.errstate(over="ignore"):
         for name, code in names.items():
             try:
@@ -115,8 +115,8 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
     """False is code 0 and True code 1."""
     from sklar.rows.kernels.words import codes_of_words, word_list
 
-    missing = int(column.missing_value) if column.null_code is None else column.null_code
-    words, nulls = word_list(_spellings(null_values, missing)), listed_numbers(null_values)
+    names, missing = boolean_names(column, null_values)
+    words, nulls = word_list(names), listed_numbers(null_values)
 
     def encode(array: Any) -> Codes:
         flags = _flags(array)
@@ -160,14 +160,18 @@ def _flags(array: Any) -> Codes | None:
     return np.unpackbits(bits, count=first + len(array), bitorder="little")[first:]
 
 
-def _spellings(null_values: tuple[str, ...], missing: int) -> dict[str, int]:
-    """Every way of writing the words in small and capital letters, except those that stand for null."""
+def boolean_names(column: Boolean, null_values: tuple[str, ...]) -> tuple[dict[str, int], int]:
+    """(every way of writing the words in small and capital letters, with its code; the code of everything else).
+
+    Texts that stand for null come last, and win.
+    """
+    missing = int(column.missing_value) if column.null_code is None else column.null_code
     spelled_codes: dict[str, int] = {}
     for code, spellings in ((1, TRUE_WORDS), (0, FALSE_WORDS)):
         for word in spellings:
             for letters in product(*((c, c.upper()) for c in word)):
                 spelled_codes["".join(letters)] = code
-    return spelled_codes | {text.strip(): missing for text in null_values}
+    return spelled_codes | {text.strip(): missing for text in null_values}, missing
 
 
 def _strip(text: Text) -> Text:

@@ -50,7 +50,7 @@ def _ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[A
     tick_micros = RESOLUTIONS[column.resolution]
     clock = None if column.zone is None else zone_clock(column.zone, column.lower, column.upper)
     read = None if column.format is None else _reader(column.format, null_values, column.zone)
-    nulls = _null_micros(column.format, null_values)
+    nulls = null_micros(column.format, null_values)
 
     def ticks(array: Any) -> Moments:
         moments = _typed_ticks(array, tick_micros, nulls, clock)
@@ -62,7 +62,7 @@ def _ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[A
     return ticks
 
 
-def _null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:
+def null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:
     """The moments among the texts that stand for null, for values that come as dates rather than text."""
     if form is not None:
         moments = [_read_moment(text.encode("utf-8", "replace"), form) for text in null_values]

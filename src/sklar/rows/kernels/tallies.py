@@ -22,8 +22,8 @@ def recode(codes, lookup, out):
 
 
 @njit(nogil=True, cache=True)
-def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
-    """Add every row of `stack` to the given tables.
+def tally(stack, axes, axis_starts, shape, out, out_starts, tables, weight):
+    """Add every row of `stack` to the given tables, `weight` times.
 
     Args:
         stack: Codes, one row of the matrix a feature. A table has fewer than 2^32 cells.
@@ -33,6 +33,7 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
         out: Counts of all tables, each in C order.
         out_starts: Where each table's counts start, and the end of the last.
         tables: The tables to count.
+        weight: What a row counts, the same for all of them: a whole number.
     """
     local, cells = np.zeros((4, LOCAL_CELLS), dtype=np.uint32), np.empty(CHUNK_ROWS, dtype=np.uint32)
     for low in range(0, stack.shape[1], SUB_ROWS):
@@ -47,11 +48,11 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables):
                     _tally_small(some, local)
                 else:
                     for cell in some:
-                        counts[np.uintp(cell)] += 1
+                        counts[np.uintp(cell)] += weight
             if small:
                 for c in range(len(counts)):
                     for copy in range(4):
-                        counts[c] += local[copy, c]
+                        counts[c] += weight * np.int64(local[copy, c])
                         local[copy, c] = 0
 
 

@@ -2,7 +2,7 @@
 
 Types are never guessed from values, and no library's error text, which may quote a cell, is passed on. Start with
 `source`, what all of them share; `text` reads CSV, `columnar` Parquet and Arrow files, `frames` data frames,
-`office` Excel, SPSS and Stata.
+`office` Excel, SPSS and Stata, `databases` tables where they live.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sklar.errors import SourceError
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
 from sklar.rows.sources.columnar import IpcFile, ParquetFile
+from sklar.rows.sources.databases import KINDS
+from sklar.rows.sources.databases.postgres import PostgresTable
+from sklar.rows.sources.databases.snapshot import Snapshot
 from sklar.rows.sources.folder import Folder
 from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame, PolarsFrame
 from sklar.rows.sources.office import READERS, OfficeFile
@@ -22,6 +27,7 @@ from sklar.rows.sources.source import Source, SourceOptions, require_columns, sh
 from sklar.rows.sources.sql import SqlQuery
 from sklar.rows.sources.text import TextFile
 from sklar.schema import Schema
+from sklar.schema.address import DATABASES, STORES, TableAddress, scheme_of, table_address, without_secrets
 from sklar.schema.reading import ReadOptions
 
 FILES: dict[str, Callable[[str, SourceOptions], Source]] = {
@@ -60,20 +66,34 @@ def open_source(data: Any, *, schema: Schema | None, read: ReadOptions | None = 
     """Open rows for any number of passes, and check that all modelled columns of the schema are there.
 
     Args:
-        data: A path (CSV, TSV, Parquet, Arrow, Feather, a folder of them, a .duckdb database with `sql`), a data frame,
-            Arrow data, or an object with the Arrow C stream interface. A bare stream can be passed over once only.
+        data: A path (CSV, TSV, Parquet, Arrow, Feather, a folder of them, a database), the URL of a table in a
+            database, a data frame, Arrow data, or an object with the Arrow C stream interface. A bare stream can be
+            passed over once only.
         schema: The public facts; columns it does not have are ignored. None when a schema is yet to be drafted.
         read: How to read it.
         **more: Options by name, over those of `read`.
     """
     said = {**({} if read is None else {f.name: getattr(read, f.name) for f in fields(ReadOptions)}), **more}
     options = SourceOptions(schema=schema, **said)
+    if options.sql is not None and scheme_of(data) is not None:
+        raise SourceError("a query is asked of files, frames and DuckDB; in a database on a server, make a view of it")
     source = SqlQuery(data, options, _open) if options.sql is not None else _open(data, options)
-    require_columns(schema, source.column_names, source.what)
+    require_columns(schema, source.column_names, source.what, options.also)
     return source
 
 
+def hold(data: Any, read: ReadOptions) -> Any:
+    """The data, to be opened more than once and read as of one moment: a table on a server is held at this one.
+
+    Close it, if it can be closed, in the end.
+    """
+    address = table_address(data, read.table)
+    return Snapshot(address) if address is not None and address.kind == "postgresql" else data
+
+
 def _open(data: Any, options: SourceOptions) -> Source:
+    if isinstance(data, Snapshot):
+        return PostgresTable(data, options)
     if isinstance(data, str | os.PathLike):
         return _open_path(os.fspath(data), options)
     for base in type(data).__mro__:
@@ -91,13 +111,32 @@ def _open(data: Any, options: SourceOptions) -> Source:
 
 
 def _open_path(path: str, options: SourceOptions) -> Source:
+    address = table_address(path, options.table) or _database_file(path, options.table)
+    if address is not None:
+        return KINDS[address.kind](address, options)
+    if scheme_of(path) is not None:
+        known = ", ".join(f"{scheme}://" for scheme in (*DATABASES, *STORES))
+        raise SourceError(f"{without_secrets(path)} is no address that is read here; known are {known}")
     if os.path.isdir(path):
         return Folder(path, options, _open_file, set(FILES))
     return _open_file(path, options)
 
 
 def _open_file(path: str, options: SourceOptions) -> Source:
+    if options.table is not None:
+        raise SourceError(f"{path} is no database: a file is one table, so leave out its name")
     kind = FILES.get(suffix_of(path))
     if kind is None and os.path.exists(path):
         raise SourceError(f"{path} has no known ending; known are {', '.join(FILES)}")
     return (kind or TextFile)(path, options)
+
+
+def _database_file(path: str, table: str | None) -> TableAddress | None:
+    """The address of a table in a file that is a database, by its first bytes; None for any other."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(16)
+    except (OSError, ValueError):
+        return None
+    kind = "sqlite" if head == b"SQLite format 3\0" else "duckdb" if head[8:12] == b"DUCK" else None
+    return None if kind is None else table_address(f"{kind}://{quote(path)}", table)

@@ -71,7 +71,7 @@ def _open_part(file: str, folder: str, options: SourceOptions, open_file: OpenFi
     try:
         part = open_file(file, options)
         part.what = f"{part.what} {name}"
-        require_columns(options.schema, part.column_names, part.what)
+        require_columns(options.schema, part.column_names, part.what, options.also)
     except SourceError as error:
         fault = str(error)
     else:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sklar.errors import SklarError, SourceError
 from sklar.rows.encode.text import Text
 from sklar.schema import Schema
+from sklar.schema.address import without_secrets
 from sklar.schema.reading import Progress, ReadOptions
 
 T = TypeVar("T")
@@ -26,9 +27,14 @@ COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions(ReadOptions):
-    """How to read a source, and the public facts about it: None when a schema is yet to be drafted."""
+    """How to read a source, and the public facts about it: None when a schema is yet to be drafted.
+
+    Attributes:
+        also: Columns that must be there besides those that are modelled.
+    """
 
     schema: Schema | None
+    also: tuple[str, ...] = ()
 
 
 class FileStamp:
@@ -108,6 +114,9 @@ class Source(ABC):
         self.passes += 1
         return self._watched(columns)
 
+    def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
+        """Let go of what is held open, such as a transaction."""
+
     def require_unchanged(self) -> None:
         """Refuse files that are no longer those that were opened."""
         for stamp in self.stamps:
@@ -126,11 +135,11 @@ class Source(ABC):
         self.require_unchanged()
 
 
-def require_columns(schema: Schema | None, names: Sequence[str], what: str) -> None:
+def require_columns(schema: Schema | None, names: Sequence[str], what: str, also: Sequence[str] = ()) -> None:
     """Refuse a table without the schema's columns. Names found in the table are not shown: they may be cells."""
     if schema is None:
         return
-    counts = dict.fromkeys(schema.modelled, 0)
+    counts = dict.fromkeys((*schema.modelled, *also), 0)
     for name in names:
         if name in counts:
             counts[name] += 1
@@ -167,7 +176,7 @@ def _stamp(path: str) -> tuple[int, int]:
         status = os.stat(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
-        raise SourceError(f"cannot read {path}: {reason}") from None
+        raise SourceError(f"cannot read {without_secrets(path)}: {reason}") from None
     if not stat.S_ISREG(status.st_mode):  # a pipe could be read once only, and might never end
         raise SourceError(f"cannot read {path}: it is not a regular file")
     return status.st_size, status.st_mtime_ns

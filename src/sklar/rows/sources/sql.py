@@ -28,30 +28,39 @@ Opener = Callable[[Any, SourceOptions], Source]
 
 
 class SqlQuery(Source):
-    """One SELECT statement. A frame or file handed over besides the query is visible in it as the table `data`."""
+    """One SELECT statement. A frame or file handed over besides the query is visible in it as the table `data`.
+
+    Attributes:
+        connection: DuckDB.
+        query: The statement.
+        types: Types of the columns of its result.
+        inside: DuckDB reads the rows by itself, as often as it likes.
+    """
 
     what = "the result of the SQL query"
 
     def __init__(self, data: Any, options: SourceOptions, open_other: Opener):
-        self._sql, self._options = options.sql or "", replace(options, schema=None, progress=None)
+        self.query, self._options = options.sql or "", replace(options, schema=None, progress=None)
         path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
         stamps = [FileStamp(path)] if path is not None else ()
-        self._connection, self._text = _connect(path), None
-        _require_select(self._connection, self._sql)
-        require_typed_tables(self._connection, self._sql, data is not None and not _is_database(path))
+        self.connection, self._text = _connect(path), None
+        _require_select(self.connection, self.query)
+        require_typed_tables(self.connection, self.query, data is not None and not _is_database(path))
         if not options.rows_are_rows:
-            require_row_wise(self._sql)
+            require_row_wise(self.query)
         if path is None and data is not None:
             self._register(_typed_data(data, self._options, open_other))
         elif path is not None and not _is_database(path):
             self._text = self._take_file(path)
+        self.inside = path is not None and self._text is None
         described = shielded(
             f"{FAILED}: a table, file or column it names may not exist, or a text is compared with a number (columns "
             "of text files are text: write try_cast(age as int) > 3)",
-            self._connection.sql,
-            f"DESCRIBE {self._sql}",
+            self.connection.sql,
+            f"DESCRIBE {self.query}",
         )
-        super().__init__([row[0] for row in described.fetchall()], options.progress, stamps)
+        self.types = {str(name): str(kind) for name, kind, *_ in described.fetchall()}
+        super().__init__(tuple(self.types), options.progress, stamps)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         faults: list[SourceError] = []
@@ -59,7 +68,7 @@ class SqlQuery(Source):
             self._register(_stream(self._text, faults))
         chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         try:
-            yield from self._connection.sql(f"SELECT {chosen} FROM ({self._sql}\n)").to_arrow_reader(BATCH_ROWS)
+            yield from self.connection.sql(f"SELECT {chosen} FROM ({self.query}\n)").to_arrow_reader(BATCH_ROWS)
         except MemoryError:
             raise
         except Exception:  # DuckDB quotes cells, and hides what was wrong with the file it was handed
@@ -71,7 +80,7 @@ class SqlQuery(Source):
         """A Parquet file is DuckDB's to read; a text file is ours, for each pass anew if it is read once in a pass."""
         if suffix_of(path) in PARQUET:
             view = f"CREATE VIEW data AS SELECT * FROM read_parquet('{path.replace(chr(39), chr(39) * 2)}')"
-            shielded(f"DuckDB cannot read {path}", self._connection.execute, view)
+            shielded(f"DuckDB cannot read {path}", self.connection.execute, view)
             return None
         if suffix_of(path) not in TEXTS:
             raise SourceError(
@@ -85,7 +94,7 @@ class SqlQuery(Source):
         return text
 
     def _register(self, data: Any) -> None:
-        shielded("DuckDB cannot read the data handed over", self._connection.register, "data", data)
+        shielded("DuckDB cannot read the data handed over", self.connection.register, "data", data)
 
 
 def _is_database(path: str | None) -> bool:

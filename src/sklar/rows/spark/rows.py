@@ -157,6 +157,12 @@ class SparkRows:
         self._partitions = 1
         require_version(self._session.version)
 
+    votes = False
+
+    @property
+    def exact_persons(self) -> int:
+        return self.exact_rows
+
     def require_repeatable(self) -> None:
         """It is: a cluster can be asked for its rows again and again."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from sklar.schema.columns import Boolean, Category, Column, Labels
@@ -15,10 +16,14 @@ from sklar.schema.coordinates.parts import (
     Difference,
     DummyChoice,
     Quotient,
+    RowsOfPerson,
     Same,
+    View,
 )
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
+from sklar.schema.coordinates.views import joined_coordinates
 from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.persons.linked import LinkedColumns, LinkedTable, linked_columns, links
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
 
@@ -31,6 +36,25 @@ def plain_coordinates(schema: Schema) -> Coordinates:
 @lru_cache(maxsize=64)
 def coordinates(schema: Schema) -> Coordinates:
     """The coordinates of a schema."""
+    if links(schema, schema.person):
+        return joined_coordinates(schema, linked_views(schema)[1])
+    return _of_one_table(schema)
+
+
+@lru_cache(maxsize=64)
+def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, ...]]:
+    """The tables that tell persons whose rows are linked."""
+    assert schema.person is not None
+    wide = linked_columns(schema, schema.rules, schema.person)
+    return wide, tuple(View(name=name, by=_of_linked(table)) for name, table in wide.tables.items())
+
+
+def _of_linked(table: LinkedTable) -> Coordinates:
+    laid_out = _of_one_table(Schema(table.columns, table.laid_out))
+    return replace(laid_out, declared=Schema(table.columns, table.rules))
+
+
+def _of_one_table(schema: Schema) -> Coordinates:
     computed = {rule.gives for rule in computing_order(schema.rules) if _is_total(schema, rule)}
     choices = [_choice(schema, rule) for rule in schema.rules if isinstance(rule, OneHot)]
     taken = {name for step in choices for name in step.columns}
@@ -46,7 +70,8 @@ def coordinates(schema: Schema) -> Coordinates:
     for name in schema.modelled:
         if name not in told and (dated := calendar_parts(schema, name)):
             told[name] = dated
-    if not told:
+    counted = _rows_of_person(schema)
+    if not told and counted is None:
         return plain_coordinates(schema)
     parts = {name: told.get(name, (Same(name=name),)) for name in schema.modelled}
     columns: dict[str, Column] = {}
@@ -55,11 +80,21 @@ def coordinates(schema: Schema) -> Coordinates:
             columns[name] = column
         for part in parts.get(name, ()):
             columns[part.name] = _column_of(schema, part)
-    kept = tuple(part for several in parts.values() for part in several)
+    kept: tuple[Coordinate, ...] = tuple(part for several in parts.values() for part in several)
+    if counted is not None and schema.person is not None:
+        columns[counted.name], kept = Integer(1, schema.person.bound, source="public"), (*kept, counted)
     telling = dict(parts) | {name: (choice,) for choice in choices for name in choice.columns}
     carried = carried_rules(schema, schema.rules, telling)
     steps = (*differences, *quotients, *choices)
     return Coordinates(declared=schema, schema=Schema(columns, carried), parts=kept, steps=steps)
+
+
+def _rows_of_person(schema: Schema) -> RowsOfPerson | None:
+    """The number of rows of a person, where they share a vote."""
+    person = schema.person
+    if person is None or not person.shares_vote or not isinstance(person.rows, int):
+        return None
+    return RowsOfPerson(name=fresh_name(schema, f"rows of one {person.key}"))
 
 
 def _is_total(schema: Schema, rule: Computing) -> bool:

@@ -106,9 +106,41 @@ class CalendarPart:
         return (self.column,)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsOfPerson:
+    """How many rows of its person are used, for each row: no column tells it, but the person that the row belongs to.
+
+    A person's rows share one vote, so a model of votes has persons with many rows as often as others. Rows come back
+    in proportion by this number.
+    """
+
+    name: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return ()
+
+
 Step = Difference | Quotient | DummyChoice
 """Coordinates that stand for columns of their own, computed back one by one."""
-Coordinate = Same | Step | CalendarPart
+Coordinate = Same | Step | CalendarPart | RowsOfPerson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One of several tables that a fit measures side by side.
+
+    Attributes:
+        name: What it is called, before the names of its columns.
+        by: Its own coordinates.
+    """
+
+    name: str
+    by: Coordinates
+
+    def full(self, column: str) -> str:
+        """The name of one of its coordinates among those of all tables."""
+        return f"{self.name}: {column}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +152,14 @@ class Coordinates:
         schema: Coordinates as columns; the declared schema itself where no rule changes anything.
         parts: What each modelled column of `schema` is, in its order.
         steps: The parts from which declared columns are computed back, each after those that give its sources.
+        views: The tables that tell persons whose rows are linked, which then have the parts; else none.
     """
 
     declared: Schema
     schema: Schema
     parts: tuple[Coordinate, ...]
     steps: tuple[Step, ...] = ()
+    views: tuple[View, ...] = ()
 
     @property
     def by_name(self) -> dict[str, Coordinate]:
@@ -144,6 +178,11 @@ class Coordinates:
             if isinstance(part, CalendarPart):
                 found.setdefault(part.column, []).append(part)
         return found
+
+    @property
+    def rows_of_person(self) -> str | None:
+        """The coordinate that tells how many rows a row's person has; None where each row has a vote of its own."""
+        return next((part.name for part in self.parts if isinstance(part, RowsOfPerson)), None)
 
     @property
     def plain(self) -> bool:

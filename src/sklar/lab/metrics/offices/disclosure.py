@@ -1,16 +1,20 @@
-"""Identity and attribute disclosure as Raab, Nowok and Dibben (2024) define them.
+"""Identity and attribute disclosure as Raab, Nowok and Dibben (2024, arXiv:2406.16826, appendix) define them.
 
 Keys q are what an intruder knows of a person, the target t what is to be learned. With counts d of the original rows,
 N of them, and s of the synthetic ones, over cells of keys (and target):
-  repU  = sum of d(q) where d(q) = 1 and s(q) = 1, / N: original rows that are unique and have a unique synthetic twin;
+  UiO   = sum of d(q) where d(q) = 1, / N: unique in original;  UiS likewise of the synthetic rows;
+  UiOiS = the rows of UiO with s(q) > 0, / N;
+  repU  = those with s(q) = 1, / N: original rows that are unique and have a unique synthetic twin;
   Dorig = sum of d(t, q) where all original rows with q have t, / N;  Dsyn likewise of the synthetic rows;
   iS    = sum of d(q) where s(q) > 0, / N;
   DiS   = sum of d(q) where all synthetic rows with q share one t, / N: disclosive in synthetic;
   DiSCO = sum of d(t, q) where all synthetic rows with q have t, / N: disclosive in synthetic, correct in original;
-  DiSDiO = the same where all original rows with q have t, too, / N.
-As in synthpop all shares but Dsyn are of the original rows, and a missing value counts as a value; unlike there numbers
-lie on a coarse public grid (synthpop takes each distinct number, or groups) and nothing is excluded. What any fresh
-sample would disclose is no fault of a method: that is the floor.
+  DiSDiO = the same where all original rows with q have t, too, / N;
+  DCAPd = sum of d(t, q) s(t, q) / s(q), / N: how often a synthetic row drawn among those with q has the true t.
+So does the function `disclosure` of synthpop 1.9 (where the appendix has s(t, q) > 0 for iS, its code has s(q) > 0).
+TCAP of Little et al. (2022) is DiSCO / DiS. All shares but UiS and Dsyn are of the original rows, and a missing value
+counts as a value; unlike there numbers lie on a coarse public grid (synthpop takes each distinct number, or groups) and
+nothing is excluded. What any fresh sample would disclose is no fault of a method: that is the floor.
 """
 
 from __future__ import annotations
@@ -43,8 +47,23 @@ KEYS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Uniques:
+    """Shares of rows that are unique in the keys, by the names of the paper: UiO, UiS, UiOiS and repU."""
+
+    keys: tuple[str, ...]
+    in_original: float
+    in_synthetic: float
+    keys_in_synthetic: float
+    replicated: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Disclosure:
-    """Shares of rows, by the names of the paper: Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO."""
+    """Shares of rows, by the names of the paper: Dorig, Dsyn, iS, DiS, DiSCO, DiSDiO and DCAPd."""
 
     target: str
     keys: tuple[str, ...]
@@ -54,6 +73,7 @@ class Disclosure:
     disclosive: float
     correct: float
     in_both: float
+    attributed: float
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -63,10 +83,16 @@ class Disclosure:
 def replicated_uniques(real: ExactTable, synthetic: ExactTable, keys: Sequence[str] | None) -> Score:
     """repU over the keys, or all columns, on the full public grid."""
     (one, ones), (two, twos) = (np.unique(row_keys(t, keys), return_counts=True) for t in (real, synthetic))
-    twins = np.intersect1d(one[ones == 1], two[twos == 1], assume_unique=True)
-    rows = min(real.rows, synthetic.rows)
+    lone, rows = one[ones == 1], min(real.rows, synthetic.rows)
+    found = Uniques(
+        keys=tuple(keys or real.names),
+        in_original=len(lone) / real.rows,
+        in_synthetic=int((twos == 1).sum()) / synthetic.rows,
+        keys_in_synthetic=int(np.isin(lone, two).sum()) / real.rows,
+        replicated=int(np.isin(lone, two[twos == 1]).sum()) / real.rows,
+    )
     known = None if keys is None else f"keys: {', '.join(keys)}."
-    return Score(about=UNIQUES, value=len(twins) / real.rows, rows=rows, reason=known)
+    return Score(about=UNIQUES, value=found.replicated, rows=rows, reason=known, behind=found)
 
 
 def disco(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, target: str, keys: Sequence[str] | None) -> Score:
@@ -94,9 +120,12 @@ def disclosure(
     told = np.isin(d_cells, s_cells[s_only])
     alone = np.zeros(len(d_all), dtype=bool)
     alone[s_cells[s_only] // size] = True
+    _, at, its = np.intersect1d(d_cells, s_cells, assume_unique=True, return_indices=True)
+    guessed = float((d[at] * s[its] / s_all[s_cells[its] // size]).sum())
     return Disclosure(
         target=target, keys=tuple(keys), in_original=float(d[d_only].sum()) / real.rows,
         in_synthetic=float(s[s_only].sum()) / synthetic.rows,
         keys_in_synthetic=float(d_all[s_all > 0].sum()) / real.rows, disclosive=float(d_all[alone].sum()) / real.rows,
         correct=float(d[told].sum()) / real.rows, in_both=float(d[told & d_only].sum()) / real.rows,
+        attributed=guessed / real.rows,
     )  # fmt: skip

@@ -1,0 +1,45 @@
+"""sklar studio."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.options import Json
+
+NAME = "studio"
+
+
+@guarded
+def command(
+    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="Where the tables are; default: here.")] = ".",
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Default: 8765, or any that is free.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser there.")] = True,
+    json: Json = False,
+) -> None:
+    """Open a local page: from a table to a verified release.
+
+    For one folder and one custodian, on this computer only. The printed address lets in whoever opens it. Everything is
+    done by the commands you could type, which the page shows; work goes on when the page or the studio is closed.
+
+    \b
+    Example:
+      sklar studio
+      sklar studio clinic --port 8800 --no-browser
+    """
+    from sklar.studio.serve import open_studio
+
+    def tell(told: str, address: str) -> None:
+        if json:
+            show.as_json({"address": address})
+        else:
+            show.line(told)
+        sys.stdout.flush()
+
+    open_studio(folder, port, browser, tell=tell)

@@ -1,0 +1,115 @@
+"""Which rows of a person are used: the first ones in their order, ties and all others by a keyed hash of the row.
+
+The hash is of the row's codes, its number among equal rows of the same person, and a secret. So which rows are used is
+a function of the secret and of the collection of that person's rows: never of their order in a file, nor of anybody
+else's rows. Without an order every choice of so many rows is as likely as any other, the secret being random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.arrays import Ints, Mask
+
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Persons:
+    """Rows of whole persons.
+
+    Attributes:
+        rows: Places of the used rows, one person after the other; in their order, if there is one.
+        sizes: How many rows each person has among them.
+    """
+
+    rows: Ints
+    sizes: Ints
+
+    @property
+    def size_of_row(self) -> Ints:
+        """For each of `rows`, how many its person has."""
+        return np.repeat(self.sizes, self.sizes)
+
+
+def used_rows(keys: tuple[Words, Words], order: npt.NDArray[Any] | None, ties: Words | None, bound: int) -> Persons:
+    """At most `bound` rows of each person.
+
+    Args:
+        keys: Two words a row, equal for rows of one person.
+        order: A number a row; None for no order.
+        ties: A word a row (`tie_words`), by which rows are told apart where the order does not; may be None where no
+            person has more than `bound` rows and there is no order.
+        bound: The most rows of a person.
+    """
+    place, first = _by_person(keys)
+    starts = np.flatnonzero(first)
+    sizes = np.diff(np.append(starts, len(place)))
+    if order is None and (not len(sizes) or sizes.max() <= bound):
+        return Persons(rows=place, sizes=sizes)
+    person = np.cumsum(first) - 1
+    columns = [column[place] for column in (ties, order) if column is not None]
+    place = place[np.lexsort((*columns, person))]
+    rank = np.arange(len(place)) - np.repeat(starts, sizes)
+    return Persons(rows=place[rank < bound], sizes=np.minimum(sizes, bound))
+
+
+def has_more(keys: tuple[Words, Words], bound: int) -> bool:
+    """Whether some person has more rows than the bound."""
+    _, first = _by_person(keys)
+    return bool(np.diff(np.append(np.flatnonzero(first), len(first))).max(initial=0) > bound)
+
+
+def tie_words(keys: tuple[Words, Words], codes: Sequence[npt.NDArray[Any]], mixing: int) -> Words:
+    """A word a row from its codes, its number among equal rows of its person, and a secret."""
+    content = row_words(codes, len(keys[0]), mixing)
+    place = np.lexsort((content, keys[1], keys[0]))
+    first = _begins([keys[0][place], keys[1][place], content[place]])
+    rows = np.arange(len(place))
+    number = np.empty(len(place), dtype=np.uint64)
+    number[place] = (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
+    return mixed(content ^ (number * np.uint64(0x9E3779B97F4A7C15)))
+
+
+def row_words(codes: Sequence[npt.NDArray[Any]], rows: int, mixing: int) -> Words:
+    """A word a row from its codes and a secret; equal rows have equal words."""
+    words = np.full(rows, mixing, dtype=np.uint64)
+    for column in codes:
+        words = mixed(words ^ (_bits(column) + np.uint64(0x9E3779B97F4A7C15)))
+    return words
+
+
+def mixed(words: Words) -> Words:
+    """A bijection of 64-bit words that flips half the bits for any change (the finalizer of splitmix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def _bits(column: npt.NDArray[Any]) -> Words:
+    return column.view(np.uint64) if column.dtype.itemsize == 8 else column.astype(np.uint64)
+
+
+def _by_person(keys: tuple[Words, Words]) -> tuple[Ints, Mask]:
+    """Places of the rows, person after person, and where in them each person begins."""
+    place = np.argsort(keys[0], kind="stable")
+    first, second = keys[0][place], keys[1][place]
+    same = _begins([first])
+    if (_begins([first, second]) != same).any():  # two persons share the first word
+        place = np.lexsort((keys[1], keys[0]))
+        same = _begins([keys[0][place], keys[1][place]])
+    return place, same
+
+
+def _begins(columns: Sequence[Words]) -> Mask:
+    """Where some column differs from the row before."""
+    begins = np.zeros(len(columns[0]), dtype=bool)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return begins

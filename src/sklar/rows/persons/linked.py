@@ -1,0 +1,209 @@
+"""Rows of persons that follow one another, as base codes of tables of their own: first rows, and steps from row to row.
+
+A person has one row among the first rows, which counts a whole vote, and a step for each used row after the first;
+these share one vote. So each table moves by at most a vote whoever comes or goes, and what a person adds to it depends
+on the rows of that person alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklar.accounting.unit import VOTE_BITS
+from sklar.arrays import Ints, Mask
+from sklar.errors import DoorError
+from sklar.rows.codes.batch import CodeBatch, PackedBits
+from sklar.rows.codes.kept import KeptCodes
+from sklar.rows.codes.table import RowEncoder
+from sklar.rows.encode.coordinates import coordinate_encoder, pair_codes, value_reader
+from sklar.rows.persons.choice import Persons
+from sklar.rows.persons.gather import Gathering
+from sklar.rows.persons.rows import PersonRows, vote_weight
+from sklar.rows.sources.source import BATCH_ROWS
+from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quotient, Same, View, linked_views
+from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
+
+Column = npt.NDArray[Any]
+NO_INTEGER = np.iinfo(np.int64).min
+"""Stands for a null among values that are gathered as integers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """Rows of one of the two tables, as places among those that were gathered.
+
+    Attributes:
+        now: The row itself.
+        before: The row before it; of a first row, itself.
+        head: The row that tells what never changes: the first one of the person.
+        more: Codes of the number of rows of the person, or of rows that come after.
+    """
+
+    now: Ints
+    before: Ints
+    head: Ints
+    more: Ints
+
+    def take(self, some: Mask | slice) -> _Rows:
+        """Some of them."""
+        return _Rows(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
+
+
+_CodesOf = Callable[[Sequence[Column], _Rows], Column]
+"""Codes of one coordinate from the gathered columns."""
+
+
+class LinkedRows(PersonRows):
+    """Private rows of persons as codes of first rows and of steps. Made by `open_rows`."""
+
+    def __init__(self, *given: Any, cache_bytes: int, **named: Any):
+        super().__init__(*given, cache_bytes=cache_bytes, **named)
+        self._wide, self._views = linked_views(self._by.declared)
+        self._stores = {
+            view.name: KeptCodes(_sizes(view), cache_bytes // len(self._views), self._folder) for view in self._views
+        }
+        self._gathered = _Gathered(self.null_values)
+        self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
+
+    def close(self) -> None:
+        for store in self._stores.values():
+            store.close()
+        super().close()
+
+    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        """One pass over the codes of columns of one of the two tables."""
+        self.keep_codes()
+        for view in self._views:
+            places = {view.full(name): at for at, name in enumerate(view.by.schema.modelled)}
+            if all(name in places for name in columns):
+                return self._stores[view.name].batches([places[name] for name in columns])
+        raise DoorError("first rows and steps of persons are tables of their own: no table of counts is of both")
+
+    def keep_codes(self) -> None:
+        """Gather the rows of persons in one pass, and keep the codes of both tables."""
+        if self._whole:
+            return
+        for store in self._stores.values():
+            store.close()
+        gathering = Gathering(self._folder)
+        try:
+            for batch in self._read_by(self._person_encoders()):
+                gathering.add(batch.codes)
+            self._exact_persons = 0
+            for parts in gathering.parts():
+                self._add(*self._used(gathering, parts))
+        finally:
+            gathering.close()
+        self._whole, self._exact_rows = True, self._exact_persons
+
+    def _person_encoders(self) -> list[Any]:
+        return [*super()._person_encoders(), *self._gathered.encoders]
+
+    def _add(self, persons: Persons, codes: Sequence[Column]) -> None:
+        """Add the rows of some persons to both tables."""
+        self._exact_persons += len(persons.sizes)
+        starts = np.cumsum(persons.sizes) - persons.sizes
+        first = persons.rows[starts]
+        # Sensitivity: one row of weight 2^20, a whole vote, for each person.
+        self._keep(FIRST, codes, _Rows(now=first, before=first, head=first, more=persons.sizes - 1), 1 << VOTE_BITS)
+        sizes = persons.size_of_row
+        place = np.arange(len(persons.rows)) - np.repeat(starts, persons.sizes)
+        later = np.flatnonzero(place > 0)
+        steps = _Rows(
+            now=persons.rows[later],
+            before=persons.rows[later - 1],
+            head=np.repeat(first, persons.sizes)[later],
+            more=sizes[later] - 1 - place[later],
+        )
+        # Sensitivity: m - 1 rows of weight floor(2^20 / (m - 1)) for a person with m rows, at most one vote together.
+        for size in np.unique(sizes[later]).tolist():
+            self._keep(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
+
+    def _keep(self, name: str, codes: Sequence[Column], rows: _Rows, weight: int) -> None:
+        """Keep rows of one table, which all count the same."""
+        (sizes,) = (_sizes(view) for view in self._views if view.name == name)
+        for start in range(0, len(rows.now), BATCH_ROWS):
+            part = rows.take(slice(start, start + BATCH_ROWS))
+            columns = [codes_of(codes, part) for codes_of in self._codes[name]]
+            packed = tuple(
+                PackedBits(rows=len(part.now), data=np.packbits(column, bitorder="little"))
+                if kind == 2
+                else column.astype(np.min_scalar_type(max(kind - 1, 0)))
+                for column, kind in zip(columns, sizes, strict=True)
+            )
+            if not self._stores[name].add(CodeBatch(rows=len(part.now), columns=packed, weight=weight)):
+                raise DoorError("codes of persons always find room on disk")
+
+    def _codes_of(self, view: View, part: Coordinate) -> _CodesOf:
+        """How a coordinate is told by gathered columns of a row, of the one before, or of both."""
+        if part.sources == (self._wide.tables[view.name].more,):
+            return lambda columns, rows: rows.more
+        before = [name not in self._by.declared for name in part.sources]
+        plain = [name.removeprefix(PREVIOUS) if old else name for name, old in zip(part.sources, before, strict=True)]
+        if len(set(before)) == 1:
+            at = self._gathered.codes(view, part, tuple(plain))
+            which = "before" if before[0] else "head" if {*plain} <= {*self._wide.static} else "now"
+            return lambda columns, rows: columns[at][getattr(rows, which)]
+        assert isinstance(part, Difference | Quotient)
+        code = pair_codes(view.by, part)
+        places = [self._gathered.values(view.by.declared[name], name) for name in plain]
+
+        def between(columns: Sequence[Column], rows: _Rows) -> Column:
+            both = [columns[at][rows.before if old else rows.now] for at, old in zip(places, before, strict=True)]
+            anchor, value = ((found, _is_null(found)) for found in both)
+            return code(anchor, value)
+
+        return between
+
+
+class _Gathered:
+    """What is gathered of each row: codes of coordinates, and values of columns that are compared between rows.
+
+    Attributes:
+        encoders: What reads it, in the order of the gathered columns.
+    """
+
+    def __init__(self, null_values: tuple[str, ...]):
+        self._null_values = null_values
+        self._places: dict[Any, int] = {}
+        self.encoders: list[RowEncoder] = []
+
+    def codes(self, view: View, part: Coordinate, sources: tuple[str, ...]) -> int:
+        """The place of the codes of a coordinate that one row tells, from these columns of the table."""
+        kind = view.by.declared[sources[0]] if isinstance(part, Same) else replace(part, name="", **_column(part))
+        key = (kind, sources)
+        return self._place(key, coordinate_encoder(view.by, part, self._null_values), sources)
+
+    def values(self, column: Any, name: str) -> int:
+        """The place of the values of a column."""
+        read = value_reader(column, self._null_values)
+
+        def encode(array: Any) -> Column:
+            values, null = read(array)
+            return np.where(null, np.nan if values.dtype == np.float64 else NO_INTEGER, values)
+
+        return self._place(name, encode, (name,))
+
+    def _place(self, key: Any, encode: Callable[..., Any], sources: tuple[str, ...]) -> int:
+        if key not in self._places:
+            self._places[key] = len(self.encoders)
+            self.encoders.append(RowEncoder(encode=encode, sources=sources))
+        return self._places[key]
+
+
+def _column(part: Coordinate) -> dict[str, str]:
+    """Fields that name the column of a part of a calendar: which row it is of does not matter."""
+    return {"column": ""} if isinstance(part, CalendarPart) else {}
+
+
+def _is_null(values: Column) -> Mask:
+    return np.isnan(values) if values.dtype == np.float64 else values == NO_INTEGER
+
+
+def _sizes(view: View) -> list[int]:
+    return [view.by.schema.size(name) for name in view.by.schema.modelled]

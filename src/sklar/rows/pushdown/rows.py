@@ -1,0 +1,100 @@
+"""Private rows that are counted inside their database; what is not a count of codes is worked out here, in words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sklar.arrays import Ints
+from sklar.errors import StreamedWarning
+from sklar.rows.codes.job import GroupJob, Job
+from sklar.rows.codes.table import EncodedRows
+from sklar.rows.counting.count import CountJob
+from sklar.rows.pushdown.encoding import InexactError
+from sklar.rows.pushdown.engines import Engine, engine_of
+from sklar.rows.sources.source import Source
+from sklar.schema import Schema
+from sklar.schema.coordinates import Coordinates
+from sklar.schema.reading import Progress
+
+
+class PushedRows:
+    """Rows of a table in a database, counted there."""
+
+    def __init__(self, here: EncodedRows, engine: Engine, progress: Progress | None):
+        self._here, self._engine, self._progress = here, engine, progress
+        self.schema: Schema = here.schema
+        self.null_values: tuple[str, ...] = here.null_values
+        self._exact_rows: int | None = None
+
+    @property
+    def passes(self) -> int:
+        return self._engine.scans + self._here.passes
+
+    @property
+    def exact_rows(self) -> int:
+        if self._exact_rows is None:
+            self._exact_rows = self._engine.rows()
+        return self._exact_rows
+
+    @property
+    def exact_persons(self) -> int:
+        return self.exact_rows
+
+    @property
+    def votes(self) -> bool:
+        """Rows that share a vote are streamed."""
+        return False
+
+    def require_repeatable(self) -> None:
+        """A table of a database can be read as often as one likes."""
+
+    def keep_codes(self) -> None:
+        """Nothing is read ahead: that the table and its columns are there is known from its declaration."""
+
+    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        self._say("labels that nobody listed are looked for")
+        return self._here.raw_batches(columns)
+
+    def summed(self, job: Job) -> tuple[Ints, ...]:
+        if isinstance(job, CountJob):
+            if self._progress:
+                self._progress(0.0)
+            return self._engine.counts(job.plan)
+        self._say("this method needs the codes of whole rows")
+        return self._here.summed(job)
+
+    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
+        self._say("this method needs the codes of whole rows")
+        return self._here.summed_groups(job)
+
+    def close(self) -> None:
+        self._here.close()
+
+    def _say(self, reason: str) -> None:
+        warn_of_streaming(reason)
+
+
+def pushed_rows(
+    source: Source, by: Coordinates, here: EncodedRows, most_bytes: int, progress: Progress | None
+) -> PushedRows | EncodedRows:
+    """The rows of a source counted in its database, if that can be done exactly; else here, said aloud."""
+    try:
+        engine = engine_of(source, by, here.null_values, most_bytes)
+    except InexactError as reason:
+        warn_of_streaming(str(reason))
+        return here
+    tell = getattr(progress, "counted_in_database", None)
+    if tell is not None:
+        tell()
+    return PushedRows(here, engine, progress)
+
+
+def warn_of_streaming(reason: str) -> None:
+    """Say that rows leave the database although counts inside it were asked for."""
+    warnings.warn(
+        f"{reason}, which the database cannot count exactly: rows are streamed to this machine instead.",
+        StreamedWarning,
+        stacklevel=4,
+    )

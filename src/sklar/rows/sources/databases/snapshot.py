@@ -1,0 +1,93 @@
+"""One moment of a PostgreSQL server: a transaction that stays open, and connections that see what it sees."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sklar.errors import MissingExtraError, SourceError
+from sklar.schema.address import TableAddress, literal
+
+REASONS = {
+    "password": "the user or the password is wrong, or none was given: set PGPASSWORD, or write a ~/.pgpass",
+    "pg_hba": "the server does not let this user in from here",
+    "refused": "nothing listens there",
+    "translate host": "there is no such host",
+    "no such file": "nothing listens at that socket",
+    "timeout": "it does not answer",
+    "does not exist": "there is no such database or user",
+    "too many": "it has no connection left",
+    "ssl": "the encrypted connection failed",
+}
+"""What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
+SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout", "lock_timeout")
+"""Limits that would end a long pass, or the moment that all passes share; switched off where the server has them."""
+
+
+class Snapshot:
+    """A moment of a database. Handed over as data, it is the table of its address at that moment.
+
+    Every pass has a connection of its own, so that one that was left early leaves nothing behind; all of them import
+    the snapshot of the transaction that is kept open here.
+    """
+
+    def __init__(self, address: TableAddress):
+        self.address = address
+        self._holder = connect(address)
+        self._close = weakref.finalize(self, _closed, self._holder)
+        with self._holder.cursor() as cursor:
+            _begin(cursor)
+            cursor.execute("SELECT pg_export_snapshot()")
+            self._id = str(cursor.fetchone()[0])
+
+    @contextmanager
+    def cursor(self) -> Generator[Any]:
+        """A cursor that sees this moment and can only read."""
+        connection = connect(self.address)
+        try:
+            with connection.cursor() as cursor:
+                _begin(cursor, self._id)
+                yield cursor
+        finally:
+            _closed(connection)
+
+    def ask(self, question: str) -> list[tuple[Any, ...]]:
+        """The answer to a query of few lines."""
+        with self.cursor() as cursor:
+            cursor.execute(question)
+            return cursor.fetchall()
+
+    def close(self) -> None:
+        """Let the moment go."""
+        self._close()
+
+
+def connect(address: TableAddress) -> Any:
+    """A connection in a transaction; the reason of a failure is told in our own words."""
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtraError("PostgreSQL needs its driver: pip install 'sklar[postgres]'") from None
+    try:
+        return dbapi.connect(address.connection, autocommit=False)
+    except Exception as error:
+        text = str(error).lower()
+    reason = next((reason for word, reason in REASONS.items() if word in text), "it refused")
+    raise SourceError(f"cannot reach {address}: {reason}")
+
+
+def _begin(cursor: Any, snapshot: str | None = None) -> None:
+    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    if snapshot is not None:
+        cursor.execute(f"SET TRANSACTION SNAPSHOT {literal(snapshot)}")
+    known = ", ".join(map(literal, SETTINGS))
+    cursor.execute(f"SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN ({known})")
+    cursor.fetchall()
+
+
+def _closed(connection: Any) -> None:
+    """However it ended: a server that is gone cannot be told goodbye."""
+    with suppress(Exception):
+        connection.close()

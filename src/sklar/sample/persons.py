@@ -1,0 +1,167 @@
+"""Persons drawn forward: a first row, then each next row given the one before and what never changes.
+
+Rules across rows hold in every person: where they leave no room for a next row, the person is drawn again from its
+first row on, and after a few rounds its rows end there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklar.arrays import Ints, Mask
+from sklar.model.linked import LinkedModel
+from sklar.model.protocol import UNKNOWN, Codes
+from sklar.sample.complete import KnownCells, codes_of, complete_rows
+from sklar.sample.decode import SampledTable, Values, concatenate, row_count, take
+from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Same, linked_views
+from sklar.schema.persons.linked import FIRST, NEXT, PARENT, LinkedColumns
+from sklar.schema.table import Schema
+
+ROUNDS = 8
+"""Times that persons are drawn whose rows came to a place without a next one; then their rows end there. Few do."""
+SPARE = 1.02
+"""Persons drawn for a number of rows, beyond those expected to have so many."""
+
+Heads = Callable[[int], SampledTable]
+"""Draws so many rows of the first table of persons: first rows or parents, each with the number of rows to come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnPersons:
+    """Rows of persons, person by person and in order.
+
+    Attributes:
+        heads: For each person what never changes.
+        table: For each row the declared columns that are modelled.
+        person: For each row whose it is, as a place among `heads`.
+    """
+
+    heads: SampledTable
+    table: SampledTable
+    person: Ints
+
+    def take(self, persons: Ints) -> DrawnPersons:
+        """Some of the persons, in that order."""
+        place = np.full(row_count(self.heads), -1)
+        place[persons] = np.arange(len(persons))
+        rows = np.flatnonzero(place[self.person] >= 0)
+        rows = rows[np.argsort(place[self.person[rows]], kind="stable")]
+        return DrawnPersons(
+            heads=take(self.heads, persons), table=take(self.table, rows), person=place[self.person[rows]]
+        )
+
+    def first_rows(self, rows: int) -> DrawnPersons:
+        """No more than so many rows, and the persons that have them."""
+        persons = int(self.person[min(rows, len(self.person)) - 1]) + 1
+        kept = np.arange(min(rows, len(self.person)))
+        return DrawnPersons(
+            heads=take(self.heads, np.arange(persons)), table=take(self.table, kept), person=self.person[kept]
+        )
+
+
+def draw_persons(
+    model: LinkedModel, schema: Schema, persons: int, heads: Heads, rng: np.random.Generator
+) -> DrawnPersons:
+    """So many persons, in an order that tells nothing."""
+    found: list[DrawnPersons] = []
+    begun = heads(persons)
+    for turn in range(ROUNDS):
+        drawn, stuck = _forward(model, schema, begun, rng)
+        found.append(drawn if turn == ROUNDS - 1 else drawn.take(np.flatnonzero(~stuck)))
+        if not stuck.any():
+            break
+        begun = take(begun, np.flatnonzero(stuck))
+    return _together(found).take(rng.permutation(persons))
+
+
+def draw_rows_of_persons(
+    model: LinkedModel, schema: Schema, rows: int, heads: Heads, rng: np.random.Generator
+) -> DrawnPersons:
+    """Just so many rows; the last person may have more of them than there is room for."""
+    parts: list[DrawnPersons] = []
+    have = 0
+    while have < rows:
+        wanted = int(np.ceil(SPARE * (rows - have) / max(model.mean_rows, 1e-3)))
+        parts.append(draw_persons(model, schema, wanted, heads, rng))
+        have += len(parts[-1].person)
+    return _together(parts).first_rows(rows)
+
+
+def _together(parts: list[DrawnPersons]) -> DrawnPersons:
+    starts = np.cumsum([0, *(row_count(part.heads) for part in parts)])
+    return DrawnPersons(
+        heads=concatenate(part.heads for part in parts),
+        table=concatenate(part.table for part in parts),
+        person=np.concatenate([part.person + start for part, start in zip(parts, starts.tolist(), strict=False)]),
+    )
+
+
+def _forward(
+    model: LinkedModel, schema: Schema, heads: SampledTable, rng: np.random.Generator
+) -> tuple[DrawnPersons, Mask]:
+    """Persons row after row, and which of them came to a place without a next row."""
+    wide, views = linked_views(schema)
+    by = {view.name: view.by for view in views}
+    static: SampledTable = {name: heads[name] for name in wide.static}
+    left = heads[wide.tables[views[0].name].more].data.astype(np.int64) - 1
+    owner, stuck = np.arange(len(left)), np.zeros(len(left), bool)
+    parts: list[tuple[SampledTable, Ints]] = []
+
+    def drawn(name: str, known: SampledTable) -> SampledTable:
+        """Rows of one table given what is known of them, of those persons for whom there is one."""
+        nonlocal owner, left
+        done = complete_rows(model.part(name), by[name], _known(by[name], known), rng)
+        stuck[owner[done.unmet]] = True
+        met = np.flatnonzero(~done.unmet)
+        owner, left = owner[met], left[met]
+        return take({column: done.table[column] for column in wide.moving}, met)
+
+    if PARENT in by:
+        going = np.flatnonzero(left >= 0)
+        owner, left = owner[going], left[going]
+        row = drawn(FIRST, take(static, owner) | _number(wide, FIRST, left + 1))
+    else:
+        row = {name: heads[name] for name in wide.moving}
+    parts.append((row, owner))
+    while (going := np.flatnonzero(left > 0)).size:
+        owner, left, row = owner[going], left[going] - 1, take(row, going)
+        before = {wide.previous[name]: values for name, values in row.items()}
+        row = drawn(NEXT, take(static, owner) | before | _number(wide, NEXT, left))
+        parts.append((row, owner))
+    person = np.concatenate([owner for _, owner in parts])
+    order = np.argsort(person, kind="stable")
+    person = person[order]
+    moving = take(concatenate(row for row, _ in parts), order)
+    return DrawnPersons(heads=static, table={**take(static, person), **moving}, person=person), stuck
+
+
+def _number(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
+    """The column that tells how many rows there are, if the table has one."""
+    name = wide.tables[table].more
+    return {name: Values(data=number, null=np.zeros(len(number), bool))} if name else {}
+
+
+def _known(by: Coordinates, values: SampledTable) -> KnownCells:
+    """What is known of rows that are to be drawn, everywhere the same columns."""
+    rows = row_count(values)
+    codes = np.full((rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
+    for place, part in enumerate(by.parts):
+        if set(part.sources) <= set(values):
+            codes[:, place] = _codes(by, part, values)
+    cells = {name: codes_of(by.declared[name], column) for name, column in values.items()}
+    known = dict.fromkeys(values, np.ones(rows, bool))
+    return KnownCells(values=values, known=known, codes=codes, cells=cells)
+
+
+def _codes(by: Coordinates, part: Coordinate, values: Mapping[str, Values]) -> Codes | int:
+    """Codes of a coordinate whose sources are known; others than columns and calendars are met by rejection."""
+    if isinstance(part, Same):
+        return codes_of(by.declared[part.name], values[part.name]).astype(np.int32)
+    if isinstance(part, CalendarPart):
+        moments = values[part.column]
+        numbers = part.calendar.take_apart(np.where(moments.null, part.calendar.lower, moments.data))[part.part]
+        return codes_of(by.schema[part.name], Values(data=numbers, null=moments.null)).astype(np.int32)
+    return UNKNOWN

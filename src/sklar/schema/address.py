@@ -1,0 +1,117 @@
+"""Where a table lies if not in a file: in a database or an object store; never shown with its secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from sklar.errors import UsageError
+
+DATABASES = {"postgresql": "postgresql", "postgres": "postgresql", "duckdb": "duckdb", "sqlite": "sqlite"}
+"""Scheme of a URL to the kind of database."""
+STORES = ("s3", "gs", "gcs")
+"""Schemes of object stores."""
+OWN = ("table", "schema", "like")
+"""Parameters of a URL that are ours; all others are for the driver."""
+SECRETS = ("password", "sslpassword", "access_key", "secret_key", "session_token")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# A password may hold signs that should have been escaped, up to the last @; a port before a parameter is none.
+_USER = re.compile(r"(://[^/?#:@\s]*):(?:[^?#\s]+|(?!\d*(?:[/?#,]|$))\S+)@")
+_PARAMETER = re.compile(rf"\b({'|'.join(SECRETS)})=[^&#\s]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableAddress:
+    """A table of a database.
+
+    Attributes:
+        kind: postgresql, duckdb or sqlite.
+        connection: What the driver takes, secrets included: a URL, or the path of a file.
+        shown: The address for messages, without secrets.
+        table: Name of the table; None if it was not said.
+        namespace: The schema of the database that the table is in, if it was said.
+        like: For output: a table of the database whose types are wanted.
+    """
+
+    kind: str
+    connection: str = field(repr=False)
+    shown: str
+    table: str | None = None
+    namespace: str | None = None
+    like: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The table as SQL writes it."""
+        if not self.table:
+            raise UsageError(f"name the table in {self}: add ?table=NAME to the address, or say --table NAME")
+        return ".".join(identifier(part) for part in (self.namespace, self.table) if part)
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+def scheme_of(data: Any) -> str | None:
+    """The scheme of a text that is a URL, in small letters; None for everything else."""
+    found = _SCHEME.match(data) if isinstance(data, str) else None
+    return found[1].lower() if found else None
+
+
+def table_address(data: Any, table: str | None = None) -> TableAddress | None:
+    """The address that a URL of a database spells; None for everything else.
+
+    Args:
+        data: What may be one.
+        table: Name of the table if the URL does not tell; SCHEMA.TABLE names both.
+    """
+    kind = DATABASES.get(scheme_of(data) or "")
+    if kind is None:
+        return None
+    parts = urlsplit(data)
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    own = {key: value for key, value in pairs if key in OWN and value}
+    if table and own.get("table") not in (None, table):
+        raise UsageError("the address names one table and --table another: name it once")
+    name, namespace = own.get("table") or table, own.get("schema")
+    if name and not namespace and "." in name:
+        namespace, name = name.split(".", 1)
+    rest = urlencode([(key, value) for key, value in pairs if key not in OWN], quote_via=quote, safe="/")
+    if kind == "postgresql":
+        connection = urlunsplit(("postgresql", parts.netloc, parts.path, rest, ""))
+        connection = connection if "//" in connection else connection.replace(":", "://", 1)
+    else:
+        connection = unquote(parts.netloc + parts.path).replace("//", "/", 1)
+    return TableAddress(
+        kind=kind, connection=connection, shown=without_secrets(data), table=name, namespace=namespace,
+        like=own.get("like"),
+    )  # fmt: skip
+
+
+def without_secrets(text: str) -> str:
+    """A URL without the passwords and keys in it; other texts as they are."""
+    return _PARAMETER.sub(r"\1=...", _USER.sub(r"\1@", text))
+
+
+def has_secrets(text: str) -> bool:
+    """Whether a text is a URL that has a password or a key in it."""
+    return scheme_of(text) is not None and without_secrets(text) != text
+
+
+def identifier(name: str) -> str:
+    """A name as SQL quotes it."""
+    if "\0" in name or not name:
+        raise UsageError("a name in a database is neither empty nor does it hold a NUL")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def identifiers(names: Iterable[str]) -> str:
+    """Names with commas between them."""
+    return ", ".join(map(identifier, names))
+
+
+def literal(text: str) -> str:
+    """A text as SQL quotes it (with standard_conforming_strings, as both databases have it)."""
+    return "'" + text.replace("'", "''") + "'"

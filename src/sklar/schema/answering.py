@@ -1,0 +1,49 @@
+"""Answers to the questions of a drafted schema, as words: what a terminal hears and a page is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sklar.errors import UsageError
+from sklar.schema.confirming import fact_from_text
+from sklar.schema.toml import KINDS
+
+if TYPE_CHECKING:
+    from sklar.schema.table import Schema
+
+ASKED = ("kind", "lower", "upper", "values", "decimals", "nullable")
+"""Facts that an edit asks for one by one; others are said in one line, as bins=50."""
+
+
+def answered(schema: Schema, column: str, way: str, said: Mapping[str, str] | None = None, by: str = "") -> Schema:
+    """The schema after one answer.
+
+    Args:
+        schema: A schema with questions.
+        column: The column, or the rule as "rule 1", that is answered for.
+        way: "yes" (known without these rows, and right), "edit" (right is what is said, and the rest as it stands),
+            "pay" (bounds or values are to be measured) or "ignore" (leave it out).
+        said: Facts of an edit as somebody writes them.
+        by: Who answers.
+    """
+    if way == "pay":
+        return schema.confirm(column, by=by, pay=True)
+    if way == "ignore":
+        return schema.confirm(column, by=by, kind="ignore")
+    if way not in ("yes", "edit"):
+        raise UsageError("an answer is yes, edit, pay or ignore")
+    if way == "edit" and column not in schema:
+        raise UsageError("a rule is right (y) or not (i); edit it in the file")
+    facts = facts_from_texts(schema, column, said or {}) if way == "edit" else {}
+    corrected = schema.confirm(column, by=by, **facts) if facts else schema
+    return corrected.confirm(column, by=by)  # what was not corrected is right as it stands
+
+
+def facts_from_texts(schema: Schema, name: str, said: Mapping[str, str]) -> dict[str, Any]:
+    """Facts of a column from what somebody wrote, read as its kind, or the kind that is said, has them."""
+    column = schema[name]
+    kind = KINDS.get(said.get("kind", column.kind))
+    if kind is None:
+        raise UsageError(f"kind must be one of {', '.join(KINDS)}")
+    return {fact: fact_from_text(kind, fact, text, column) for fact, text in said.items()}

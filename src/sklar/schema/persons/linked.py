@@ -1,0 +1,241 @@
+"""Rows of a person that follow one another, told by tables of their own, each of one vote a person.
+
+The table of first rows has a row for each person: its first row, and how many rows the person has. The table of steps
+has a row for each row with one before it: both rows, what never changes, and how many rows come after. Rules across
+rows are rules between the columns of a step. Where what never changes has a table of its own, of parents, that is the
+first table: parents with their number of rows, which may be none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sklar.schema.columns import Column, Labels
+from sklar.schema.numbers import Integer, Ranged
+from sklar.schema.persons.person import Person
+from sklar.schema.rules import AtMost, Never, Ratio, Rule, Totals, rule_faults
+
+PARENT, FIRST, NEXT = "parent", "first row", "next row"
+"""The tables, in the order in which they are drawn."""
+PREVIOUS = "previous "
+"""Before the name of a column: its value in the row before."""
+MOST_LINKED = 64
+"""Most rows of a person for rows to be linked: what ends a person is a rule for each number of rows that may follow."""
+MOST_ORDINALS = 32
+"""Most values of an ordinal that tells the order: each pair of them that goes down is a rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedTable:
+    """One of the tables.
+
+    Attributes:
+        name: Which one.
+        columns: Its columns.
+        rules: What holds in each of its rows.
+        known: Those columns that are known when a row of it is drawn.
+        more: The column that tells how many rows the person has, or how many come after; "" if there is none.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    rules: tuple[Rule, ...]
+    known: frozenset[str] = frozenset()
+    more: str
+
+    @property
+    def laid_out(self) -> tuple[Rule, ...]:
+        """The rules by which a row is taken apart; the others are left to the samples.
+
+        No column that is known when a row is drawn is told by another one.
+        """
+        tree: dict[str, str] = {}
+        kept: list[Rule] = []
+        for rule in self.rules:
+            backwards = isinstance(rule, Ratio) and rule.column in self.known
+            if not backwards and (not isinstance(rule, AtMost) or _joined(tree, self.known, rule)):
+                kept.append(rule)
+        return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedColumns:
+    """The tables that tell persons.
+
+    Attributes:
+        static: Columns that never change.
+        moving: Columns that may change from row to row.
+        tables: By name, in the order in which they are drawn.
+    """
+
+    static: tuple[str, ...]
+    moving: tuple[str, ...]
+    tables: Mapping[str, LinkedTable]
+
+    @property
+    def previous(self) -> dict[str, str]:
+        """By moving column, the name of its value in the row before."""
+        return {name: PREVIOUS + name for name in self.moving}
+
+
+def links(columns: Mapping[str, Column], person: Person | None) -> bool:
+    """Whether rows of a person are told as following one another."""
+    if person is None or person.linked is False or not isinstance(person.rows, int):
+        return False
+    if person.parents is not None:
+        return person.weights == "votes" and 1 <= person.rows <= MOST_LINKED and _few(columns, person.order)
+    ordered = person.order in columns and _few(columns, person.order)
+    return ordered and person.shares_vote and 2 <= person.rows <= MOST_LINKED
+
+
+def linked_columns(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person) -> LinkedColumns:
+    """The tables of a schema whose rows are linked."""
+    modelled = {name: column for name, column in columns.items() if column.modelled}
+    static = tuple(name for name in modelled if name in person.static)
+    moving = tuple(name for name in modelled if name not in static)
+    tables = [_parents(modelled, rules, static, person)] if person.parents is not None else []
+    tables.append(_first_rows(modelled, rules, static, person))
+    if person.bound > 1:
+        tables.append(_steps(modelled, rules, (static, moving), person))
+    return LinkedColumns(static=static, moving=moving, tables={table.name: table for table in tables})
+
+
+def linked_faults(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person) -> list[str]:
+    """Everything that is wrong with what a schema says about rows that follow one another."""
+    faults = [f"static: '{name}' is not a modelled column" for name in person.static if not _modelled(columns, name)]
+    if person.order in person.static:
+        faults.append(f"static: '{person.order}' tells the order of rows, so it changes")
+    if not links(columns, person):
+        if person.linked or person.static or person.steps:
+            faults.append(
+                f'linked rows, static columns and steps need order, weights = "votes" and 2 to {MOST_LINKED} rows; '
+                f"an ordinal order has at most {MOST_ORDINALS} values"
+            )
+        return faults
+    taken = [name for name in columns if name.startswith(PREVIOUS) and name.removeprefix(PREVIOUS) in columns]
+    faults += [f"'{name}' is a column, so that the row before has no name for it: rename it" for name in taken]
+    faults += [f"steps: rule {i}: source must be public or assumed" for i, rule in enumerate(person.steps, 1)
+               if rule.source == "from-rows"]  # fmt: skip
+    if not {name for name, column in columns.items() if column.modelled} - {*person.static}:
+        faults.append("static: no column is left that may change from row to row")
+    if any(isinstance(rule, Totals) for rule in rules):
+        faults.append("totals of rows cannot be met where rows of a person are linked; use linked = false")
+    if faults:
+        return faults
+    wide = linked_columns(columns, rules, person)
+    if NEXT in wide.tables and (own := rule_faults(wide.tables[NEXT].columns, person.steps)):
+        return [f"steps: {fault}" for fault in own]
+    return [
+        fault.replace("rule ", "steps: rule " if name == NEXT else f"{name}: rule ", 1)
+        for name, table in wide.tables.items()
+        for fault in rule_faults(table.columns, table.rules)
+    ]
+
+
+def _parents(
+    columns: Mapping[str, Column], rules: Sequence[Rule], static: Sequence[str], person: Person
+) -> LinkedTable:
+    count = _count_name(columns)
+    own = {name: columns[name] for name in static} | {count: Integer(0, person.bound, source="public")}
+    return LinkedTable(name=PARENT, columns=own, rules=_about(rules, own), more=count)
+
+
+def _first_rows(
+    columns: Mapping[str, Column], rules: Sequence[Rule], static: Sequence[str], person: Person
+) -> LinkedTable:
+    count = _count_name(columns) if person.bound > 1 else ""
+    own = dict(columns) | ({count: Integer(1, person.bound, source="public")} if count else {})
+    ends = _ending(person, count, range(2, person.bound + 1)) if count else []
+    known = frozenset([*static, count]) if person.parents is not None else frozenset[str]()
+    return LinkedTable(name=FIRST, columns=own, rules=(*_about(rules, own), *ends), known=known, more=count)
+
+
+def _steps(
+    columns: Mapping[str, Column],
+    rules: Sequence[Rule],
+    names: tuple[Sequence[str], Sequence[str]],
+    person: Person,
+) -> LinkedTable:
+    static, moving = names
+    own = {name: columns[name] for name in static} | {PREVIOUS + name: columns[name] for name in moving}
+    known = frozenset(own)
+    own |= {name: columns[name] for name in moving}
+    left = _fresh(own, "rows after") if person.bound > 2 else ""
+    if left:
+        own[left] = Integer(0, person.bound - 2, source="public")
+    held = (
+        *person.steps,
+        *_in_order(columns, person.order),
+        *rules,
+        *_ending(person, left, range(1, person.bound - 1)),
+    )
+    return LinkedTable(name=NEXT, columns=own, rules=held, known=known | {left}, more=left)
+
+
+def _about(rules: Sequence[Rule], columns: Mapping[str, Column]) -> tuple[Rule, ...]:
+    """The rules that speak of these columns alone."""
+    return tuple(rule for rule in rules if set(rule.columns) <= set(columns))
+
+
+def _in_order(columns: Mapping[str, Column], order: str | None) -> list[Rule]:
+    """Rows of a person do not go back in their order."""
+    if order is None:
+        return []
+    column = columns[order]
+    if isinstance(column, Ranged):
+        return [AtMost(low=PREVIOUS + order, high=order, source="public")]
+    values = [*getattr(column, "values", ())]
+    return [
+        Never(values={PREVIOUS + order: later, order: earlier}, source="public")
+        for at, later in enumerate(values)
+        for earlier in values[:at]
+    ]
+
+
+def _ending(person: Person, name: str, numbers: range) -> list[Rule]:
+    """No row is what nothing comes after while there are more rows to come."""
+    return [
+        Never(
+            values={**{key.removeprefix(PREVIOUS): value for key, value in rule.pairs}, name: number}, source="public"
+        )
+        for rule in person.steps
+        if isinstance(rule, Never) and all(column.startswith(PREVIOUS) for column in rule.columns)
+        for number in numbers
+    ]
+
+
+def _joined(tree: dict[str, str], known: frozenset[str], rule: AtMost) -> bool:
+    """Join the two columns of a rule, unless both sides have a known one; a tree is named by its known column."""
+    low, high = _root(tree, rule.low), _root(tree, rule.high)
+    if low in known and high in known:
+        return False
+    if low != high:
+        tree.update({high: low} if low in known else {low: high})
+    return True
+
+
+def _root(tree: Mapping[str, str], name: str) -> str:
+    while name in tree:
+        name = tree[name]
+    return name
+
+
+def _few(columns: Mapping[str, Column], order: str | None) -> bool:
+    """Whether an order has few values, if it is one of labels."""
+    column = None if order is None else columns.get(order)
+    return not isinstance(column, Labels) or column.value_cells <= MOST_ORDINALS
+
+
+def _modelled(columns: Mapping[str, Column], name: str) -> bool:
+    return name in columns and columns[name].modelled
+
+
+def _count_name(columns: Mapping[str, Column]) -> str:
+    return _fresh(columns, "rows of the person")
+
+
+def _fresh(taken: Mapping[str, Column], name: str) -> str:
+    while name in taken:
+        name = f"({name})"
+    return name

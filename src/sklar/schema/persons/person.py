@@ -1,0 +1,164 @@
+"""Who a person is: the column that tells persons apart, how many rows of each are used, and how they count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from sklar.schema.columns import PROVENANCES, Column, is_unicode
+from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule
+
+PAY_ROWS = "pay"
+"""Stands for a bound on rows that is to be measured first."""
+MOST_ROWS = 1000
+"""Most rows of a person that may be used: a vote is shared out in steps of 2^-20, so 1,000 rows still get equal parts
+to within a thousandth; and tables with the number of rows as a column stay small."""
+WEIGHTS = ("votes", "rows")
+STEP_RULES = (AtMost, Ratio, Never, Expression)
+"""Kinds of rules across rows."""
+ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parents:
+    """A table of its own for what never changes about persons.
+
+    Attributes:
+        table: What the table of parents is called.
+        key: Its key.
+        rows: What the table of their rows is called.
+    """
+
+    table: str
+    key: str
+    rows: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """All rows with one key are one person; rows without a key are one person together.
+
+    Attributes:
+        key: The column that tells persons apart. It is read to group rows, is never modelled and never leaves.
+        rows: The most rows of a person that are used, from 1 to 1,000; "pay" has the bound measured first.
+        order: A column of numbers, times or ordered values: of a person with more rows the first ones in this order are
+            used. Ties, and all rows without an order, are told apart by a keyed hash of the row.
+        weights: "votes": the rows of a person share one vote, so that noise is that of one row a person. "rows": each
+            row counts one, and noise grows with `rows`.
+        static: Columns that never change within a person, where rows are linked.
+        steps: Rules across rows, where rows are linked: "previous income" is the income of the row before. A `Never` of
+            values of the row before alone says what no row comes after, as {"previous vital": "died"}.
+        linked: Whether rows of a person are told as following one another, so that samples come as persons; by default
+            wherever there is an order, rows share a vote and a person has 64 of them at most.
+        parents: The names of two tables, where what never changes stands in one of its own; `Tables` sets it.
+        source: "assumed", "public", or "from-rows" for what a draft proposes and nobody has confirmed.
+    """
+
+    key: str
+    rows: int | str
+    order: str | None = None
+    weights: str = "votes"
+    static: Sequence[str] = ()
+    steps: Sequence[Rule] = ()
+    linked: bool | None = None
+    parents: Parents | None = None
+    source: str = "assumed"
+
+    def __post_init__(self) -> None:
+        for name in ("static", "steps"):
+            given: object = getattr(self, name)
+            object.__setattr__(self, name, tuple(given) if isinstance(given, list | tuple) else given)  # pyright: ignore[reportUnknownArgumentType]
+
+    @property
+    def shares_vote(self) -> bool:
+        """Whether several rows share one vote; a person with one row has it whole."""
+        return self.weights == "votes" and self.rows != 1
+
+    @property
+    def bound(self) -> int:
+        """The most rows of a person that are used, once it is known."""
+        assert isinstance(self.rows, int)
+        return self.rows
+
+    def faults(self, columns: Mapping[str, Column]) -> list[str]:
+        """Everything that is wrong with it, given the columns of its table."""
+        faults = [] if _is_name(self.key) else ["key must be the name of a column"]
+        if not faults and self.key in columns and columns[self.key].modelled:
+            faults.append(f"the key '{self.key}' is a modelled column; make it kind 'id': a key is never modelled")
+        whole = type(self.rows) is int and 1 <= self.rows <= MOST_ROWS
+        if not whole and self.rows != PAY_ROWS:
+            faults.append(f'rows must be a whole number from 1 to {MOST_ROWS:,}, or "pay"')
+        if self.order is not None and not _is_ordered(columns, self.order):
+            faults.append(f"order must be a modelled column of kind {', '.join(ORDERED_KINDS)}")
+        if not isinstance(self.static, tuple) or not all(_is_name(name) for name in self.static):
+            faults.append("static must be a list of names of columns")
+        if not isinstance(self.steps, tuple) or not all(isinstance(rule, STEP_RULES) for rule in self.steps):
+            faults.append("steps must be a list of rules at-most, ratio, never or expression")
+        if self.parents is not None and not isinstance(self.parents, Parents):
+            faults.append("parents must be Parents; make them with Tables")
+        if self.linked not in (None, True, False):
+            faults.append("linked must be true or false")
+        if self.weights not in WEIGHTS:
+            faults.append(f"weights must be one of {', '.join(WEIGHTS)}")
+        if self.source not in ("assumed", "public", "from-rows"):
+            faults.append(f"source must be one of {', '.join(PROVENANCES[:2])}")
+        return faults
+
+    def describe(self) -> str:
+        """In a few words."""
+        rows = "a number of rows to be paid for" if self.rows == PAY_ROWS else f"at most {self.rows} rows"
+        order = "" if self.order is None else f", the first by '{self.order}'"
+        share = "which share one vote" if self.shares_vote else "each of which counts one"
+        return f"one value of '{self.key}' is one person, of whom {rows} are used{order}, {share}"
+
+
+def entry_of(person: Person) -> dict[str, Any]:
+    """A person as a table of a schema file; defaults are left out."""
+    entry: dict[str, Any] = {"key": person.key, "rows": person.rows}
+    if person.order is not None:
+        entry["order"] = person.order
+    if person.weights != "votes":
+        entry["weights"] = person.weights
+    if person.static:
+        entry["static"] = list(person.static)
+    if person.parents is not None:
+        entry["parents"] = asdict(person.parents)
+    if person.linked is not None:
+        entry["linked"] = person.linked
+    if person.source != "assumed":
+        entry["source"] = person.source
+    return entry
+
+
+def person_from(entry: object, faults: list[str]) -> Person | None:
+    """A person from a table of a schema file; what is wrong with its form is added to the faults."""
+    known = {
+        "key": str,
+        "rows": (int, str),
+        "order": str,
+        "weights": str,
+        "static": list,
+        "linked": bool,
+        "parents": dict,
+        "source": str,
+    }
+    if not isinstance(entry, Mapping) or not {"key", "rows"} <= set(entry) <= set(known):  # pyright: ignore[reportUnknownArgumentType]
+        faults.append("person: it needs key and rows, and may have order, weights, static, linked, parents, source")
+        return None
+    wrong = [name for name, value in entry.items() if not isinstance(value, known[name])]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType, reportUnknownMemberType]
+    faults += [f"person: '{name}' has the wrong type" for name in wrong]
+    parents = cast("dict[str, Any]", entry.get("parents", {})) if not wrong else {}  # pyright: ignore[reportUnknownMemberType]
+    if parents and (set(parents) != {"table", "key", "rows"} or not all(map(_is_name, parents.values()))):
+        faults.append("person: parents needs exactly table, key and rows")
+        return None
+    said = {**entry, "parents": Parents(**parents)} if parents else entry  # pyright: ignore[reportUnknownVariableType]
+    return None if wrong else Person(**said)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip()) and is_unicode(text)
+
+
+def _is_ordered(columns: Mapping[str, Column], name: object) -> bool:
+    return isinstance(name, str) and name in columns and columns[name].kind in ORDERED_KINDS

@@ -1,0 +1,140 @@
+"""The web application of a studio: which address leads to which page, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import traceback
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from sklar.errors import SklarError, UsageError
+from sklar.studio.folder import StudioFolder
+from sklar.studio.jobs import Jobs
+from sklar.studio.pages import budget, columns, files, fitting, history, look, release, tables, working
+from sklar.studio.safety import UPLOAD_BYTES, Guard, Secrets, TooLargeError, too_large
+from sklar.studio.visit import Page, Studio, Visit
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+HTMX = os.path.join(os.path.dirname(__file__), "static", "htmx.min.js")
+GETS: dict[str, Page] = {
+    "/": tables.page,
+    "/studio.css": files.style,
+    "/favicon.ico": files.icon,
+    "/file/{name}": files.file,
+    "/t/{table}/columns": columns.page,
+    "/t/{table}/budget": budget.page,
+    "/t/{table}/fit": fitting.page,
+    "/t/{table}/look": look.page,
+    "/t/{table}/look/{model:int}": look.page,
+    "/t/{table}/release": release.page,
+    "/t/{table}/release/{model:int}": release.page,
+    "/t/{table}/history": history.page,
+    "/t/{table}/job": working.box,
+}
+"""Addresses that show something, and change nothing."""
+POSTS: dict[str, tuple[Page, Page]] = {
+    "/tables": (tables.add, tables.page),
+    "/upload": (tables.upload, tables.page),
+    "/t/{table}/draft": (columns.draft, columns.page),
+    "/t/{table}/answer": (columns.answer, columns.page),
+    "/t/{table}/rule": (columns.rule, columns.page),
+    "/t/{table}/person": (columns.person, columns.page),
+    "/t/{table}/text": (columns.text, columns.page),
+    "/t/{table}/ledger": (budget.make_ledger, budget.page),
+    "/t/{table}/plan": (budget.plan, budget.page),
+    "/t/{table}/fit": (fitting.fit, fitting.page),
+    "/t/{table}/look/{model:int}/sample": (look.sample, look.page),
+    "/t/{table}/look/{model:int}/evaluate": (look.evaluate, look.page),
+    "/t/{table}/look/{model:int}/picture": (look.picture, look.page),
+    "/t/{table}/key": (release.key, release.page),
+    "/t/{table}/release/{model:int}": (release.release, release.page),
+    "/t/{table}/cancel": (working.cancel, history.page),
+    "/t/{table}/resume": (working.resume, history.page),
+}
+"""Addresses that do something, and the page that says so if it cannot be done."""
+
+
+def make_app(folder: StudioFolder, known: Secrets, port: int) -> Any:
+    """The application behind its guard."""
+    tempfile.tempdir = str(folder.state)  # uploads on their way stay in the folder
+    studio = Studio(folder=folder, jobs=Jobs(folder), known=known)
+    routes = [Route("/htmx.js", _script)]
+    routes += [Route(path, _shown(studio, page), methods=["GET"]) for path, page in GETS.items()]
+    routes += [Route(path, _done(studio, *pages), methods=["POST"]) for path, pages in POSTS.items()]
+    handlers: Any = {404: _not_there, 405: _not_there, TooLargeError: _too_large, Exception: _unexpected}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), known=known, port=port)
+
+
+async def _script(request: Request) -> Response:
+    return FileResponse(HTMX, media_type="text/javascript", headers={"cache-control": "private, max-age=86400"})
+
+
+def _shown(studio: Studio, page: Page) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        visit = Visit(studio=studio, path=_path(request), form=dict(request.query_params))
+        return await run_in_threadpool(_safely, page, visit)
+
+    return endpoint
+
+
+def _done(studio: Studio, act: Page, page: Page) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        async with request.form(max_files=1, max_fields=200, max_part_size=1 << 20) as form:
+            texts = {key: value for key, value in form.items() if isinstance(value, str)}
+            if not secrets.compare_digest(texts.pop("secret", "").encode(), studio.known.form.encode()):
+                raise HTTPException(403, "this form does not come from a page of this studio: show the page again")
+            upload = next((value for value in form.values() if isinstance(value, UploadFile)), None)
+            file = None if upload is None else (upload.filename or "", upload.file)
+            visit = Visit(studio=studio, path=_path(request), form=texts, file=file)
+            return await run_in_threadpool(_acted, act, page, visit)
+
+    return endpoint
+
+
+def _path(request: Request) -> dict[str, str]:
+    return {key: str(value) for key, value in request.path_params.items()}
+
+
+def _acted(act: Page, page: Page, visit: Visit) -> Response:
+    try:
+        return act(visit)
+    except SklarError as error:
+        return _safely(page, replace(visit, error=str(error)))
+
+
+def _safely(page: Page, visit: Visit) -> Response:
+    """A page; what is wrong with its table, or an address that leads nowhere, is told on the first one."""
+    try:
+        return page(visit)
+    except SklarError as error:
+        told = f"{visit.error} {error}".strip()
+        shown = tables.page(replace(visit, path={}, error=told))
+        shown.status_code = 400 if visit.error or not isinstance(error, UsageError) else 404
+        return shown
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("There is no such page in the studio.", status_code=getattr(error, "status_code", 404))
+
+
+async def _too_large(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(too_large(UPLOAD_BYTES), status_code=413, headers={"connection": "close"})
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    """Only the type of an error that is not ours is told: its text could quote a cell."""
+    if os.environ.get("SKLAR_DEBUG") == "1":
+        traceback.print_exception(error)
+    words = f"Something unexpected went wrong ({type(error).__name__}). Nothing was lost: go back, or start anew."
+    return PlainTextResponse(words, status_code=500)

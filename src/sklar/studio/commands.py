@@ -1,0 +1,202 @@
+"""What a studio has done for it: the commands of each step, as anyone could type them, and the same lines of Python.
+
+A page shows what is here and a job runs what is here, so that both are the same.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklar.studio.folder import TableEntry
+
+KEY = "custodian.key"
+"""The private key of a folder; the public one is beside it."""
+PREVIEW_ROWS = 200
+"""Rows of the first sample, drawn right after a fit to be looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Commands that a job runs one after another.
+
+    Attributes:
+        kind: Which step it belongs to.
+        label: What is being done, in a few words.
+        commands: Words of each command, without `sklar` and `--json`.
+        outputs: Files that are there when all of them ended well.
+    """
+
+    kind: str
+    label: str
+    commands: tuple[tuple[str, ...], ...]
+    outputs: tuple[str, ...] = ()
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The commands as one types them."""
+        return tuple(typed(words) for words in self.commands)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedFit:
+    """What a fit was asked for, checked as far as a form can be."""
+
+    epsilon: float
+    delta: float = 1e-9
+    method: str = ""
+    target: str = ""
+    rows_per_person: int = 1
+    check_share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedSample:
+    """What a sample was asked for."""
+
+    rows: int | None = None
+    seed: int | None = None
+    given: Sequence[str] = ()
+    form: str = "csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRelease:
+    """What a bundle was asked for."""
+
+    rows: int | None = None
+    seed: int = 0
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """The same step at a terminal and in Python."""
+
+    commands: Sequence[str] = field(default_factory=tuple[str, ...])
+    python: Sequence[str] = field(default_factory=tuple[str, ...])
+
+
+def typed(words: Sequence[str]) -> str:
+    """A command as one types it."""
+    return shlex.join(["sklar", *words])
+
+
+def reading(entry: TableEntry) -> list[str]:
+    """The options that tell how the table is read."""
+    said = entry.reading
+    words = [word for key in ("delimiter", "encoding") if said.get(key) for word in (f"--{key}", said[key])]
+    nulls = [text for text in said.get("null_values", "").split(",") if text]
+    return words + [word for text in nulls for word in ("--null-value", text)]
+
+
+def draft(entry: TableEntry) -> Work:
+    """Draft the schema."""
+    words = ("schema", "draft", entry.source, "-o", entry.schema, *reading(entry))
+    return Work(kind="draft", label="drafting a schema", commands=(words,), outputs=(entry.schema,))
+
+
+def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: AskedFit) -> Work:
+    """Tell what to expect."""
+    wanted = ",".join(f"{one:g}" for one in epsilons)
+    words = ["plan", entry.schema, "-e", wanted, "--rows", str(rows), *_settings(fit, plan=True)]
+    return Work(kind="plan", label="planning", commands=(tuple(words),))
+
+
+def fit(entry: TableEntry, model: int, asked: AskedFit) -> Work:
+    """Fit, then what is looked at first: the public report, a few synthetic rows, and what the model holds."""
+    name = entry.model(model)
+    words = ["fit", entry.source, "-s", entry.schema, "-e", f"{asked.epsilon:g}", *_settings(asked)]
+    words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
+    page, rows = f"{name}.public.html", f"{name}.sample-1.csv"
+    look = ("report", f"{name}.sklar", "-o", page)
+    sample = ("sample", f"{name}.sklar", "-n", str(PREVIEW_ROWS), "--seed", "1", "-o", rows)
+    return Work(
+        kind="fit", label=f"fitting {name}", commands=(tuple(words), look, sample, ("inspect", f"{name}.sklar")),
+        outputs=(f"{name}.sklar", page, rows),
+    )  # fmt: skip
+
+
+def picture(entry: TableEntry, model: int) -> Work:
+    """Tell what a model promises and holds, and draw its vine."""
+    name = entry.model(model)
+    words = ("inspect", f"{name}.sklar", "--plot", f"{name}.svg")
+    return Work(kind="picture", label=f"drawing {name}", commands=(words,), outputs=(f"{name}.svg",))
+
+
+def sample(entry: TableEntry, model: int, number: int, asked: AskedSample) -> Work:
+    """Draw rows."""
+    name = entry.model(model)
+    output = f"{name}.sample-{number}.{asked.form}"
+    words = ["sample", f"{name}.sklar", "-o", output]
+    words += [] if asked.rows is None else ["-n", str(asked.rows)]
+    words += [] if asked.seed is None else ["--seed", str(asked.seed)]
+    words += [word for one in asked.given for word in ("--given", one)]
+    return Work(kind="sample", label=f"sampling from {name}", commands=(tuple(words),), outputs=(output,))
+
+
+def evaluate(entry: TableEntry, model: int, target: str) -> Work:
+    """Compare a synthetic table of the size of the real one with it, for the custodian."""
+    name = entry.model(model)
+    table, page = f"{name}.synthetic.csv", f"{name}.custodian.html"
+    drawn = ("sample", f"{name}.sklar", "--seed", "1", "-o", table)
+    words = ["evaluate", entry.source, table, "-s", entry.schema, "--model", f"{name}.sklar", *reading(entry)]
+    words += ["--report", page, *(["--target", target] if target else [])]
+    return Work(
+        kind="evaluate", label=f"comparing {name} with the real rows", commands=(drawn, tuple(words)),
+        outputs=(table, page),
+    )  # fmt: skip
+
+
+def key() -> Work:
+    """Make a pair of keys."""
+    return Work(kind="key", label="making a key", commands=(("key", KEY),), outputs=(KEY, f"{KEY}.pub"))
+
+
+def release(entry: TableEntry, model: int, asked: AskedRelease) -> Work:
+    """Report, bundle and verify."""
+    name = entry.model(model)
+    page, place = f"{name}.public.html", f"{name}.release.zip"
+    told = ("report", f"{name}.sklar", "-o", page)
+    words = ["bundle", f"{name}.sklar", "-o", place, "--ledger", entry.ledger, "--report", page]
+    words += ["--seed", str(asked.seed), *([] if asked.rows is None else ["-n", str(asked.rows)])]
+    words += ["--sign", KEY] if asked.signed else []
+    check = ["verify", place, "--ledger", entry.ledger, *(["--key", f"{KEY}.pub"] if asked.signed else [])]
+    return Work(
+        kind="release", label=f"releasing {name}", commands=(told, tuple(words), tuple(check)),
+        outputs=(page, place),
+    )  # fmt: skip
+
+
+def _settings(asked: AskedFit, plan: bool = False) -> list[str]:
+    words = ["--delta", f"{asked.delta:g}"]
+    words += ["--method", asked.method] if asked.method else []
+    words += ["--target", asked.target] if asked.target else []
+    words += ["--rows-per-person", str(asked.rows_per_person)] if asked.rows_per_person != 1 else []
+    return words + (["--check-share", f"{asked.check_share:g}"] if asked.check_share and not plan else [])
+
+
+def read_in_python(entry: TableEntry) -> str:
+    """The argument that tells how the table is read, or nothing."""
+    said: dict[str, Any] = {key: entry.reading[key] for key in ("delimiter", "encoding") if entry.reading.get(key)}
+    nulls = [text for text in entry.reading.get("null_values", "").split(",") if text]
+    said |= {"null_values": nulls} if nulls else {}
+    return f", read=sklar.ReadOptions({', '.join(f'{k}={v!r}' for k, v in said.items())})" if said else ""
+
+
+def fit_in_python(entry: TableEntry, name: str, asked: AskedFit) -> list[str]:
+    """The lines that fit and save."""
+    more = {"method": asked.method, "target": asked.target, "check_share": asked.check_share}
+    said: Mapping[str, Any] = {key: value for key, value in more.items() if value}
+    said = {**said, **({} if asked.rows_per_person == 1 else {"rows_per_person": asked.rows_per_person})}
+    words = "".join(f", {key}={value!r}" for key, value in said.items())
+    return [
+        "import sklar",
+        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={asked.epsilon:g}, delta={asked.delta:g}, "
+        f"ledger={entry.ledger!r}{words}{read_in_python(entry)})",
+        f'model.save("{name}.sklar")',
+        f'model.report("{name}.public.html")',
+        f'model.sample_to("{name}.sample-1.csv", {PREVIEW_ROWS}, seed=1)',
+    ]

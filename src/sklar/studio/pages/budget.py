@@ -1,0 +1,147 @@
+"""Step two: how much may be spent on the table in all, what is left, and what each epsilon gives and risks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from sklar.accounting.composition.zcdp import epsilon_to_rho
+from sklar.accounting.ledger import LedgerView, create_ledger, fit_total, read_ledger
+from sklar.accounting.risk import risk
+from sklar.errors import SklarError, UsageError
+from sklar.studio import commands
+from sklar.studio.visit import Visit, go_to
+
+EPSILONS = "0.3, 1, 3, 6"
+"""Side by side unless somebody asks for others: from strong to weak."""
+MOST_EPSILONS = 6
+DELTA = 1e-9
+"""Of the fits whose prices are told: what a fit has unless somebody says otherwise."""
+PRIORS = (0.01, 0.1, 0.5)
+"""How likely something seemed before a release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedEpsilon:
+    """One epsilon: what to expect, what it risks, and whether the ledger admits it."""
+
+    epsilon: float
+    expect: str
+    risks: tuple[tuple[str, str], ...]
+    price: str
+    admitted: bool
+
+
+def page(visit: Visit) -> Response:
+    """The ledger, and what the latest plan says."""
+    entry = visit.table
+    view, broken = ledger_of(visit)
+    planned = visit.jobs.latest(entry.name, "plan")
+    found = planned.result() if planned is not None and planned.state == "done" else None
+    example = commands.plan(entry, [0.3, 1, 3, 6], 10_000, commands.AskedFit(epsilon=1))
+    make = ["ledger", "create", entry.ledger, "--name", entry.name, "--epsilon", "3", "--delta", "1e-8"]
+    lines = commands.Lines(
+        commands=[commands.typed(make), *(planned or example).typed],
+        python=(
+            "import sklar",
+            f"ledger = sklar.Ledger.create({entry.ledger!r}, name={entry.name!r}, epsilon=3, delta=1e-8)",
+            "ledger.left(delta=1e-9)",
+            f"sklar.plan(sklar.Schema.read({entry.schema!r}), epsilon=[0.3, 1, 3, 6], rows=10_000)",
+            "sklar.risk(1.0, prior=0.01)",
+        ),
+    )
+    return visit.show(
+        "budget.html", step="budget", view=view, broken=broken, fits=fits_of(view), lines=lines, epsilons=EPSILONS,
+        choices=choices(found, view), rows=None if found is None else found["rows"], left=left_of(view),
+        answer=(found or {}).get("answer"), has_schema=(visit.folder.root / entry.schema).exists(),
+    )  # fmt: skip
+
+
+def ledger_of(visit: Visit) -> tuple[LedgerView | None, str]:
+    """The ledger of the table, or why there is none to show."""
+    try:
+        return read_ledger(visit.folder.require_ledger(visit.table)), ""
+    except SklarError as error:
+        return None, str(error) if (visit.folder.root / visit.table.ledger).exists() else ""
+
+
+def left_of(view: LedgerView | None) -> str:
+    """What one more fit may have, in words."""
+    return "" if view is None or view.header.cap is None else f"Left: {view.describe_left()}."
+
+
+def fits_of(view: LedgerView | None) -> list[dict[str, Any]]:
+    """What was spent, fit by fit."""
+    if view is None:
+        return []
+    alive = {fit.id: "running" for fit in view.fits if fit.id in view.alive}
+    return [
+        {
+            "id": fit.id, "opened": fit.opened, "method": fit.method, "epsilon": (total := fit_total(fit)).epsilon,
+            "delta": total.delta, "state": "finished" if fit.closed else alive.get(fit.id, "unfinished"),
+        }
+        for fit in view.fits
+    ]  # fmt: skip
+
+
+def choices(found: dict[str, Any] | None, view: LedgerView | None) -> list[PricedEpsilon]:
+    """The epsilons of a plan with their risk, side by side."""
+    told = [] if found is None else list(zip(found["fits"], found["words"], strict=False))
+    return [
+        PricedEpsilon(
+            epsilon=fit["epsilon"],
+            expect=words.partition(" expect, typically: ")[2] or words,
+            risks=tuple((f"{prior:.0%}", at_most(risk(fit["epsilon"], prior))) for prior in PRIORS),
+            price=price_of(fit["epsilon"], view),
+            admitted=view is None or fit["epsilon"] <= view.left_epsilon(DELTA) * (1 + 1e-9),
+        )
+        for fit, words in told
+    ]
+
+
+def at_most(chance: float) -> str:
+    """A bound in percent, rounded up."""
+    return f"{math.ceil(1000 * chance) / 10:g}%"
+
+
+def price_of(epsilon: float, view: LedgerView | None) -> str:
+    """What a fit would take of what the ledger still admits, in the measure that it adds up."""
+    left = None if view is None else view.left
+    if view is None or left is None:
+        return "There is no ledger yet." if view is None else "The ledger has no cap: it admits everything."
+    if epsilon > view.left_epsilon(DELTA) * (1 + 1e-9):
+        return "The ledger does not admit it any more."
+    measure, amount = left
+    share = (epsilon if measure == "epsilon" else epsilon_to_rho(epsilon, DELTA)) / amount if amount else 1.0
+    return f"About {min(share, 1):.0%} of what is left." if share >= 0.005 else "Below 1% of what is left."
+
+
+def make_ledger(visit: Visit) -> Response:
+    """Make the ledger, with a cap."""
+    entry = visit.table
+    if (visit.folder.root / entry.ledger).exists():
+        raise UsageError(f"there is a ledger {entry.ledger} already, and it stays")
+    name = visit.text("name") or entry.name
+    epsilon, delta = visit.number("epsilon", "epsilon"), visit.number("delta", "delta")
+    relation: Any = visit.text("neighbours") or "add-remove"
+    create_ledger(visit.folder.root / entry.ledger, name, epsilon, delta, relation)
+    return go_to("t", entry.name, "budget")
+
+
+def plan(visit: Visit) -> Response:
+    """Have it worked out what to expect."""
+    rows = visit.whole("rows", "the guess at the number of rows")
+    if rows is None:
+        raise UsageError("guess the number of rows, as 10000: the studio does not count them")
+    try:
+        epsilons = sorted({float(part) for part in visit.text("epsilons").split(",") if part.strip()})
+    except ValueError:
+        raise UsageError("write epsilons as 0.5, 1, 3") from None
+    if not 0 < len(epsilons) <= MOST_EPSILONS:
+        raise UsageError(f"name one to {MOST_EPSILONS} epsilons, as 0.5, 1, 3")
+    asked = commands.AskedFit(epsilon=epsilons[0], target=visit.text("target"))
+    visit.jobs.start(visit.table.name, commands.plan(visit.table, epsilons, rows, asked))
+    return go_to("t", visit.table.name, "budget", at="plan")

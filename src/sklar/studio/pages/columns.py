@@ -1,0 +1,171 @@
+"""Step one: what is publicly known about each column; what a draft took from the rows is asked, fact by fact."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, fields
+from typing import Any
+
+from starlette.responses import Response
+
+from sklar.errors import UsageError
+from sklar.schema.answering import ASKED, answered
+from sklar.schema.confirming import Question, describe_column, marks_of, payable_facts, rule_name
+from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
+from sklar.schema.rules import Expression
+from sklar.schema.table import Schema, schema_from_toml
+from sklar.schema.toml import KINDS
+from sklar.studio import commands
+from sklar.studio.visit import Visit, go_to
+
+MOST_LABELS = 100
+"""Labels in a field of an edit: what is longer, nobody reads there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownColumn:
+    """A column as the page has it."""
+
+    name: str
+    kind: str
+    says: str
+    marks: str
+    question: Question | None
+    payable: bool
+    facts: tuple[tuple[str, str], ...]
+
+
+def page(visit: Visit) -> Response:
+    """Questions first, then all that is settled."""
+    entry = visit.table
+    lines = commands.Lines(
+        commands=(*commands.draft(entry).typed, commands.typed(["schema", "confirm", entry.schema, "--by", "NAME"])),
+        python=(
+            "import sklar",
+            f"schema = sklar.draft_schema({entry.source!r}{commands.read_in_python(entry)})",
+            "schema.questions()",
+            'schema = schema.confirm("age", lower=0, upper=120, by="NAME")',
+            f"schema.write({entry.schema!r})",
+        ),
+    )
+    if not (visit.folder.root / entry.schema).exists():
+        return visit.show("columns.html", step="columns", schema=None, lines=lines)
+    schema = read_schema(visit)
+    columns = [shown_column(schema, name) for name in schema]
+    asked = {question.column: question for question in schema.questions()}
+    rules = [(rule_name(n), rule, asked.get(rule_name(n))) for n, rule in enumerate(schema.rules, 1)]
+    return visit.show(
+        "columns.html", step="columns", schema=schema, lines=lines, columns=columns, rules=rules, left=len(asked),
+        remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes), toml=schema.toml(),
+        by=visit.form.get("by", entry.by), keys=[name for name in schema if not schema[name].modelled], weights=WEIGHTS,
+        orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
+    )  # fmt: skip
+
+
+def read_schema(visit: Visit) -> Schema:
+    """The schema of the table."""
+    return Schema.read(visit.folder.root / visit.table.schema)
+
+
+def shown_column(schema: Schema, name: str) -> ShownColumn:
+    """A column with its question, if it has one, and the facts that an edit shows."""
+    column = schema[name]
+    question = next((one for one in schema.questions() if one.column == name), None)
+    own = {f.name for f in fields(column)}
+    facts = tuple((fact, text_of(getattr(column, fact))) for fact in ASKED[1:] if fact in own and _fits(column, fact))
+    return ShownColumn(
+        name=name, kind=column.kind, says=describe_column(column), marks=marks_of(column), question=question,
+        payable=question is not None and bool(payable_facts(column)), facts=facts,
+    )  # fmt: skip
+
+
+def _fits(column: Any, fact: str) -> bool:
+    """Whether a field can hold a fact: long lists, and labels with commas, are changed in the text of the schema."""
+    value = getattr(column, fact)
+    return not isinstance(value, tuple) or (len(value) <= MOST_LABELS and not any("," in str(one) for one in value))
+
+
+def text_of(value: Any) -> str:
+    """A fact as somebody would write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
+
+
+def draft(visit: Visit) -> Response:
+    """Have a schema drafted."""
+    entry = visit.table
+    if (visit.folder.root / entry.schema).exists():
+        raise UsageError(f"there is a schema {entry.schema} already: delete the file to draft it anew")
+    visit.jobs.start(entry.name, commands.draft(entry))
+    return go_to("t", entry.name, "columns")
+
+
+def answer(visit: Visit) -> Response:
+    """Take one answer; a schema is written as a whole or not at all."""
+    entry, schema = visit.table, read_schema(visit)
+    column, way, by = visit.form.get("column", ""), visit.text("way"), visit.text("by")
+    _require_seen(visit, schema)  # who confirms vouches for what the page showed
+    said = _said(visit, schema, column) if way == "edit" and column in schema else {}
+    changed = answered(schema, column, way, said, by)
+    changed.write(visit.folder.root / entry.schema)
+    visit.folder.change(entry.name, by=by)
+    left = [question.column for question in changed.questions()]
+    following = next((name for name in left if name in changed), left[0] if left else "")
+    return go_to("t", entry.name, "columns", at=f"column-{following}" if following else "settled")
+
+
+def _require_seen(visit: Visit, schema: Schema) -> None:
+    if visit.form.get("seen") != schema.fingerprint:
+        raise UsageError("the schema has changed since this page was shown, in another tab perhaps: look at it again")
+
+
+def _said(visit: Visit, schema: Schema, name: str) -> dict[str, str]:
+    """What an edit changed; a field that was left as it was says nothing."""
+    shown = {"kind": schema[name].kind, **dict(shown_column(schema, name).facts)}
+    said = {fact: visit.text(fact) for fact in shown if fact in visit.form and visit.text(fact) != shown[fact]}
+    try:
+        more = dict(part.split("=", 1) for part in shlex.split(visit.text("more")))
+    except ValueError:
+        raise UsageError("write other facts as bins=50 other=else, with quotes around a text that has spaces") from None
+    return {fact: text or "none" for fact, text in {**said, **more}.items()}
+
+
+def rule(visit: Visit) -> Response:
+    """State a public rule, as an expression."""
+    schema = read_schema(visit)
+    if not visit.text("rule"):
+        raise UsageError("write the rule as a condition on columns, as left - admitted <= 60")
+    more = schema.with_rules((*schema.rules, Expression(visit.text("rule"))))
+    more.write(visit.folder.root / visit.table.schema)
+    return go_to("t", visit.table.name, "columns", at="rules")
+
+
+def person(visit: Visit) -> Response:
+    """Say who a person is; no key says that each row is one."""
+    schema, rows = read_schema(visit), visit.text("rows")
+    said = None
+    if visit.form.get("key"):
+        said = Person(
+            key=visit.form["key"], rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
+            order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
+        )  # fmt: skip
+    schema.with_person(said).write(visit.folder.root / visit.table.schema)
+    return go_to("t", visit.table.name, "columns", at="person")
+
+
+def text(visit: Visit) -> Response:
+    """Take the whole schema as text."""
+    schema = read_schema(visit)
+    _require_seen(visit, schema)
+    schema_from_toml(visit.form.get("toml", ""))  # refused as a whole
+    changed = visit.form["toml"].replace("\r\n", "\n")
+    place = visit.folder.root / visit.table.schema
+    beside = place.with_name(f"{place.name}.new")
+    beside.touch(mode=0o600)
+    beside.write_text(changed, encoding="utf-8")
+    try:
+        Schema.read(beside).write(place)
+    finally:
+        beside.unlink()
+    return go_to("t", visit.table.name, "columns", at="text")

@@ -1,0 +1,49 @@
+"""Step three: the fit, in a process of its own, charged to the ledger before each look at the rows."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from sklar.studio import commands
+from sklar.studio.pages.budget import fits_of, ledger_of, left_of
+from sklar.studio.pages.columns import read_schema
+from sklar.studio.visit import Visit, go_to
+
+
+def page(visit: Visit) -> Response:
+    """What will be spent, and the fits so far."""
+    entry = visit.table
+    schema = read_schema(visit) if (visit.folder.root / entry.schema).exists() else None
+    view, _ = ledger_of(visit)
+    number = visit.folder.next_model(entry)
+    example = commands.AskedFit(epsilon=1)
+    work = commands.fit(entry, number, example)
+    latest = visit.jobs.latest(entry.name, "fit")
+    lines = commands.Lines(
+        commands=(latest or work).typed,
+        python=commands.fit_in_python(entry, entry.model(number), example),
+    )
+    paid = [] if schema is None else sorted({name for name, _ in schema.facts_by_provenance("pay")})
+    return visit.show(
+        "fit.html", step="fit", lines=lines, left=left_of(view), view=view, fits=fits_of(view), paid=paid,
+        models=visit.folder.models(entry), columns=() if schema is None else schema.modelled,
+        person=None if schema is None else schema.person,
+        open_questions=None if schema is None else len(schema.questions()),
+    )  # fmt: skip
+
+
+def fit(visit: Visit) -> Response:
+    """Begin a fit; what can be refused without it is refused here."""
+    entry = visit.table
+    read_schema(visit).require_confirmed()
+    visit.folder.require_ledger(entry)
+    asked = commands.AskedFit(
+        epsilon=visit.number("epsilon", "epsilon"),
+        delta=visit.number("delta", "delta") if visit.text("delta") else 1e-9,
+        method=visit.text("method"),
+        target=visit.text("target"),
+        rows_per_person=visit.whole("rows_per_person", "the number of rows of a person") or 1,
+        check_share=visit.number("check_share", "the share held back") if visit.text("check_share") else 0.0,
+    )
+    visit.jobs.start(entry.name, commands.fit(entry, visit.folder.next_model(entry), asked))
+    return go_to("t", entry.name, "fit")

@@ -1,0 +1,118 @@
+"""Step four: what a model is worth: its claim, both reports, synthetic rows under conditions, its vine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from sklar.errors import UsageError
+from sklar.studio import commands
+from sklar.studio.jobs import StudioJob
+from sklar.studio.visit import Visit, go_to, rows_of
+
+SHOWN_ROWS = 12
+"""Synthetic rows on the page; the file has all."""
+SHOWN_BYTES = 200_000
+"""Bytes of a file that are read for them."""
+FORMS = ("csv", "parquet")
+
+
+def page(visit: Visit) -> Response:
+    """One model: the one that is named, or the latest."""
+    entry, models, number = visit.table, visit.folder.models(visit.table), visit.model
+    if number is None:
+        return visit.show("look.html", step="look", model=None, models=(), lines=commands.Lines())
+    name = entry.model(number)
+    facts = facts_of(visit, name)
+    samples = [job for job in visit.jobs.of(entry.name, "sample") if job.commands[0][1] == f"{name}.sklar"]
+    drawn = [job.outputs[0] for job in samples if job.state == "done"] + [f"{name}.sample-1.csv"]
+    drawn = [one for one in drawn if visit.jobs.has_made(one) and (visit.folder.root / one).exists()]
+    shown = next((one for one in drawn if one.endswith(".csv")), None)
+    header, rows = _preview(visit, shown)
+    made = {what: visit.jobs.has_made(file) for what, file in _files(name).items()}
+    lines = commands.Lines(
+        commands=(
+            commands.typed(["report", f"{name}.sklar", "-o", f"{name}.public.html"]),
+            *commands.evaluate(entry, number, "").typed,
+            *commands.picture(entry, number).typed,
+            *(samples[0] if samples else _example(visit, number)).typed,
+        ),
+        python=(
+            "import sklar",
+            f'model = sklar.load("{name}.sklar")',
+            "print(model.claim)",
+            f'model.report("{name}.public.html")',
+            f'model.plot("{name}.svg")',
+            'table = model.sample(1_000, seed=7, given={"sex": "F"})',
+            f'sklar.evaluate({entry.source!r}, "{name}.synthetic.csv", {entry.schema!r}, claim=model.claim'
+            f'{commands.read_in_python(entry)}).html("{name}.custodian.html")',
+        ),
+    )
+    return visit.show(
+        "look.html", step="look", model=number, models=models, name=name, facts=facts, made=made, header=header,
+        rows=rows, shown=shown, drawn=drawn, lines=lines,
+        columns=[margin["column"] for margin in (facts or {}).get("margins", ())],
+        tree=bool(((facts or {}).get("structure") or {}).get("trees")),
+    )  # fmt: skip
+
+
+def facts_of(visit: Visit, name: str) -> dict[str, Any] | None:
+    """What a model promises and holds, as the latest command that looked at it told."""
+    for job in visit.jobs.of(visit.table.name):
+        at = next((n for n, words in enumerate(job.commands) if words[:2] == ("inspect", f"{name}.sklar")), None)
+        if at is not None and (found := job.result(at)) is not None:
+            return found
+    return None
+
+
+def _files(name: str) -> dict[str, str]:
+    return {"public": f"{name}.public.html", "custodian": f"{name}.custodian.html", "picture": f"{name}.svg"}
+
+
+def _example(visit: Visit, number: int) -> commands.Work:
+    return commands.sample(visit.table, number, 2, commands.AskedSample(rows=1000, seed=7, given=("sex=F",)))
+
+
+def _preview(visit: Visit, name: str | None) -> tuple[Any, Any]:
+    if name is None:
+        return (), ()
+    with (visit.folder.root / name).open(encoding="utf-8", newline="") as file:
+        return rows_of(file.read(SHOWN_BYTES), SHOWN_ROWS)
+
+
+def sample(visit: Visit) -> Response:
+    """Draw rows, under conditions if there are some."""
+    given = [line.strip() for line in visit.form.get("given", "").splitlines() if line.strip()]
+    if any("=" not in line for line in given):
+        raise UsageError("write a condition a line, as sex=F or age=30..40")
+    form = visit.text("form") or "csv"
+    if form not in FORMS:
+        raise UsageError("samples are written as csv or parquet")
+    asked = commands.AskedSample(
+        rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed"), given=given, form=form
+    )
+    number = visit.folder.next_sample(visit.table, visit.known_model)
+    visit.jobs.start(visit.table.name, commands.sample(visit.table, visit.known_model, number, asked))
+    return _back(visit)
+
+
+def evaluate(visit: Visit) -> Response:
+    """Compare with the real rows, for the custodian."""
+    visit.jobs.start(visit.table.name, commands.evaluate(visit.table, visit.known_model, visit.text("target")))
+    return _back(visit)
+
+
+def picture(visit: Visit) -> Response:
+    """Draw the vine."""
+    visit.jobs.start(visit.table.name, commands.picture(visit.table, visit.known_model))
+    return _back(visit)
+
+
+def _back(visit: Visit) -> Response:
+    return go_to("t", visit.table.name, "look", visit.known_model)
+
+
+def jobs_of_model(visit: Visit, name: str, kind: str) -> list[StudioJob]:
+    """Jobs of one kind that were about a model."""
+    return [job for job in visit.jobs.of(visit.table.name, kind) if any(f"{name}.sklar" in w for w in job.commands)]

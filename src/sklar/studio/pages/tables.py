@@ -1,0 +1,50 @@
+"""The first page: the tables of the folder, and how another one is taken up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from starlette.responses import Response
+
+from sklar.errors import UsageError
+from sklar.studio.safety import UPLOAD_BYTES
+from sklar.studio.visit import Visit, go_to
+
+READING = ("delimiter", "encoding", "null_values", "table")
+
+
+def page(visit: Visit) -> Response:
+    """All tables, and files that may be some."""
+    shown = [(entry, visit.jobs.latest(entry.name)) for entry in visit.folder.tables().values()]
+    files = visit.folder.candidates()
+    return visit.show("tables.html", shown=shown, files=files, most=UPLOAD_BYTES >> 20)
+
+
+def add(visit: Visit) -> Response:
+    """Take up a file of the folder, or a database table."""
+    source = visit.text("address") or visit.text("source")
+    if not source:
+        raise UsageError("choose a file of the folder, or write the address of a database table")
+    reading = {key: visit.form.get(key, "") for key in READING}
+    entry = visit.folder.new_table(source, visit.text("name"), reading)
+    return go_to("t", entry.name, "columns")
+
+
+def upload(visit: Visit) -> Response:
+    """Take a file into the folder, readable by its owner only, whole or not at all."""
+    if visit.file is None or not visit.file[0]:
+        raise UsageError("choose a file to take into the folder")
+    name, content = visit.file
+    place = visit.folder.free_place(name)
+    beside = Path(f"{visit.folder.state}/upload.{os.getpid()}.{place.name}")
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            shutil.copyfileobj(content, file)
+        os.link(beside, place)  # unlike a rename, never over a file that has come meanwhile
+    except FileExistsError:
+        raise UsageError(f"there is a file {place.name} already") from None
+    finally:
+        beside.unlink(missing_ok=True)
+    return go_to("", at="files")

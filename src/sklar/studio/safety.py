@@ -1,0 +1,153 @@
+"""Who may ask a studio what: this computer, this browser, these pages. Checked before anything else looks at a request.
+
+A page of somebody else may make a browser send requests here, under another name (DNS rebinding) or from another port
+of this computer, which browsers take for the same site. So the names a request is for and comes from are checked, a
+secret cookie is asked for, and what changes something carries a second secret that only our own pages know.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+UPLOAD = "/upload"
+FORM_BYTES = 1 << 20
+"""The largest form: a schema edited as text is the longest, and wide ones have some 100 KB."""
+UPLOAD_BYTES = 512 << 20
+"""The largest upload. Larger tables are copied into the folder, which needs no browser."""
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""Of reports, which have styles of their own and no script: they may do nothing but be looked at."""
+HEADERS = {
+    "x-content-type-options": "nosniff", "referrer-policy": "same-origin", "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What only the custodian's browser knows.
+
+    Attributes:
+        token: In the first address, which is printed at the terminal.
+        session: In the cookie.
+        form: In every form (against forged requests).
+    """
+
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    form: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+
+class Guard:
+    """Lets through what comes from the custodian's own browser and pages."""
+
+    def __init__(self, app: App, *, known: Secrets, port: int):
+        self._app, self._known = app, known
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._cookie = f"sklar-studio-{port}"  # cookies know no ports
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or hand on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        if (refused := self._refusal(scope, headers)) is not None:
+            await _answer(send, *refused)
+            return
+        limit = UPLOAD_BYTES if scope["path"] == UPLOAD else FORM_BYTES
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > limit:
+            await _answer(send, 413, too_large(limit))
+            return
+        await self._app(scope, _bounded(receive, limit), _with_headers(send))
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, dict[str, str]] | None:
+        """Status, words and headers of the answer, if the request goes no further."""
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return 421, "This is a studio of Sklar, under another name than its own.", {}
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return 405, "Not that way.", {"allow": "GET, HEAD, POST"}
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["path"] == "/" and token:
+            return self._let_in(token)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        if cookie is None or not secrets.compare_digest(cookie.value.encode(), self._known.session.encode()):
+            return 403, "Open the address that `sklar studio` printed: it lets this browser in.", {}
+        if scope["method"] == "POST" and headers.get("origin") != f"http://{host}":
+            return 403, "This request does not come from a page of the studio.", {}
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return 403, "This request does not come from a page of the studio.", {}
+        return None
+
+    def _let_in(self, token: str) -> tuple[int, str, dict[str, str]]:
+        if not secrets.compare_digest(token.encode(), self._known.token.encode()):
+            return 403, "That is not the address that `sklar studio` printed last.", {}
+        cookie = f"{self._cookie}={self._known.session}; HttpOnly; SameSite=Strict; Path=/"
+        return 303, "", {"location": "/", "set-cookie": cookie}
+
+
+class TooLargeError(Exception):
+    """A body that is longer than its bound."""
+
+
+def too_large(limit: int) -> str:
+    """The refusal in words."""
+    return f"That is more than {limit >> 20} MB. Copy the file into the folder of the studio instead."
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    """Counts what comes in: a length may be left out, or wrong."""
+    seen = 0
+
+    async def counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > limit:
+            raise TooLargeError
+        return message
+
+    return counted
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {key.lower() for key, _ in message["headers"]}
+            more = {**HEADERS, "content-security-policy": PAGE_POLICY}
+            added = [(k.encode(), v.encode()) for k, v in more.items() if k.encode() not in own]
+            message["headers"] = [*message["headers"], *added]
+        await send(message)
+
+    return sent
+
+
+async def _answer(send: Send, status: int, words: str, headers: dict[str, str] | None = None) -> None:
+    body = words.encode()
+    told = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "connection": "close"}
+    every = {**HEADERS, "content-security-policy": PAGE_POLICY, **told, **(headers or {})}
+    listed = [(key.encode(), value.encode()) for key, value in every.items()]
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": body})

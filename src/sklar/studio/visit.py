@@ -1,0 +1,130 @@
+"""One request of a page: what was asked, of which table, and how it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from sklar.errors import UsageError
+from sklar.studio.folder import StudioFolder, TableEntry
+from sklar.studio.jobs import Jobs
+from sklar.studio.safety import Secrets
+
+STEPS = ("columns", "budget", "fit", "look", "release", "history")
+"""Steps of one table, in their order, as addresses and headings have them."""
+ENVIRONMENT = Environment(
+    loader=PackageLoader("sklar.studio"), autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Studio:
+    """What all requests share; all that changes is on disk."""
+
+    folder: StudioFolder
+    jobs: Jobs
+    known: Secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request.
+
+    Attributes:
+        path: Values that the address names.
+        form: What was sent; of several values of one name the last.
+        file: An upload, as its name and something to read.
+        error: Why what was asked before cannot be done.
+    """
+
+    studio: Studio
+    path: Mapping[str, str] = field(default_factory=dict[str, str])
+    form: Mapping[str, str] = field(default_factory=dict[str, str])
+    file: tuple[str, Any] | None = None
+    error: str = ""
+
+    @property
+    def folder(self) -> StudioFolder:
+        """The folder of the studio."""
+        return self.studio.folder
+
+    @property
+    def jobs(self) -> Jobs:
+        """Its jobs."""
+        return self.studio.jobs
+
+    @property
+    def table(self) -> TableEntry:
+        """The table that the address names."""
+        return self.folder.table(self.path["table"])
+
+    @property
+    def model(self) -> int | None:
+        """The model that the address names, or the latest; None if there is none at all."""
+        models = self.folder.models(self.table)
+        if "model" not in self.path:
+            return models[0] if models else None
+        number = int(self.path["model"])
+        if number not in models:
+            raise UsageError(f"there is no model {self.table.model(number)} here")
+        return number
+
+    @property
+    def known_model(self) -> int:
+        """The same for what needs one."""
+        if (number := self.model) is None:
+            raise UsageError("there is no model yet: fit one first")
+        return number
+
+    def text(self, name: str) -> str:
+        """What was written into a field."""
+        return self.form.get(name, "").strip()
+
+    def number(self, name: str, words: str) -> float:
+        """The number in a field."""
+        try:
+            return float(self.text(name))
+        except ValueError:
+            raise UsageError(f"{words} is a number, as 1 or 0.5") from None
+
+    def whole(self, name: str, words: str) -> int | None:
+        """The whole number in a field; None if it is empty."""
+        text = self.text(name).replace(",", "").replace("_", "")
+        if not text:
+            return None
+        if not text.isdecimal() or len(text) > 12:
+            raise UsageError(f"{words} is a whole number, as 1000")
+        return int(text)
+
+    def show(self, template: str, *, step: str = "", **values: Any) -> Response:
+        """The page that a template makes; of a table, with its steps and its latest job."""
+        entry = self.table if "table" in self.path else None
+        job = None if entry is None else self.jobs.running(entry.name) or self.jobs.latest(entry.name)
+        page = ENVIRONMENT.get_template(template).render(
+            step=step, steps=STEPS, table=entry, job=job, secret=self.studio.known.form, error=self.error,
+            said=self.form, folder=self.folder.root.name, **values,
+        )  # fmt: skip
+        return HTMLResponse(page, status_code=400 if self.error else 200)
+
+
+Page = Callable[[Visit], Response]
+
+
+def go_to(*parts: str | int, at: str = "") -> Response:
+    """Lead the browser on, so that a reload does nothing twice."""
+    address = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return RedirectResponse(f"{address}#{at}" if at else address, status_code=303)
+
+
+def rows_of(text: str, most: int) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Header and first rows of a synthetic CSV file."""
+    import csv
+    import io
+
+    lines = list(csv.reader(io.StringIO(text)))
+    return (lines[0] if lines else []), [*lines[1 : most + 1]]

@@ -1,0 +1,46 @@
+"""The process of a job: it runs its commands one after another, and writes down how each ended.
+
+Started by `jobs` as `python -m sklar.studio.work FOLDER-OF-THE-JOB LOCK`. It holds the lock of the job, and so does the
+command it runs: whichever of them is killed, others can tell whether work goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CODES = "codes"
+TOLD_FILE = "SKLAR_PROGRESS"
+"""Names the file that commands tell their progress to."""
+
+
+def main(job: str, lock: str) -> None:
+    """Run the commands of a job until one fails."""
+    place = Path(job)
+    told = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    for number, words in enumerate(told["commands"]):
+        code = _run(place, number, words, told["folder"], int(lock))
+        with (place / CODES).open("a", encoding="utf-8") as file:
+            file.write(f"{code}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if code:
+            break
+
+
+def _run(place: Path, number: int, words: list[str], folder: str, lock: int) -> int:
+    command = [sys.executable, "-m", "sklar", *words, "--json"]
+    environment = {**os.environ, TOLD_FILE: str(place / "progress")}
+    with (place / f"out-{number}").open("wb") as out, (place / f"err-{number}").open("wb") as err:
+        ended = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, pass_fds=(lock,),
+            check=False,
+        )  # fmt: skip
+    return ended.returncode
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
