@@ -12,6 +12,7 @@ import sklar
 from sklar.methods.prior import PublicMargin, _polynomials, expected_table, lean_margins
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.prior import Leaning, pool_margins
+from sklar.methods.vine.products import Product
 from sklar.model.axis import Scale
 from sklar.model.margins.fit import Histogram
 from sklar.model.pairs.grouping import Groups
@@ -144,3 +145,22 @@ def test_leaned_tables_have_the_margins_that_all_tables_tell() -> None:
     np.testing.assert_allclose(leaned.counts.sum(axis=0), 5000 * names["kind"], rtol=0.01, atol=5)
     assert leaned.told == "interaction" and leaned.sigma < 20 and set(phis) == {(0, 1)}
     np.testing.assert_allclose(leaned.counts, exact, atol=60)
+
+
+def test_sums_rule_out_a_public_table_of_other_people() -> None:
+    age, kind = people(5000, 0)
+    axes = tuple(
+        axis_of(name, (np.bincount(codes, minlength=size) + 1) / (5000 + size))
+        for name, codes, size in (("age", age, 32), ("kind", kind, 4))
+    )
+    leaning = Leaning(prior=a_prior(age, kind), axes=axes, rows=5000.0)
+    scores = (CODES - age.mean()) / age.std(), (np.arange(4) - kind.mean()) / kind.std()
+    corr = float(np.mean(scores[0][age] * scores[1][kind]))
+    assert corr > 0.4
+
+    def contradicted(mean: float, variance: float) -> bool:
+        return leaning.contradicted([Product(columns=(0, 1), scores=scores, mean=mean, variance=variance)])
+
+    assert not contradicted(corr, 1e-4) and not contradicted(corr + 0.05, 1e-3) and not contradicted(-corr, 1.0)
+    assert contradicted(-corr, 1e-3)
+    assert not leaning.contradicted([])
