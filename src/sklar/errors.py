@@ -38,7 +38,7 @@ class UnconfirmedFactError(SchemaError):
         shown = "; ".join(self.faults[:SHOWN_FAULTS])
         more = len(self.faults) - SHOWN_FAULTS
         self.args = (
-            f"nobody has confirmed these facts, read off the rows: {shown}{f'; and {more} more' if more > 0 else ''}. "
+            f"nobody has confirmed these facts, marked from-rows: {shown}{f'; and {more} more' if more > 0 else ''}. "
             "`sklar schema confirm FILE`, or schema.questions() and schema.confirm(...), asks column by column; bounds "
             'and values can be paid for instead (source = "pay")',
         )

@@ -56,8 +56,8 @@ def test_an_edit_can_be_asked_field_by_field(file: Path) -> None:
 
 
 def test_what_cannot_be_used_is_asked_again(file: Path) -> None:
-    shown = confirm(file, "what\ne lower=9 upper=1\ne lower=x\ne lower\ny\nskip\ni\n")
-    assert "leave the column out" in shown and shown.count("Not taken") == 3
+    shown = confirm(file, "what\ne lower=9 upper=1\ne lower=x\ne lower\ne height=3\ny\nskip\ni\n")
+    assert "leave the column out" in shown and shown.count("Not taken") == 4 and "has no 'height'" in shown
     assert [q.column for q in Schema.read(file).questions()] == ["city"]
     assert Schema.read(file)["fee"].kind == "ignore"
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -204,6 +205,21 @@ def test_booleans_only_as_clear_pairs() -> None:
 def test_a_range_by_name_is_used_where_the_values_fill_it(values: list[int], bounds: tuple[int, int]) -> None:
     column = one(values * 30, name="age")
     assert isinstance(column, Integer) and (column.lower, column.upper) == bounds
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("2023-05-{:02d} 07:15", "%Y-%m-%d %H:%M"),
+        ("2023-05-{:02d} 07:15:30", "%Y-%m-%d %H:%M:%S"),
+        ("2023-05-{:02d}T07:15", None),
+    ],
+)
+def test_times_are_written_as_they_were(written: str, form: str | None) -> None:
+    texts = [written.format(day) for day in range(1, 29)]
+    assert draft_schema(pd.DataFrame({"at": texts}))["at"].format == form  # type: ignore[attr-defined]
+    mixed = [texts[0].replace(" ", "T"), *texts[1:]]
+    assert draft_schema(pd.DataFrame({"at": mixed}))["at"].format is None  # type: ignore[attr-defined]
 
 
 def test_ages_in_decades_stay_decades() -> None:

@@ -109,5 +109,8 @@ def test_numbers_in_equally_many_rows_are_the_persons_of_a_panel() -> None:
     panel = sklar.draft_schema(pa.table({"nr": numbers, "year": years, "x": [i % 7 for i in range(600)]}))
     assert panel["nr"].kind == "id" and REPEATS in " ".join(panel.notes["nr"])
     assert panel["year"].kind != "id"
+    floats = sklar.draft_schema(pa.table({"nr": [float(x) for x in numbers], "x": [i % 7 for i in range(600)]}))
+    halves = sklar.draft_schema(pa.table({"nr": [x + 0.5 for x in numbers], "x": [i % 7 for i in range(600)]}))
+    assert (floats["nr"].kind, halves["nr"].kind) == ("id", "real")
     uneven = sklar.draft_schema(pa.table({"nr": numbers[:-1], "year": years[:-1]}))
     assert uneven["nr"].kind == "integer"

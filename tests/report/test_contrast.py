@@ -17,7 +17,7 @@ from tests.report.test_page import page
 TEXT, MARK = 4.5, 3.0
 """Least contrast of texts (success criterion 1.4.3) and of what must be seen to understand a picture (1.4.11)."""
 MODES = ("light", "dark")
-PAGES = ("report", "attacks", "compare")
+PAGES = ("report", "attacks", "compare", "public", "plan")
 Tokens = dict[str, str]
 
 
@@ -49,7 +49,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         tradeoffs={}, budgets=(1.0,), standings=lambda *_: (standing,),
     )  # fmt: skip
     compared = render("compare.html", title="t", notice="n", version="0", found=found, rule="r", made="m")
-    return {"report": page(4), "attacks": path.read_text(), "compare": compared}
+    public = {name: path.with_name(f"{name}.public.html") for name in ("public", "plan")}
+    sklar.fit(rows, schema, method="independent", epsilon=9.0).report(public["public"])
+    sklar.plan(schema, epsilon=1.0).write(public["plan"])
+    told = {name: written.read_text() for name, written in public.items()}
+    return {"report": page(4), "attacks": path.read_text(), "compare": compared, **told}
 
 
 def style_of(html: str) -> str:

@@ -20,7 +20,7 @@ from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
 from sklar.lab.metrics.moments import ColumnMoments, ColumnSummary
 from sklar.lab.metrics.offices.coefficients import Coefficient, ComparedRegression
-from sklar.lab.metrics.offices.disclosure import Disclosure
+from sklar.lab.metrics.offices.disclosure import Disclosure, Uniques
 from sklar.lab.metrics.offices.propensity import Propensity
 from sklar.lab.metrics.queries import Answered, ErrorLine, QueryProfiles, QuerySet
 from sklar.lab.metrics.score import About, Part, Score, not_applicable
@@ -79,8 +79,9 @@ def page(columns: int, name: str = "column") -> str:
     )
     told = Disclosure(
         target=name, keys=(name,), in_original=0.1, in_synthetic=0.1, keys_in_synthetic=0.1, disclosive=0.1,
-        correct=0.0625, in_both=0.1,
+        correct=0.0625, in_both=0.1, attributed=0.1,
     )  # fmt: skip
+    lone = Uniques(keys=(name,), in_original=0.1, in_synthetic=0.1, keys_in_synthetic=0.1, replicated=0.0625)
     scored = Propensity(pmse=0.01, expected=0.005, ratio=2.0, coefficients=3)
     term = Coefficient(term=name, real=1.0, real_error=0.1, synthetic=0.9, synthetic_error=0.2, overlap=-0.25)
     fitted = ComparedRegression(outcome=name, model="linear", terms=(term,))
@@ -88,7 +89,8 @@ def page(columns: int, name: str = "column") -> str:
         "tvd1": SCORE, "tvd2": replace(SCORE, parts=(Part(columns=names[:2], value=0.2),)),
         "ks": not_applicable(ABOUT, "because."), "alpha_precision": replace(SCORE, behind=support),
         "learning": replace(SCORE, behind=learned), "g_epsilon_plus": replace(SCORE, behind=g),
-        "replicated_uniques": SCORE, "disco": replace(SCORE, behind=told), "pmse_ratio": replace(SCORE, behind=scored),
+        "replicated_uniques": replace(SCORE, behind=lone, reason=f"keys: {name}."),
+        "disco": replace(SCORE, behind=told), "pmse_ratio": replace(SCORE, behind=scored),
         "interval_overlap": replace(SCORE, behind=fitted),
     }  # fmt: skip
     group = Subgroup(value=name, rows=(12, 3), shares=(0.5, 0.2), tvd1=0.1, tvd1_floor=0.05, furthest=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -98,7 +99,8 @@ class SklarSynthesizer:
 
     def _facts(self) -> Schema | str | PathLike[str] | None:
         schema: Any = self.schema
-        first = schema is not None and not isinstance(schema, Schema | str | PathLike)  # as synthesizers of SDV take it
+        written = isinstance(schema, str | PathLike) and os.fspath(schema).lower().endswith(".json")
+        first = schema is not None and (written or not isinstance(schema, Schema | str | PathLike))  # as in SDV
         if self.metadata is None and not first:
             return schema
         if self.metadata is not None and schema is not None:

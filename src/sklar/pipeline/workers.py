@@ -7,22 +7,21 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Generator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from sklar.pipeline.model_file import Stored, read_model, write_model
 
+Done = TypeVar("Done")
 _loaded: dict[str, Stored] = {}
 """The model of this worker process."""
 
 
 @contextmanager
 def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecutor]:
-    """A pool of processes, in each of which `worker_model` gives the model; work that did not begin ends with it.
-
-    Work is handed in within `main_left_alone`: that is when processes are started.
-    """
+    """A pool of processes, in each of which `worker_model` gives the model; work that did not begin ends with it."""
     with tempfile.TemporaryDirectory() as private:
         path = os.path.join(private, "model.sklar")
         write_model(stored, path)
@@ -32,6 +31,14 @@ def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecut
             yield pool
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def hand_in(
+    pool: ProcessPoolExecutor, work: Callable[..., Done], arguments: Iterable[tuple[Any, ...]]
+) -> list[Future[Done]]:
+    """The work on each of the arguments; this is when processes are started."""
+    with main_left_alone():
+        return [pool.submit(work, *one) for one in arguments]
 
 
 @contextmanager

@@ -18,6 +18,8 @@ ISO = re.compile(
 DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%d %b %Y", "%d %B %Y",
          "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")  # fmt: skip
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M")
+SPACED = ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+"""ISO 8601 but for the T; pandas, R and databases write so. Named where all texts do, so that the output does, too."""
 DENSE = "%Y%m%d"
 CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?", re.ASCII | re.IGNORECASE)
 FEWEST_TIMES = 12
@@ -40,7 +42,8 @@ def guess_moment(profile: Profile) -> Guess | None:
     fitting = [form for form in _candidates(profile.name) if _fits(texts, form)]
     if not fitting:
         return None
-    guess = moment(profile, fitting[0])
+    spaced = (form for form in SPACED if fitting[0] is None and all(_read(t, form) is not None for t in texts))
+    guess = moment(profile, next(spaced, fitting[0]))
     return guess.with_notes(*_ambiguity(fitting)) if guess else None
 
 

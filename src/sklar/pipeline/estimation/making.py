@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,7 +15,7 @@ from sklar.inference.mechanism.replicas import Mechanism, Replica, fit_replica, 
 from sklar.inference.mechanism.sums import CodeTable
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
-from sklar.pipeline.workers import main_left_alone, model_workers, worker_model
+from sklar.pipeline.workers import hand_in, model_workers, worker_model
 from sklar.sample.decode import SampledTable
 from sklar.sample.draw import draw_block
 from sklar.sample.rng import named_streams
@@ -110,9 +109,7 @@ def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], d
         return
     try:
         with model_workers(stored, processes) as pool:
-            with main_left_alone():
-                futures: list[Future[Made]] = [pool.submit(_make_loaded, make, index) for index in rest]
-            for future in futures:
+            for future in hand_in(pool, _make_loaded, ((make, index) for index in rest)):
                 yield future.result()
                 tell(1)
     except BrokenProcessPool:

@@ -160,7 +160,7 @@ def _value(column: Column, code: int) -> str:
         return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
     if isinstance(column, Integer | Real):
         value = column.grid.starts[code].item()
-        return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"  # years without commas
     return str(bool(code)).lower()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sklar.arrays import usable_cores
 from sklar.errors import OutputError
 from sklar.pipeline.model_file import model_digest
-from sklar.pipeline.workers import main_left_alone, model_workers, worker_model
+from sklar.pipeline.workers import hand_in, model_workers, worker_model
 from sklar.sample.conditions import read_conditions
 from sklar.sample.draw import BLOCK_ROWS, blocks_of, whole_number
 from sklar.sample.rng import seed_entropy
@@ -106,11 +106,9 @@ def _in_processes(
     """Fresh processes; a part is the work of one of them."""
     try:
         with model_workers(stored, processes) as pool:
-            with main_left_alone():
-                futures: list[Future[tuple[int, int]]] = [
-                    pool.submit(_write_loaded, folder, parts, part, given) for part in missing
-                ]
-            for future in as_completed(futures):
+            for future in as_completed(
+                hand_in(pool, _write_loaded, ((folder, parts, part, given) for part in missing))
+            ):
                 yield future.result()
     except BrokenProcessPool:
         raise OutputError(
