@@ -144,6 +144,14 @@ def test_what_is_refused_once_the_bound_is_known_is_refused_before_it_is_paid_fo
         sklar.fit(visits(50), schema(rows="pay", linked=None), method="independent", epsilon=1.0)
 
 
+def test_labels_cannot_be_looked_for_among_persons_and_nothing_is_charged(tmp_path: Path) -> None:
+    pa.csv.write_csv(visits(50), tmp_path / "t.csv")
+    facts = schema().with_columns({"ill": sklar.Category(["true"], source={"values": "pay"})})
+    with pytest.raises(sklar.SchemaError, match="names a person"):
+        sklar.fit(tmp_path / "t.csv", facts, epsilon=1.0, ledger=tmp_path / "l", new_ledger=True)
+    assert not (tmp_path / "l").exists() or not read_ledger(tmp_path / "l").fits
+
+
 def test_a_bound_on_whole_rows_cannot_be_paid_for() -> None:
     with pytest.raises(sklar.SchemaError, match="weights = 'votes' only"):
         schema(rows="pay", weights="rows")

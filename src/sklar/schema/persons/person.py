@@ -159,7 +159,7 @@ def person_from(entry: object, faults: list[str]) -> Person | None:
         faults.append("person: parents needs exactly table, key and rows")
         return None
     said = {**entry, "parents": Parents(**parents)} if parents else entry  # pyright: ignore[reportUnknownVariableType]
-    return None if wrong else Person(**said)  # pyright: ignore[reportUnknownArgumentType]
+    return None if wrong else Person(**cast("dict[str, Any]", said))
 
 
 def _is_name(text: object) -> bool:
