@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -56,6 +57,7 @@ def law(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
+@lru_cache
 def truths(seed: int) -> dict[str, float]:
     """What the questions are answered by very many rows of the law."""
     from sklar.inference.answers.questions import parse_question

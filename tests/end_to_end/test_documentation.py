@@ -23,6 +23,7 @@ NOT_RUN = {
     ("README.md", "Left: one more fit"): OUTPUT,
     ("README.md", "step  label"): OUTPUT,
     ("compare.md", "command TRAIN.parquet"): FORMULA,
+    ("databases.md", "export PGPASSWORD"): "needs a server; tests/rows/sources/databases starts one",
     ("gaussian.md", "python -m benchmarks.dpc adult"): "hours of work on tables that have to be downloaded",
     ("epsilon.md", "e^epsilon p"): FORMULA,
     ("inference.md", "model.estimate("): "takes twenty fits; tests/pipeline/estimation asks such questions",

@@ -7,7 +7,7 @@ import pytest
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.few_rows.fit import FewRowsOptions, fit_few_rows
+from sklar.methods.few_rows.fit import FewRowsOptions, fit_measured, measure_few_rows
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease, opening_shares
 from sklar.private.features import FEATURES
 from sklar.release.values import NoisyCounts, NoisySums
@@ -92,7 +92,8 @@ def correlated(rows, rng):
 def fit(codes, amount, target="y", schema=SCHEMA, shares=None, **given):
     door = NumpyDoor(codes, schema, amount, **given)
     options = FewRowsOptions(target=target, small_shares=shares)
-    model = fit_few_rows(door, door.allowance.part(0.99), float(len(codes)) + 1, options, np.random.default_rng(5))
+    measured = measure_few_rows(door, door.allowance.part(0.99), float(len(codes)) + 1, options)
+    model = fit_measured(measured, np.random.default_rng(5))
     assert door.spent <= 0.99 * amount * (1 + 1e-9)
     return model, door
 
@@ -184,7 +185,8 @@ def test_requests_depend_on_releases_only():
     labels, scales = [], []
     for seed in (1, 2):
         door = NumpyDoor(codes, SCHEMA, 0.5)
-        fit_few_rows(door, door.allowance.part(0.99), 300.0, FewRowsOptions(target="y"), np.random.default_rng(seed))
+        measured = measure_few_rows(door, door.allowance.part(0.99), 300.0, FewRowsOptions(target="y"))
+        fit_measured(measured, np.random.default_rng(seed))
         labels.append(door.labels)
         scales.append(door.spent)
     assert labels[0] == labels[1] and scales[0] == scales[1]

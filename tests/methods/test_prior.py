@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import sklar
 from sklar.methods.prior import PublicMargin, _polynomials, expected_table, lean_margins
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.prior import Leaning, pool_margins
+from sklar.methods.vine.products import Product
+from sklar.model.axis import Scale
 from sklar.model.margins.fit import Histogram
+from sklar.model.pairs.grouping import Groups
 from sklar.schema.prior import PublicColumn, PublicPrior
 
 CODES = np.arange(32)
@@ -83,3 +91,76 @@ def test_a_shifted_public_margin_is_moved_back() -> None:
 def test_without_a_prior_nothing_is_expected() -> None:
     age, _ = people(100, 0)
     assert lean_margins(None, SCHEMA, {"age": [seen(age, 32, 1.0, 0)]}, 100.0) == {}
+
+
+def axis_of(name: str, mass: np.ndarray) -> VineAxis:
+    edges = np.concatenate([[0.0], np.cumsum(mass)])
+    starts, widths = np.arange(len(mass)), np.ones(len(mass), dtype=np.int64)
+    scale = Scale(order=starts, starts=starts, widths=widths, edges=edges)
+    return VineAxis(name=name, scale=scale, coarse=None, ordered=True, numeric=True)
+
+
+def test_tables_of_pairs_tell_margins_that_the_axes_do_not_know() -> None:
+    """Eight columns whose axes are all off by a tenth, and tables of all their pairs with little noise."""
+    rng, rows, sigma = np.random.default_rng(2), 10_000, 30.0
+    truth, wrong = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.3, 0.3, 0.2, 0.2])
+    groups = [Groups(lookup=np.arange(4), edges=np.concatenate([[0.0], np.cumsum(wrong)])) for _ in range(8)]
+    tables = [
+        MeasuredTable(
+            columns=(a, b),
+            groups=(groups[a], groups[b]),
+            counts=rows * np.outer(truth, truth) + rng.normal(scale=sigma, size=(4, 4)),
+            sigma=sigma,
+        )
+        for a, b in combinations(range(8), 2)
+    ]
+    found = pool_margins(tables, rows)
+    assert sorted(found) == list(range(8))
+    for column, (own, masses) in found.items():
+        assert own is groups[column]
+        np.testing.assert_allclose(masses, truth, atol=0.02)
+    told = [replace(table, told="interaction") for table in tables]
+    assert pool_margins(told, rows) == {}
+
+
+def test_leaned_tables_have_the_margins_that_all_tables_tell() -> None:
+    age, kind = people(5000, 0)
+    prior = a_prior(age, kind)
+    names = {"age": np.bincount(age // 8, minlength=4) / 5000, "kind": np.bincount(kind, minlength=3) / 5000}
+    axes = (
+        axis_of("age", np.full(32, 1 / 32)),
+        axis_of("kind", np.array([0.4, 0.3, 0.3, 0.0]) * 0.999 + 0.00025),
+    )
+    first = Groups(lookup=CODES // 8, edges=np.linspace(0, 1, 5))
+    second = Groups(
+        lookup=np.minimum(np.arange(4), 2), edges=np.array([0, axes[1].scale.edges[1], axes[1].scale.edges[2], 1])
+    )
+    exact = np.zeros((4, 3))
+    np.add.at(exact, (age // 8, kind), 1.0)
+    pooled = {0: (first, names["age"]), 1: (second, names["kind"])}
+    leaning = Leaning(prior=prior, axes=axes, rows=5000.0, pooled=pooled)
+    table = MeasuredTable(columns=(0, 1), groups=(first, second), counts=exact, sigma=40.0)
+    (leaned,), phis = leaning.lean([table])
+    np.testing.assert_allclose(leaned.counts.sum(axis=1), 5000 * names["age"], rtol=0.01, atol=5)
+    np.testing.assert_allclose(leaned.counts.sum(axis=0), 5000 * names["kind"], rtol=0.01, atol=5)
+    assert leaned.told == "interaction" and leaned.sigma < 20 and set(phis) == {(0, 1)}
+    np.testing.assert_allclose(leaned.counts, exact, atol=60)
+
+
+def test_sums_rule_out_a_public_table_of_other_people() -> None:
+    age, kind = people(5000, 0)
+    axes = tuple(
+        axis_of(name, (np.bincount(codes, minlength=size) + 1) / (5000 + size))
+        for name, codes, size in (("age", age, 32), ("kind", kind, 4))
+    )
+    leaning = Leaning(prior=a_prior(age, kind), axes=axes, rows=5000.0)
+    scores = (CODES - age.mean()) / age.std(), (np.arange(4) - kind.mean()) / kind.std()
+    corr = float(np.mean(scores[0][age] * scores[1][kind]))
+    assert corr > 0.4
+
+    def contradicted(mean: float, variance: float) -> bool:
+        return leaning.contradicted([Product(columns=(0, 1), scores=scores, mean=mean, variance=variance)])
+
+    assert not contradicted(corr, 1e-4) and not contradicted(corr + 0.05, 1e-3) and not contradicted(-corr, 1.0)
+    assert contradicted(-corr, 1e-3)
+    assert not leaning.contradicted([])

@@ -12,6 +12,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.vine import fit as vine
 from sklar.methods.vine.options import VineOptions
+from sklar.methods.vine.stages import cut_stages, has_few_rows
 from sklar.model.conditioning import simulate_given
 from sklar.model.vine.model import VineModel
 from sklar.private.features import FEATURES
@@ -239,12 +240,36 @@ def test_with_few_rows_each_column_has_one_table_with_the_target(real):
     asked = {label: [one[0] for one in tables] for label, tables, *_ in door.asked if isinstance(tables, list)}
     assert "target triples" not in asked
     assert sorted(asked["target"]) == [(name, "smoker") for name in ("age", "group", "income", "level")]
-    assert len(asked["pairs"]) == 6
+    assert len(asked["pairs"]) == len(asked["halves with the target"]) == 6
+    assert all(columns[2] == "smoker" for columns in asked["halves with the target"])
     assert 0.99 * 0.0166 < door.spent <= 0.0166 * (1 + 1e-9)
     rows = model.simulate_rounded(1_500, np.random.default_rng(2))
     shares = [table(c, 2, 4, (4, 3)) for c in (rows, codes)]
     independent = np.outer(np.bincount(codes[:, 2]), np.bincount(codes[:, 4])).ravel() / 1_500**2
     assert np.abs(shares[0] - shares[1]).sum() < 0.5 * np.abs(independent - shares[1]).sum()
+
+
+def test_with_few_rows_dependence_differs_between_classes():
+    """A correlation of one sign in each class, and of none on the whole: tables of pairs cannot tell it."""
+    rng, rows = np.random.default_rng(8), 1_500
+    a, y = rng.integers(0, 100, rows), rng.integers(0, 2, rows)
+    codes = np.column_stack([a, np.where(y == 1, a, 99 - a), rng.integers(0, 3, rows), y])
+    schema = Schema({"a": Integer(0, 99), "b": Integer(0, 99), "k": Category(("p", "q", "r")), "y": Boolean()})
+    door, model = fit(schema, codes, 0.0166, options=VineOptions(target="y"))
+    assert "halves with the target" in [asked[0] for asked in door.asked]
+    made = model.simulate_rounded(rows, rng)
+    corr = [np.corrcoef(made[made[:, 3] == k, :2].T)[0, 1] for k in (0, 1)]
+    assert corr[0] < -0.3 and corr[1] > 0.3
+
+
+def test_sums_stay_in_use_with_a_target_where_they_tell_nearly_all():
+    numbers = {f"x{j}": Integer(0, 99) for j in range(12)} | {"y": Boolean()}
+    labels = {**numbers, "x0": Category(tuple("abcdef"))}
+    unit = Unit(neighbours="add-remove")
+    for columns, target, few in ((numbers, "y", True), (numbers, None, False), (labels, "y", False)):
+        options, schema = VineOptions(target=target), Schema(columns)
+        stages = cut_stages(schema, options, Allowance(measure="rho", amount=0.068), unit, 2_000)
+        assert has_few_rows(schema, stages) == few
 
 
 def test_target_tables_sharpen_the_target(real):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from sklar.model.leaning import Confronted, _fit, lean, pooled_weights, share_spread
+from sklar.model.leaning import Confronted, _fit, beyond_noise, lean, pooled_weights, share_spread
+from sklar.model.pairs.interactions import centred
 
 LEAST = 1 / 1000
 
@@ -33,6 +34,38 @@ def test_numbers_that_contradict_it_stay_as_they_were_released() -> None:
     assert found.phi > 50 * LEAST
 
 
+def test_a_public_table_that_lacks_a_value_does_not_keep_it_away() -> None:
+    """Women alone say nothing about how many men there are, once it is clear that they are others."""
+    expected, truth = np.array([1.0, 0.0]), np.array([0.3, 0.7])
+    (found,) = lean([confronted(truth, expected, 0.015, 0)], LEAST)
+    np.testing.assert_allclose(found.mean, truth, atol=0.04)
+
+
+def test_tables_that_share_their_margins_are_judged_by_what_can_differ() -> None:
+    """Of 2 x 2 cells with the same sums on both sides one number is free, and not four."""
+    rng, expected, truth = np.random.default_rng(1), np.full((2, 2), 0.25), 0.02
+    gaps = centred_cells(rng.normal(scale=np.sqrt(truth * 0.1875 + 0.01**2), size=(200, 2, 2)))
+    found = {
+        free: lean(
+            [
+                Confronted(
+                    observed=expected + gap, expected=expected, variance=1e-4, spread=np.full((2, 2), 0.1875), free=free
+                )
+                for gap in gaps
+            ],
+            LEAST,
+        )
+        for free in (0.25, 1.0)
+    }
+    told, misled = (np.mean([one.phi for one in found[free]]) for free in (0.25, 1.0))
+    assert truth / 2 < told < 2 * truth
+    assert misled < truth / 2
+
+
+def centred_cells(tables: np.ndarray) -> np.ndarray:
+    return np.stack([centred(table) for table in tables])
+
+
 def test_each_table_has_a_trust_of_its_own() -> None:
     expected = np.full(20, 0.05)
     wrong = np.concatenate([np.full(10, 0.09), np.full(10, 0.01)])
@@ -52,7 +85,7 @@ def test_the_evidence_is_that_of_the_normal_law() -> None:
         smooth=rng.normal(size=(7, 2)),
     )
     phi, psi = 0.4, 0.7
-    covariance = np.diag(one.variance + phi * one.spread) + psi * one.smooth @ one.smooth.T
+    covariance = np.diag(one.variance + beyond_noise(phi, one.spread)) + psi * one.smooth @ one.smooth.T
     expected = multivariate_normal.logpdf(one.observed - one.expected, cov=covariance) + 3.5 * np.log(2 * np.pi)
     assert _fit(one, phi, psi).log_evidence == pytest.approx(expected)
 

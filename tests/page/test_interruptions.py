@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from playwright.sync_api import BrowserContext, expect
 
 import sklar
 from sklar.studio.folder import StudioFolder
+from sklar.studio.jobs import Jobs
 from tests.page.conftest import PATIENCE, RunningStudio, finished
 
 
@@ -25,6 +28,17 @@ def folder(tmp_path: Path) -> Path:
     sklar.Ledger.create(tmp_path / "t.ledger", name="t", epsilon=2, delta=1e-8)
     StudioFolder(tmp_path).new_table("t.csv", "", {})
     return tmp_path
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The job that runs stands still."""
+    job = Jobs(StudioFolder(folder)).running("t")
+    assert job is not None
+    group = int((job.place / "pid").read_text())
+    os.killpg(group, signal.SIGSTOP)
+    yield
+    os.killpg(group, signal.SIGCONT)
 
 
 def test_a_second_studio_joins_the_first_and_a_killed_one_leaves_nothing_behind(
@@ -60,7 +74,8 @@ def test_a_fit_is_refused_cancelled_and_resumed_in_the_browser(
     assert not sklar.read_ledger(folder / "t.ledger").fits
     page.get_by_label("Epsilon of this fit").fill("1")
     page.get_by_role("button", name="Fit", exact=True).click()
-    page.get_by_role("button", name="Cancel").click()
+    with held(folder):  # it cannot end before it is cancelled
+        page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#job .warn")).to_contain_text("It was cancelled.", timeout=PATIENCE)
     expect(page).to_have_url(f"{studio.root}/t/t/fit")
     page.close()

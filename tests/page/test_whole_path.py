@@ -149,6 +149,8 @@ def test_from_a_file_to_a_verified_release(
     with zipfile.ZipFile(bundle) as archive:
         received.bodies["bundle"] = b"".join(archive.read(name) for name in archive.namelist())
     assert received.holds(CANARY) == []
+    kept = (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "people.csv")
+    assert [path.name for path in kept if CANARY.encode() in path.read_bytes()] == []
     assert len(received.holds("synthetic")) > 3  # it does keep what comes
     refused = [said for said in received.complaints if "400" not in said]
     assert refused == []

@@ -7,8 +7,8 @@ import pytest
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.scores import distance_sensitivity, exact_distances
-from sklar.release.door import Candidate, TableDistance
+from sklar.private.scores import distance_sensitivity, exact_distances, exact_scores, score_sensitivity
+from sklar.release.door import Candidate, SplitNorms, TableDistance, TailNorms
 
 
 def distance(table, estimate, bonus=0.0):
@@ -42,3 +42,34 @@ def test_estimates_too_large_to_be_summed_exactly_are_refused():
     for estimate in (1e300, 2.0**35, np.inf, np.nan):
         with pytest.raises(DoorError, match="less than"):
             distance([1, 2], np.array([estimate, 0.0]))
+
+
+ROWS, VOTES = Unit(neighbours="add-remove"), Unit(neighbours="add-remove", votes=True)
+
+
+def scores() -> list[TableDistance | TailNorms | SplitNorms]:
+    bins = np.arange(12)
+    candidate = Candidate(columns=("a",), lookups=(bins,), estimate=np.linspace(0.3, 40, 12))
+    return [
+        TableDistance(candidates=(candidate,), bonuses=(1.25,)),
+        TailNorms(column="a", lookup=bins, penalties=np.arange(5.0)),
+        SplitNorms(column="a", lookup=bins, runs=3, end=12),
+    ]
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_scores_of_votes_are_those_of_rows_in_parts_of_one(which):
+    score, table = scores()[which], np.random.default_rng(1).integers(0, 60, 12)
+    assert exact_scores(score, [table << 20], VOTES) == pytest.approx(exact_scores(score, [table], ROWS), abs=1e-4)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_no_vote_moves_a_score_by_more_than_the_sensitivity(which):
+    """A vote that is shared out, or not."""
+    score, rng = scores()[which], np.random.default_rng(2)
+    for _ in range(100):
+        table = rng.integers(0, 60 << 20, 12)
+        rows = int(rng.integers(1, 9))
+        other = table + np.bincount(rng.integers(0, 12, rows), minlength=12) * ((1 << 20) // rows)
+        moved = np.abs(exact_scores(score, [table], VOTES) - exact_scores(score, [other], VOTES)).max()
+        assert moved <= score_sensitivity(score, VOTES)

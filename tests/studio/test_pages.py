@@ -168,7 +168,7 @@ def test_a_refused_fit_says_why_and_charges_nothing(client: TestClient, folder: 
         assert client.get("/t/t/job").status_code == 200
         time.sleep(0.2)
     ended = client.get("/t/t/job")
-    assert ended.headers["HX-Refresh"] == "true" and "Failed." in ended.text and "Resume" in ended.text
+    assert ended.headers["HX-Refresh"] == "true" and "Failed." in ended.text and "Try again" in ended.text
     assert "cap" in ended.text and not sklar.read_ledger(folder / "t.ledger").fits
     assert send(client, "/t/t/look/1/sample", rows="10")[0] == 400
 

@@ -15,7 +15,9 @@ import pyarrow.compute
 
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import PathLike, atomic_file, require_writable, standard_output
+from sklar.export.databases import require_database_output, write_to_database
 from sklar.export.parts import parquet_writer
+from sklar.schema.address import table_address, without_secrets
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
@@ -53,13 +55,17 @@ def write_stream(
 
     Args:
         tables: At least one batch; all have the same columns.
-        path: Its end tells the format, and `-` is CSV on standard output.
+        path: Its end tells the format, and `-` is CSV on standard output; or the URL of a table in a database.
         schema: How datetimes are written in text files.
         safe: Disarm texts that a spreadsheet would take for formulas (text files only).
         rows: Rows to come in all, to refuse early what the disk cannot hold.
         written: Told the number of rows after each batch.
         mode: Permissions of the file; by default those of any new one.
     """
+    address = table_address(os.fspath(path))
+    if address is not None:
+        write_to_database(tables, address, written)
+        return
     form = file_format(path)
     batches = iter(tables)
     first = next(batches)
@@ -75,6 +81,10 @@ def write_stream(
 
 def require_table_output(path: PathLike) -> None:
     """Refuse an output that cannot be written, or whose format is unknown, before any work is done for it."""
+    address = table_address(os.fspath(path))
+    if address is not None:
+        require_database_output(address)
+        return
     file_format(path)
     if os.fspath(path) != STANDARD_OUTPUT:
         require_writable(path)
@@ -87,7 +97,9 @@ def file_format(path: PathLike) -> Form:
         return FORMATS[".csv"]
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in FORMATS:
-        raise UsageError(f"cannot tell the format of '{name}': its name must end in {', '.join(FORMATS)}.")
+        raise UsageError(
+            f"cannot tell the format of '{without_secrets(name)}': its name must end in {', '.join(FORMATS)}."
+        )
     return FORMATS[suffix]
 
 

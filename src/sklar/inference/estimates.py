@@ -1,6 +1,10 @@
-r"""Numbers with error bars: what the model says, how far its replicas stray from it, and what that leaves unsaid.
+r"""Numbers with error bars: the model's answer set right by releases, or else by how far its replicas stray from it.
 
-With theta the truth, t what the model says and t_1 ... t_B what its replicas say, t_b - t is distributed about as
+Where releases tell all columns that an answer depends on, they set the model right, with a known variance (`one_step`).
+What noise hides of tails is skewed: with g the skewness of the error, normal quantiles z become z + g (z^2 - 1) / 6
+(Cornish and Fisher 1938) at the end that this makes wider.
+
+Else, with theta the truth, t what the model says and t_1 ... t_B what its replicas say, t_b - t is distributed about as
 t - theta is. So t less the mean of t_b - t is freed of the bias that replicas show, and with s the standard deviation
 of t_b - t the interval is
 
@@ -9,12 +13,9 @@ of t_b - t the interval is
 t - theta has variance s^2 and the mean over B replicas adds s^2 / B, both known from B numbers alone. Correlations are
 treated on Fisher's scale, artanh, where their spread does not depend on their size.
 
-Where releases tell what several columns say together, they set the model right (`one_step`); replicas then tell only
-the error of single columns, and the variance of the step is known. Degrees of freedom follow Satterthwaite's rule.
-
 The rows of a replica are drawn afresh, so s holds the chance of having these people and not others, as well as the
 noise: the interval is for the population that the rows came from. For the fitted table itself each replica is compared
-with the rows that it was fitted to, in the place of t.
+with the rows that it was fitted to, in the place of t; and a step leaves the chance out.
 """
 
 from __future__ import annotations
@@ -33,24 +34,22 @@ from sklar.errors import UsageError
 from sklar.inference.answers.questions import Enquiry
 from sklar.inference.answers.statistics import Asked
 from sklar.inference.one_step import OneStep
-from sklar.model.protocol import TableModel
-from sklar.model.vine.intervals import released_interval
-from sklar.model.vine.model import VineModel
 
 Of = Literal["population", "table"]
 LEAST_REPLICAS = 5
 """With fewer a standard deviation means little."""
 MOST_UNDEFINED = 0.25
 """Beyond this part of replicas without an answer, there is none."""
-LARGE = 1e6
-"""Degrees of freedom from which on Student's t is the normal law."""
-FROM_RELEASE = "from a released table and its known noise"
+MOST_SKEW = 2.0
+"""Beyond this skewness the correction of quantiles is no longer one."""
+FROM_RELEASE = "from released tables and their known noise"
+FROM_COLUMN = "from released tables and their known noise; where tails drown in it, from what it leaves possible"
 FROM_REPLICAS = (
     "from {count} replicas of the whole mechanism; what the model has smoothed away, or never measured, they do not see"
 )
 FROM_STEP = (
-    "from released tables and their known noise, with single columns from {count} replicas; the releases tell "
-    "{told:.0%} of what these columns say together, and the model the rest"
+    "from released tables and their known noise; they tell {told:.0%} of what these columns say together, "
+    "and the model the rest"
 )
 NO_ROWS = "the model has no such rows, or too few to tell"
 
@@ -97,25 +96,38 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Said:
-    """What was said to one question; correlations on Fisher's scale.
+    """What was said to one question, one number for each that was asked for; correlations on Fisher's scale.
 
     Attributes:
-        model: By the model: one number for each that was asked for.
-        replicas: By its replicas, one line each; or what single columns contribute to that, if there is a step.
-        tables: The same by the tables that these were fitted to.
-        alone: What the model says to what replicas were asked: the same as `model` without a step.
-        rows: Rows of such a table.
+        model: By the model.
+        rows: Rows of the fitted table.
         chance: Variance of each answer from having drawn so many rows.
-        step: What releases add, if they tell something about several columns.
+        told: By what else.
     """
 
     model: Floats
-    replicas: Floats
-    tables: Floats
-    alone: Floats
     rows: int
     chance: Floats
-    step: OneStep | None = None
+    told: OneStep | Strayed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strayed:
+    """What replicas say, one line each, and the tables that these were fitted to."""
+
+    replicas: Floats
+    tables: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """An answer with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+    error: float
+    how: str
 
 
 def checked_confidence(confidence: Any) -> float:
@@ -141,44 +153,51 @@ def estimates_of(
 
 
 def _estimate(question: Enquiry, asked: Asked, j: int, said: Said, confidence: float, of: Of) -> Estimated:
-    model, replicas, tables = float(said.model[j]), said.replicas[:, j], said.tables[:, j]
-    known = np.isfinite(replicas) & np.isfinite(tables)
     place: dict[str, Any] = {
         "name": question.name, "group": asked.group, "term": asked.term, "confidence": confidence, "of": of,
     }  # fmt: skip
-    enough = known.sum() >= max(LEAST_REPLICAS, (1 - MOST_UNDEFINED) * len(known))
-    if not math.isfinite(model) or not enough or (said.step is not None and not math.isfinite(said.step.shift[j])):
+    if isinstance(said.told, OneStep):
+        answer = _by_step(question, said, said.told, j, confidence, of)
+    else:
+        answer = _by_replicas(said, said.told, j, confidence, of)
+    if answer is None:
         return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
-    strayed = replicas[known] - (said.alone[j] if of == "population" else tables[known])
-    count = len(strayed)
-    own = float(np.var(strayed, ddof=1)) * (1 + 1 / count)
-    shift, variance = _stepped(said.step, j, of)
-    centre, error = model - float(strayed.mean()) + shift, math.sqrt(own + variance)
-    freedom = (count - 1) * ((own + variance) / own) ** 2 if own > 0 else math.inf
-    quantile = NormalDist().inv_cdf((1 + confidence) / 2) if freedom > LARGE else stdtrit(freedom, (1 + confidence) / 2)
     curved, (least, most) = question.statistic == "correlation", _bounds(question)
-    width = float(quantile) * error
-    ends = (math.tanh(x) if curved else x for x in (centre, centre - width, centre + width))
+    ends = (math.tanh(x) if curved else x for x in (answer.value, answer.low, answer.high))
     value, low, high = (min(max(x, least), most) for x in ends)
-    worth = said.rows * min(float(said.chance[j]) / error**2, 1.0) if error > 0 else math.nan
+    chance = float(said.chance[j]) / answer.error**2 if answer.error > 0 else math.nan
+    worth = said.rows * min(chance, 1.0)
     return Estimated(
-        value=value, low=low, high=high, error=error * (1 - math.tanh(centre) ** 2 if curved else 1.0),
-        worth=_two_digits(worth) if worth > 0 else None, how=_how(said.step, j, count), **place,
+        value=value, low=low, high=high, error=answer.error * (1 - math.tanh(answer.value) ** 2 if curved else 1.0),
+        worth=_two_digits(worth) if worth > 0 else None, how=answer.how, **place,
     )  # fmt: skip
 
 
-def _stepped(step: OneStep | None, j: int, of: Of) -> tuple[float, float]:
-    """What the step adds to an answer, and to its variance."""
-    if step is None:
-        return 0.0, 0.0
-    chance = float(step.chance[j]) if of == "population" else 0.0
-    return float(step.shift[j]), float(step.noise[j]) + chance
+def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: float, of: Of) -> _Answer | None:
+    value = float(said.model[j] + step.shift[j])
+    if not math.isfinite(value):
+        return None
+    variance = float(step.noise[j]) + (float(said.chance[j]) if of == "population" else 0.0)
+    error, normal = math.sqrt(variance), NormalDist().inv_cdf((1 + confidence) / 2)
+    skewness = min(max(float(step.skew[j]) / error**3, -MOST_SKEW), MOST_SKEW) if error > 0 else 0.0
+    longer = skewness * max(normal**2 - 1, 0.0) / 6
+    many = question.columns[1:] or question.by or question.given
+    how = FROM_STEP.format(told=float(step.told[j])) if many else FROM_RELEASE if question.is_share else FROM_COLUMN
+    low, high = value - error * (normal + max(-longer, 0.0)), value + error * (normal + max(longer, 0.0))
+    return _Answer(value=value, low=low, high=high, error=error, how=how)
 
 
-def _how(step: OneStep | None, j: int, count: int) -> str:
-    if step is None:
-        return FROM_REPLICAS.format(count=count)
-    return FROM_STEP.format(count=count, told=float(step.told[j]))
+def _by_replicas(said: Said, told: Strayed, j: int, confidence: float, of: Of) -> _Answer | None:
+    model, replicas, tables = float(said.model[j]), told.replicas[:, j], told.tables[:, j]
+    known = np.isfinite(replicas) & np.isfinite(tables)
+    if not math.isfinite(model) or known.sum() < max(LEAST_REPLICAS, (1 - MOST_UNDEFINED) * len(known)):
+        return None
+    strayed = replicas[known] - (model if of == "population" else tables[known])
+    count = len(strayed)
+    value, error = model - float(strayed.mean()), float(np.std(strayed, ddof=1)) * math.sqrt(1 + 1 / count)
+    width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
+    how = FROM_REPLICAS.format(count=count)
+    return _Answer(value=value, low=value - width, high=value + width, error=error, how=how)
 
 
 def _two_digits(number: float) -> int:
@@ -190,30 +209,3 @@ def _bounds(question: Enquiry) -> tuple[float, float]:
     if question.is_share:
         return (-1.0 if question.statistic == "difference" else 0.0), 1.0
     return (-1.0, 1.0) if question.statistic == "correlation" else (-math.inf, math.inf)
-
-
-def released_share(
-    model: TableModel, question: Enquiry, allowed: dict[int, np.ndarray], confidence: float, of: Of
-) -> Estimated | None:
-    """A share that a released table of a vine tells, from the noise on it alone; None if no table does.
-
-    For the population the chance of having these rows is added: the variance p (1 - p) / n of a share of n rows, with
-    two rows more inside and outside (Agresti and Coull 1998), so that a share of 0 is not taken for certain.
-    """
-    if not isinstance(model, VineModel):
-        return None
-    found, rows = released_interval(model, allowed, confidence), model.facts.rows
-    if found is None:
-        return None
-    share, width = found.estimate / rows, (found.high - found.low) / 2 / rows
-    normal = NormalDist().inv_cdf((1 + confidence) / 2)
-    likely = min(max((found.estimate + 2) / (rows + 4), 0.0), 1.0)
-    chance = likely * (1 - likely) / (rows + 4)
-    whole = math.hypot(width, normal * math.sqrt(chance)) if of == "population" else width
-    ends = (min(max(x, 0.0), 1.0) for x in (share, share - whole, share + whole))
-    value, low, high = ends
-    worth = _two_digits(rows * chance / (chance + (width / normal) ** 2))
-    return Estimated(
-        name=question.name, value=value, low=low, high=high, error=whole / normal, confidence=confidence, of=of,
-        worth=worth, how=FROM_RELEASE,
-    )  # fmt: skip

@@ -1,12 +1,12 @@
-"""What a model was told of several columns, as linear functions of rows: counts of cells and sums of products.
+"""What a model was told, as linear functions of rows: counts of cells of one column and of several, sums of products.
 
 Each released number is the sum over rows of a known function, with known noise; which function, a replay tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -14,12 +14,17 @@ import numpy as np
 from scipy import sparse
 
 from sklar.arrays import Floats
+from sklar.inference.columns import ColumnSums, column_sums, known_rows
 from sklar.inference.fitted import Fitted
 from sklar.inference.mechanism.sums import CodeTable, contrast_weights, sphere_points
-from sklar.inference.released_tables import ReleasedTable, design_of, released_tables
+from sklar.inference.released_tables import ReleasedTable, design_of, of_cells, tables_of_step
 from sklar.model.pairs.interactions import centred
 from sklar.release.features import Feature, PairSums, StarSums
 from sklar.release.values import NoisySums
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Datetime, Integer, Real
+
+GRIDDED = (Integer, Real, Datetime)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,19 +81,72 @@ class Linear:
         return sparse.csr_array((np.ones(codes.rows), (np.arange(codes.rows), place)), shape=shape)
 
 
-def listen(fitted: Fitted) -> tuple[Linear, ...]:
-    """All linear functions of several columns that the releases tell."""
-    design, names = design_of(fitted), fitted.schema.modelled
-    tables = [table for table in released_tables(fitted.schema, design, fitted.recorded) if len(table.columns) > 1]
-    heard = [
+@dataclass(slots=True, kw_only=True, eq=False)
+class Heard:
+    """All linear functions of rows that releases tell.
+
+    Attributes:
+        fitted: The fit.
+        tables: Released tables, also the number of rows as one of a single cell.
+        linear: What is told of several columns.
+        places: By column the number that each base code stands for, from 0 to 1; NaN for labels and missing ones.
+    """
+
+    fitted: Fitted
+    tables: Sequence[ReleasedTable]
+    linear: tuple[Linear, ...]
+    places: Mapping[str, Floats]
+    _columns: dict[tuple[str, bool], ColumnSums | None] = field(default_factory=dict[Any, Any], init=False)
+
+    @property
+    def rows_sigma(self) -> float:
+        """Of the number of rows."""
+        return known_rows(self.tables, -1, self.fitted.public_rows).sigma
+
+    def column(self, name: str, unbiased: bool) -> ColumnSums | None:
+        """What is told of one column, without belief in its tails if asked for."""
+        if (name, unbiased) not in self._columns:
+            at, schema = self.fitted.schema.modelled.index(name), self.fitted.schema
+            own = [table for table in self.tables if table.columns == (at,) and of_cells(table, schema)]
+            known = known_rows(self.tables, at, self.fitted.public_rows)
+            mass, column = self.fitted.model.margins[at].dense(), schema[name]
+            widths = np.zeros(0) if unbiased or np.isnan(self.places[name]).all() else _widths(column)
+            self._columns[name, unbiased] = column_sums(own, mass, widths, known, self.fitted.rows)
+        return self._columns[name, unbiased]
+
+
+def _widths(column: Column) -> Floats:
+    """Of codes that are numbers; none for a value singled out among ranges, which has no density."""
+    if not isinstance(column, GRIDDED):
+        return np.zeros(0)
+    widths = column.grid.widths[: column.value_cells].astype(np.float64)
+    return np.where(column.grid.is_atom[: column.value_cells] & (widths < np.median(widths)), 0.0, widths)
+
+
+def _places(column: Column, size: int) -> Floats:
+    place = np.full(size, np.nan)
+    if isinstance(column, GRIDDED):
+        upto = np.cumsum(column.grid.widths[: column.value_cells])
+        place[: column.value_cells] = (upto - column.grid.widths[: column.value_cells] / 2) / max(upto[-1], 1e-300)
+    return place
+
+
+def listen(fitted: Fitted) -> Heard:
+    """All linear functions of rows that the releases tell."""
+    design, names, schema = design_of(fitted), fitted.schema.modelled, fitted.schema
+    steps = zip(fitted.recorded, design.asked, strict=True)
+    tables = [table for step, asked in steps for table in tables_of_step(schema, step.label, asked, step.releases)]
+    linear = [
         Linear(columns=tuple(names[j] for j in t.columns), of=t, values=t.told(t.observed).ravel(), sigma=t.sigma)
         for t in tables
+        if len(t.columns) > 1
     ]
     for place, feature in design.features.items():
         (release,) = fitted.recorded[place].releases
         if isinstance(release, NoisySums):
-            heard += _products(feature, release)
-    return tuple(heard)
+            linear += _products(feature, release)
+    places = {name: _places(schema[name], schema.size(name)) for name in names}
+    return Heard(fitted=fitted, tables=tables, linear=tuple(linear), places=places)
 
 
 def _products(feature: Feature, release: NoisySums) -> Iterator[Linear]:

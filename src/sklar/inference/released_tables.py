@@ -127,10 +127,10 @@ def released_tables(schema: Schema, design: Design, recorded: Sequence[Recorded]
         for step, asked in zip(recorded, design.asked, strict=True)
         for table in tables_of_step(schema, step.label, asked, step.releases)
     )
-    return tuple(table for table in found if _of_cells(table, schema))
+    return tuple(table for table in found if of_cells(table, schema))
 
 
-def _of_cells(table: ReleasedTable, schema: Schema) -> bool:
+def of_cells(table: ReleasedTable, schema: Schema) -> bool:
     """Whether a table counts cells that rows of a model have: not the total alone, nor numbers by their units."""
     search = units_to_seek(schema[schema.modelled[table.columns[0]]]) if len(table.columns) == 1 else None
     units = search is not None and np.array_equal(search.lookup, table.lookups[0])

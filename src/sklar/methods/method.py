@@ -22,6 +22,7 @@ from sklar.methods.expectation import Expectation
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door
 from sklar.schema.coordinates import Coordinates, coordinates
+from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.table import Schema
 
 LEAST_NOISE = 13.0
@@ -144,7 +145,7 @@ class Method(Generic[Options]):
         self, schema: Schema, given: Mapping[str, Any], target: str | None = None
     ) -> tuple[Coordinates, Options]:
         """The coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
-        by = coordinates(schema)
+        by = coordinates(as_if_paid(schema))
         if by.views and not self.links_rows:
             raise UsageError(
                 f"method '{self.name}' does not tell how rows of a person follow one another; use 'vine', or set "
@@ -154,6 +155,13 @@ class Method(Generic[Options]):
         options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
         self.check(by.schema, options)
         return by, options
+
+
+def as_if_paid(schema: Schema) -> Schema:
+    """The schema as it may come out once the number of rows of a person is paid for: what is refused then is now."""
+    if schema.person is None or schema.person.rows != PAY_ROWS:
+        return schema
+    return schema.with_person(dataclasses.replace(schema.person, rows=2))
 
 
 def repeatable(fit: Callable[..., TableModel]) -> Callable[..., TableModel]:

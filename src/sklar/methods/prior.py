@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import eval_legendre
 
 from sklar.arrays import Floats, Ints
-from sklar.model.leaning import Confronted, Leaned, lean, share_spread
+from sklar.model.leaning import Confronted, Leaned, beyond_noise, lean, share_spread
 from sklar.model.margins.fit import Histogram
 from sklar.model.margins.likelihood import Observation
 from sklar.model.pairs.copula import fit_margins
@@ -47,7 +47,7 @@ class PublicMargin:
     def bins(self, lookup: Ints, bins: int, rows: float) -> tuple[Floats, Floats]:
         """(counts, deviations) expected of bins of base codes (-1 for none): one more histogram for a margin."""
         shares = _bin_sums(lookup, self.shares, bins)
-        return rows * shares, rows * np.sqrt(self.phi * share_spread(shares, self.rows))
+        return rows * shares, rows * np.sqrt(beyond_noise(self.phi, share_spread(shares, self.rows)))
 
     def cells(self, starts: Ints, rows: float) -> Observation:
         """The same for the cells of a margin."""
@@ -135,13 +135,16 @@ def _spread_groups(column: PublicColumn, lookup: Ints, groups: int) -> Floats:
     return spread / spread.sum(axis=0)
 
 
-def compare_table(prior: PublicPrior, expected: Floats, counts: Floats, sigma: float, rows: float) -> Confronted:
-    """A released table beside the expected one."""
+def compare_table(
+    prior: PublicPrior, expected: Floats, counts: Floats, sigma: float, rows: float, *, free: float = 1.0
+) -> Confronted:
+    """A released table beside the expected one; `free` is less than one where its margins were put in."""
     return Confronted(
         observed=counts / rows,
         expected=expected,
         variance=(sigma / rows) ** 2,
         spread=share_spread(expected, prior.rows),
+        free=free,
     )
 
 

@@ -416,7 +416,8 @@ class Model:
         More than a million rows are drawn in batches, in bounded memory, and are always independent.
 
         Args:
-            path: .csv, .tsv, .parquet, .feather or .arrow; the file appears whole or not at all.
+            path: .csv, .tsv, .parquet, .feather or .arrow; or the URL of a new table in a database (postgresql, duckdb,
+                sqlite). It appears whole or not at all.
             n: How many rows; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same file.
             given: Conditions on columns, as in `sample`.

@@ -34,32 +34,32 @@ class DrawnPersons:
     """Rows of persons, person by person and in order.
 
     Attributes:
-        heads: For each person what never changes.
+        persons: How many there are.
+        heads: For each person what never changes; no columns if all may.
         table: For each row the declared columns that are modelled.
         person: For each row whose it is, as a place among `heads`.
     """
 
+    persons: int
     heads: SampledTable
     table: SampledTable
     person: Ints
 
     def take(self, persons: Ints) -> DrawnPersons:
         """Some of the persons, in that order."""
-        place = np.full(row_count(self.heads), -1)
+        place = np.full(self.persons, -1)
         place[persons] = np.arange(len(persons))
         rows = np.flatnonzero(place[self.person] >= 0)
         rows = rows[np.argsort(place[self.person[rows]], kind="stable")]
-        return DrawnPersons(
-            heads=take(self.heads, persons), table=take(self.table, rows), person=place[self.person[rows]]
-        )
+        heads, owner = take(self.heads, persons), place[self.person[rows]]
+        return DrawnPersons(persons=len(persons), heads=heads, table=take(self.table, rows), person=owner)
 
     def first_rows(self, rows: int) -> DrawnPersons:
         """No more than so many rows, and the persons that have them."""
         persons = int(self.person[min(rows, len(self.person)) - 1]) + 1
         kept = np.arange(min(rows, len(self.person)))
-        return DrawnPersons(
-            heads=take(self.heads, np.arange(persons)), table=take(self.table, kept), person=self.person[kept]
-        )
+        heads = take(self.heads, np.arange(persons))
+        return DrawnPersons(persons=persons, heads=heads, table=take(self.table, kept), person=self.person[kept])
 
 
 def draw_persons(
@@ -91,8 +91,9 @@ def draw_rows_of_persons(
 
 
 def _together(parts: list[DrawnPersons]) -> DrawnPersons:
-    starts = np.cumsum([0, *(row_count(part.heads) for part in parts)])
+    starts = np.cumsum([0, *(part.persons for part in parts)])
     return DrawnPersons(
+        persons=int(starts[-1]),
         heads=concatenate(part.heads for part in parts),
         table=concatenate(part.table for part in parts),
         person=np.concatenate([part.person + start for part, start in zip(parts, starts.tolist(), strict=False)]),
@@ -135,7 +136,8 @@ def _forward(
     order = np.argsort(person, kind="stable")
     person = person[order]
     moving = take(concatenate(row for row, _ in parts), order)
-    return DrawnPersons(heads=static, table={**take(static, person), **moving}, person=person), stuck
+    table = {**take(static, person), **moving}
+    return DrawnPersons(persons=len(stuck), heads=static, table=table, person=person), stuck
 
 
 def _number(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,6 +18,18 @@ STORES = ("s3", "gs", "gcs")
 OWN = ("table", "schema", "like")
 """Parameters of a URL that are ours; all others are for the driver."""
 SECRETS = ("password", "sslpassword", "access_key", "secret_key", "session_token")
+REASONS = {
+    "password": "the user or the password is wrong, or none was given: set PGPASSWORD, or write a ~/.pgpass",
+    "pg_hba": "the server does not let this user in from here",
+    "refused": "nothing listens there",
+    "translate host": "there is no such host",
+    "no such file": "nothing listens at that socket",
+    "timeout": "it does not answer",
+    "does not exist": "there is no such database or user",
+    "too many": "it has no connection left",
+    "ssl": "the encrypted connection failed",
+}
+"""What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # A password may hold signs that should have been escaped, up to the last @; a port before a parameter is none.
 _USER = re.compile(r"(://[^/?#:@\s]*):(?:[^?#\s]+|(?!\d*(?:[/?#,]|$))\S+)@")
@@ -90,6 +103,11 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
     )  # fmt: skip
 
 
+def is_pattern(path: str) -> bool:
+    """Whether a path is a pattern of files, as data/*.csv, and not the name of one."""
+    return bool(set(path) & set("*?[")) and scheme_of(path) is None and not os.path.exists(path)
+
+
 def without_secrets(text: str) -> str:
     """A URL without the passwords and keys in it; other texts as they are."""
     return _PARAMETER.sub(r"\1=...", _USER.sub(r"\1@", text))
@@ -115,3 +133,9 @@ def identifiers(names: Iterable[str]) -> str:
 def literal(text: str) -> str:
     """A text as SQL quotes it (with standard_conforming_strings, as both databases have it)."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def unreachable(message: str) -> str | None:
+    """Why a database could not be reached, by a driver's message, in our own words; None if it tells nothing."""
+    text = message.lower()
+    return next((reason for word, reason in REASONS.items() if word in text), None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
-from sklar.schema.confirming import fact_from_text
+from sklar.schema.confirming import PERSON, fact_from_text
 from sklar.schema.toml import KINDS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def answered(schema: Schema, column: str, way: str, said: Mapping[str, str] | No
         return schema.confirm(column, by=by, kind="ignore")
     if way not in ("yes", "edit"):
         raise UsageError("an answer is yes, edit, pay or ignore")
-    if way == "edit" and column not in schema:
+    if way == "edit" and column not in (*schema, PERSON):
         raise UsageError("a rule is right (y) or not (i); edit it in the file")
     facts = facts_from_texts(schema, column, said or {}) if way == "edit" else {}
     corrected = schema.confirm(column, by=by, **facts) if facts else schema
@@ -42,6 +42,8 @@ def answered(schema: Schema, column: str, way: str, said: Mapping[str, str] | No
 
 def facts_from_texts(schema: Schema, name: str, said: Mapping[str, str]) -> dict[str, Any]:
     """Facts of a column from what somebody wrote, read as its kind, or the kind that is said, has them."""
+    if name not in schema:  # the person: a number of rows, else names
+        return {fact: int(text) if fact == "rows" and text.isdecimal() else text for fact, text in said.items()}
     column = schema[name]
     kind = KINDS.get(said.get("kind", column.kind))
     if kind is None:

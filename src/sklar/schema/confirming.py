@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from sklar.errors import UsageError
 from sklar.schema.columns import UNMEASURABLE, Column, Ignore, Labels
+from sklar.schema.persons.person import PAY_ROWS, Person
 from sklar.schema.rules import Rule
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
@@ -86,6 +87,31 @@ def rule_question(number: int, rule: Rule) -> Question | None:
         column=rule_name(number), kind=rule.kind, says=rule.describe(), notes=("Must that be so in every row?",),
         facts=("rule",), payable=(),
     )  # fmt: skip
+
+
+PERSON = "person"
+"""What the person is called in questions, answers and errors, unless a column has that name."""
+
+
+def person_question(person: Person | None) -> Question | None:
+    """The question about who a person is; None if somebody stated or confirmed it."""
+    if person is None or person.source != "from-rows":
+        return None
+    return Question(
+        column=PERSON, kind=PERSON, says=person.describe(), notes=("Is that who the promise is to protect?",),
+        facts=(PERSON,), payable=("rows",),
+    )  # fmt: skip
+
+
+def confirmed_person(person: Person, source: str, pay: bool, facts: Mapping[str, Any]) -> Person | None:
+    """The person after an answer; None if there is to be none."""
+    if facts.get("kind") == "ignore":
+        return None
+    known = ("key", "rows", "order", "weights")
+    unknown = [fact for fact in facts if fact not in known]
+    if unknown:
+        raise UsageError(f"a person has no '{unknown[0]}'; it has {', '.join(known)}")
+    return replace(person, source=source, **({"rows": PAY_ROWS} if pay else facts))
 
 
 def payable_facts(column: Column) -> tuple[str, ...]:

@@ -13,13 +13,16 @@ from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import toml
 from sklar.schema.columns import PROVENANCES, Column, Id, is_unicode
 from sklar.schema.confirming import (
+    PERSON,
     Confirmation,
     Question,
     confirmed_column,
+    confirmed_person,
     describe_column,
     left_out,
     marks_of,
     paid_column,
+    person_question,
     question_of,
     require_column,
     rule_name,
@@ -164,14 +167,14 @@ class Schema(Mapping[str, Column]):
         """What is to be asked before a private fit: one for each column with facts, and each rule, nobody confirmed."""
         asked = (question_of(name, column, self.notes.get(name, ())) for name, column in self._columns.items())
         rules = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
-        return tuple(question for question in (*asked, *rules) if question is not None)
+        return tuple(q for q in (*asked, person_question(self.person), *rules) if q is not None)
 
     def confirm(self, *columns: str, by: str = "", pay: bool = False, source: str = "assumed", **facts: Any) -> Schema:
         """The schema after an answer: somebody knows these columns without looking at the rows, and corrects them.
 
         Args:
-            columns: Names of columns, or rules as "rule 1". All that was read off the rows about them counts as
-                confirmed, or if facts are given, these facts alone.
+            columns: Names of columns, rules as "rule 1", or "person". All that was read off the rows about them counts
+                as confirmed, or if facts are given, these facts alone.
             by: Who says so; the claim names them.
             pay: Only the kind is known: bounds or values are to be measured, and paid from the privacy budget.
             source: "assumed", or "public" for what anyone knows.
@@ -183,6 +186,8 @@ class Schema(Mapping[str, Column]):
             raise UsageError(f"source is one of {', '.join(PROVENANCES[:2])}; pay=True has facts measured")
         if pay and facts:
             raise UsageError("what is to be paid for is not stated: give facts, or pay=True")
+        if PERSON in columns and PERSON not in self._columns and self.person is not None:
+            return self._with_answer(columns, by, pay, source, facts)
         chosen = {number: name for name in columns if (number := self._rule_number(name)) is not None}
         if chosen and (pay or (facts and facts != {"kind": "ignore"})):
             raise UsageError("a rule is confirmed as it stands, or left out with kind='ignore'")
@@ -199,6 +204,17 @@ class Schema(Mapping[str, Column]):
         # What a draft noted about the whole, and about columns, stays until it is settled.
         kept = {n: lines for n, lines in self.notes.items() if (n in asked or n not in columns if n else asked)}
         return done._with(notes=kept)
+
+    def _with_answer(self, columns: Sequence[str], by: str, pay: bool, source: str, facts: Mapping[str, Any]) -> Schema:
+        """The schema after an answer about the person, and then about the other columns."""
+        assert self.person is not None
+        others = [name for name in columns if name != PERSON]
+        if facts and others:
+            raise UsageError("facts of a person are given for the person alone")
+        person = confirmed_person(self.person, source, pay, facts)
+        said = [] if person is None else [f"{PERSON}.{fact}" for fact in ("key", "rows")]
+        done = self._with(person=person, confirmed=with_confirmation(self.confirmed, by, said))
+        return done.confirm(*others, by=by, pay=pay, source=source) if others else done
 
     def _rule_number(self, name: str) -> int | None:
         """The place of a rule that is named as in its question; a column of that name comes first."""
@@ -226,9 +242,11 @@ class Schema(Mapping[str, Column]):
 
     @property
     def unpriced(self) -> tuple[tuple[str, str], ...]:
-        """The (column, fact) pairs that were measured at a price nobody states."""
+        """The (column, fact) pairs that were measured at a price nobody states; ("person", "rows") is the person's."""
         priced = {fact for price in self.prices for fact in price.facts}
-        return tuple(pair for pair in self.facts_by_provenance("measured") if ".".join(pair) not in priced)
+        person = [("person", "rows")] if self.person is not None and self.person.source == "measured" else []
+        measured = (*self.facts_by_provenance("measured"), *person)
+        return tuple(pair for pair in measured if ".".join(pair) not in priced)
 
     def require_confirmed(self) -> None:
         """Refuse facts that were read off private rows and neither confirmed nor paid for."""
@@ -240,7 +258,8 @@ class Schema(Mapping[str, Column]):
             f"column '{name}': {'all facts' if name in whole else ', '.join(facts)}" for name, facts in marked.items()
         ]
         asked = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
-        found += [f"{question.column}: {question.says}" for question in asked if question is not None]
+        open_questions = (person_question(self.person), *asked)
+        found += [f"{question.column}: {question.says}" for question in open_questions if question is not None]
         if found:
             raise UnconfirmedFactError(found)
 
@@ -266,6 +285,7 @@ class Schema(Mapping[str, Column]):
         noted by a draft.
         """
         words = {word for column in self.values() for _, word in column.sources} | {r.source for r in self.rules}
+        words |= set() if self.person is None else {self.person.source}
         toml.write_text(self.toml(), path, private=bool(self.notes or words & {"from-rows", "pay"}))
 
     def _faults(self) -> list[str]:

@@ -64,11 +64,12 @@ class AskedSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRelease:
-    """What a bundle was asked for."""
+    """What a bundle was asked for; `reported` says that the public report is there."""
 
     rows: int | None = None
     seed: int = 0
     signed: bool = False
+    reported: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: AskedFit)
 
 
 def fit(entry: TableEntry, model: int, asked: AskedFit) -> Work:
-    """Fit, then what is looked at first: the public report, a few synthetic rows, and what the model holds."""
+    """Fit, then what is looked at first: the public report and a few synthetic rows."""
     name = entry.model(model)
     words = ["fit", entry.source, "-s", entry.schema, "-e", f"{asked.epsilon:g}", *_settings(asked)]
     words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
@@ -114,7 +115,7 @@ def fit(entry: TableEntry, model: int, asked: AskedFit) -> Work:
     look = ("report", f"{name}.sklar", "-o", page)
     sample = ("sample", f"{name}.sklar", "-n", str(PREVIEW_ROWS), "--seed", "1", "-o", rows)
     return Work(
-        kind="fit", label=f"fitting {name}", commands=(tuple(words), look, sample, ("inspect", f"{name}.sklar")),
+        kind="fit", label=f"fitting {name}", commands=(tuple(words), look, sample),
         outputs=(f"{name}.sklar", page, rows),
     )  # fmt: skip
 
@@ -156,7 +157,7 @@ def key() -> Work:
 
 
 def release(entry: TableEntry, model: int, asked: AskedRelease) -> Work:
-    """Report, bundle and verify."""
+    """Bundle and verify, with the public report, which is made first if it is not there."""
     name = entry.model(model)
     page, place = f"{name}.public.html", f"{name}.release.zip"
     told = ("report", f"{name}.sklar", "-o", page)
@@ -165,8 +166,8 @@ def release(entry: TableEntry, model: int, asked: AskedRelease) -> Work:
     words += ["--sign", KEY] if asked.signed else []
     check = ["verify", place, "--ledger", entry.ledger, *(["--key", f"{KEY}.pub"] if asked.signed else [])]
     return Work(
-        kind="release", label=f"releasing {name}", commands=(told, tuple(words), tuple(check)),
-        outputs=(page, place),
+        kind="release", label=f"releasing {name}", outputs=(page, place),
+        commands=(*(() if asked.reported else (told,)), tuple(words), tuple(check)),
     )  # fmt: skip
 
 

@@ -78,6 +78,11 @@ class StudioJob:
         return self.state in ("failed", "cancelled", "cut short")
 
     @property
+    def interrupted(self) -> bool:
+        """Whether it was ended, rather than refused."""
+        return self.state in ("cancelled", "cut short") or bool(self.codes and self.codes[-1] < 0)
+
+    @property
     def progress(self) -> dict[str, Any]:
         """What is being done, and the fraction that is."""
         try:
@@ -95,7 +100,7 @@ class StudioJob:
         """What a job that did not end well says about it."""
         if self.state == "cancelled":
             return CANCELLED
-        if self.state == "cut short" or (self.codes and self.codes[-1] < 0):
+        if self.interrupted:
             return KILLED
         found = self.result(self.at) or {}
         return found.get("verdict") or self.error(self.at).removeprefix("Error: ")

@@ -107,11 +107,42 @@ def test_the_curve_of_a_lognormal_goes_on_beyond_its_edge(sigma):
     assert curve @ middle**2 == pytest.approx(ROWS * share[edge + 1 :] @ middle**2, rel=0.3)
 
 
-def test_a_curve_that_does_not_fall_is_made_to_and_few_cells_tell_of_none():
-    flat = continued_curve(np.full(CELLS, 1.0), np.full(CELLS, 100.0), 15)
-    assert flat is not None
-    np.testing.assert_allclose(flat, 100.0 * (np.arange(16.5, CELLS) / 15.5) ** -3.0)
-    assert continued_curve(np.full(CELLS, 1.0), narrow(), 4) is None
+def test_a_curve_falls_steeply_enough_to_have_a_variance_and_is_none_where_the_bulk_just_ends():
+    width, at = np.full(CELLS, 1.0), np.arange(CELLS) + 0.5
+    assert continued_curve(width, np.full(CELLS, 100.0), 15) is None
+    slow = continued_curve(width, 100.0 * (at / 15.5) ** -1.5, 15)
+    assert slow is not None
+    np.testing.assert_allclose(slow, 100.0 * (at[16:] / 15.5) ** -3.0)
+
+
+def test_two_even_cells_tell_of_a_curve_and_of_uneven_ones_eight():
+    width, counts = np.full(CELLS, 1.0), 900.0 * (2 * np.arange(CELLS) + 1.0) ** -3.5
+    line = continued_curve(width, counts, 1)
+    assert line is not None
+    np.testing.assert_allclose(line, counts[2:])
+    assert continued_curve(width, counts, 0) is None
+    wider = np.where(np.arange(CELLS) < 20, 1.0, 2.0)
+    assert continued_curve(wider, counts, 6) is None and continued_curve(wider, counts, 7) is not None
+
+
+def test_counts_that_are_mostly_zero_keep_more_of_their_deviation(monkeypatch):
+    """Of 3,600 zeros, 120 ones, 35 twos, ... only zero and one stand out of a noise of 30."""
+    number = np.arange(25)
+    exact = 3_600.0 * (2 * number + 1.0) ** -3.1
+    support = CellSupport(width=np.full(25, 0.04), position=number * 32 / 25, chained=np.ones(25, bool))
+    total, real = KnownTotal(rows=float(exact.sum()), sigma=3.0), exact @ number**2
+
+    def log_ratios() -> np.ndarray:
+        found: list[float] = []
+        for seed in range(20):
+            counts = exact + np.random.default_rng(seed).normal(0, 30, 25)
+            seen = Observation(parent=number, counts=counts, sigma=np.full(25, 30.0))
+            found.append(exact.sum() * fit_density(support, [seen], total) @ number**2)
+        return 0.5 * np.log(np.array(found) / real)
+
+    curved = log_ratios()
+    monkeypatch.setattr(tails, "EVEN_CELLS", 1_000)
+    assert np.abs(curved).mean() < 0.7 * np.abs(log_ratios()).mean()
 
 
 def test_tails_of_lognormal_columns_keep_more_of_their_second_moment(monkeypatch):
@@ -132,6 +163,6 @@ def test_tails_of_lognormal_columns_keep_more_of_their_second_moment(monkeypatch
 
     noisy_base = Observation(parent=np.arange(96), counts=exact, sigma=np.full(96, SIGMA / 2))
     curved = np.abs(log_ratios()).mean()
-    monkeypatch.setattr(tails, "CURVE_CELLS", 1_000)
+    monkeypatch.setattr(tails, "EVEN_CELLS", 1_000)
     without = np.abs(log_ratios()).mean()
     assert curved < 0.9 * without

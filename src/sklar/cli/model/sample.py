@@ -25,8 +25,9 @@ def command(
         typer.Option(
             "--output",
             "-o",
+            "--to",
             metavar="FILE",
-            help=".csv, .tsv, .parquet, .feather, .arrow, - for CSV, or FOLDER/ for Parquet in parts.",
+            help=".csv, .tsv, .parquet, .feather, .arrow, - for CSV, FOLDER/ for Parquet in parts, or a database URL.",
         ),
     ],
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table had.")] = None,
@@ -73,6 +74,7 @@ def command(
       sklar sample people.sklar -n 500 -o - --given sex=F --given age=30..40
       sklar sample people.sklar -n 1000000000 -o people/ --seed 7
       sklar sample people.sklar -n 1000 -o out.csv --fill null
+      sklar sample people.sklar --to "postgresql://host/db?table=synthetic&like=visits"
       sklar sample tvine.sklar -n 1000 -o out.csv --level 5
       sklar sample people.sklar -o bits.parquet --binary
       sklar sample people.sklar -o people.csv --implicates 20

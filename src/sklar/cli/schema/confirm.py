@@ -123,7 +123,7 @@ class Asking:
         from sklar.schema.answering import answered
 
         said: dict[str, str] = {}
-        if way == "edit" and question.column in self.schema:
+        if way == "edit" and (question.column in self.schema or question.kind == "person"):
             said = self._one_line(rest) if rest else self._field_by_field(question.column)
         return answered(self.schema, question.column, way, said, self.by)
 
@@ -138,6 +138,8 @@ class Asking:
         from sklar.schema.answering import ASKED, facts_from_texts
         from sklar.schema.toml import KINDS
 
+        if name not in self.schema:
+            return self._one_line(self._hear("    write facts as rows=5 order=year: "))
         column, said = self.schema[name], dict[str, str]()
         self._say("  An empty line keeps what stands in brackets.")
         for fact in ASKED:

@@ -12,7 +12,15 @@ from typing import Any
 from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.codes import boolean, guess_amount, guess_boolean, guess_code
 from sklar.lab.drafting.guess import Guess, leave_out
-from sklar.lab.drafting.keys import guess_empty, guess_key, key, names_rows, row_names_key, sharing_notes
+from sklar.lab.drafting.keys import (
+    guess_empty,
+    guess_key,
+    guess_person,
+    key,
+    names_rows,
+    row_names_key,
+    sharing_notes,
+)
 from sklar.lab.drafting.labels import category, guess_category
 from sklar.lab.drafting.moments import guess_clock, guess_moment, moment
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
@@ -26,6 +34,8 @@ from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Ordinal
+from sklar.schema.confirming import person_question
+from sklar.schema.persons.person import Person
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema
@@ -86,7 +96,8 @@ def draft_schema(
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
     found = relation_notes(_drafted(looked_at, guesses), named_streams(0)("relations"))
     guesses = {name: guess.with_notes(*found.get(name, ())) for name, guess in guesses.items()}
-    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)))
+    columns = {name: guess.column for name, guess in guesses.items()}
+    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), guess_person(profiles, columns))
 
 
 def _stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, table: str | None) -> dict[str, StatedKind]:
@@ -120,10 +131,10 @@ class Draft(Schema):
 
     __slots__ = ()
 
-    def __init__(self, guesses: Mapping[str, Guess], remarks: tuple[str, ...] = ()):
+    def __init__(self, guesses: Mapping[str, Guess], remarks: tuple[str, ...] = (), person: Person | None = None):
         notes = {name: guess.notes for name, guess in guesses.items()}
         columns = {name: guess.column for name, guess in guesses.items()}
-        super().__init__(columns, notes={"": (*INTRODUCTION, *remarks), **notes})
+        super().__init__(columns, person=person, notes={"": (*INTRODUCTION, *remarks), **notes})
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -140,7 +151,9 @@ class Draft(Schema):
     def guessed(self) -> str:
         """What was guessed and is asked, column by column, as plain text."""
         told = {name: " ".join(_sentence(note) for note in self.notes[name]) for name in self}
-        return "\n".join(f"* {name} ({column.kind}): {told[name]}" for name, column in self.items())
+        asked = person_question(self.person)
+        lines = [f"* {name} ({column.kind}): {told[name]}" for name, column in self.items()]
+        return "\n".join([*lines, *([] if asked is None else [f"* {asked}"])])
 
 
 def _sentence(note: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out
+import numpy as np
+
+from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out, word_set, words_of
 from sklar.lab.drafting.profile import Profile, numbers_of
-from sklar.schema.columns import Id
+from sklar.schema.columns import Column, Id
+from sklar.schema.persons.person import MOST_ROWS, Person
 
 FEWEST_ROWS = 20
 """Fewer rows than this say little about whether a value can occur twice."""
@@ -76,9 +79,26 @@ def sharing_notes(profile: Profile) -> tuple[str, ...]:
     if profile.unique:
         return ()
     return (
-        "Several rows share a key: if it stands for a person, fit with rows_per_person set to the most rows a person "
-        "can have, or the guarantee covers single rows only.",
+        "Several rows share a key: if it stands for a person, say so (the table [person], or rows_per_person set to "
+        "the most rows a person can have), or the guarantee covers single rows only.",
     )
+
+
+MOST_USED = 0.95
+"""Share of persons all of whose rows a drafted bound lets in."""
+ORDERS = word_set("year date time visit wave period month week day round session sequence seq")
+"""What columns are called that put the rows of a person in order."""
+
+
+def guess_person(profiles: Sequence[Profile], columns: Mapping[str, Column]) -> Person | None:
+    """The first key that rows share, as who a person is; the custodian is asked."""
+    shared = [one for one in profiles if isinstance(columns[one.name], Id) and one.present and not one.unique]
+    if not shared:
+        return None
+    rows = int(np.clip(np.ceil(np.quantile(shared[0].counts, MOST_USED)), 2, MOST_ROWS))
+    ordered = [name for name, column in columns.items() if column.kind in ("integer", "datetime")]
+    named = [name for name in ordered if columns[name].kind == "datetime" or set(words_of(name)) & ORDERS]
+    return Person(key=shared[0].name, rows=rows, order=next(iter(named), None), source="from-rows")
 
 
 def _counts_rows(profile: Profile) -> bool:

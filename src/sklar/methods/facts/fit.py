@@ -1,7 +1,8 @@
-"""Measures the facts of a schema that are marked "pay": bounds of numbers and lists of labels, through a Door.
+"""Measures the facts of a schema that are marked "pay": bounds of numbers, lists of labels and rows of a person.
 
-All bounds come from one call that counts every such column over public cells, all labels from one discovery. Each
-column costs as much as any other: one table of counts with the same noise; discoveries share the allowance's delta.
+All bounds come from one call that counts every such column over public cells, all labels from one discovery, how many
+rows to use of a person from one histogram. Each costs as much as any other: one table of counts with the same noise;
+discoveries share the allowance's delta.
 """
 
 from __future__ import annotations
@@ -11,20 +12,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
+import numpy as np
+
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.composition.discovery import discovery_settings
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, unbounded, with_bounds
-from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay
+from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay, rows_to_pay
 from sklar.release.door import Discovery, Door, RecodedTable
 from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
+from sklar.schema.coordinates import coordinates
 from sklar.schema.persons.person import Person
 from sklar.schema.table import Schema
 
 NAME = "facts"
 """As which measuring facts stands in the ledger."""
+PAID_ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
+"""Bounds that can come out, wider apart the larger: fewer cells have less noise in their tail. None is 1, since with
+one row a person there would be no votes to share, and the promise would be told in other units."""
+CLEAR = 2.0
+"""Standard deviations of its noise that a tail may have: else noise alone would make the bound large."""
+COVERED_PERSONS = 0.95
+"""Share of persons all of whose rows are used. More would make weights of single rows small for the sake of a few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +78,21 @@ def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
         columns[name] = search_cells(_numeric(schema, name), keep_listed=keep_listed).column
     for name in labels_to_pay(schema):
         columns[name] = Category((ANY_LABEL,))  # only the texts themselves are counted
-    return Schema(columns, person=_unordered(schema.person))
+    if not any(column.modelled for column in columns.values()):
+        columns |= {name: schema[name] for name in schema.modelled[:1]}  # a table has at least one column
+    return Schema(columns, person=_measured_person(schema))
 
 
-def _unordered(person: Person | None) -> Person | None:
-    """The person without an order: the column it goes by may be one whose bounds are sought."""
-    return None if person is None else replace(person, order=None)
+def _measured_person(schema: Schema) -> Person | None:
+    """The person without an order, since the column it goes by may be one whose bounds are sought."""
+    if schema.person is None:
+        return None
+    return replace(schema.person, order=None, rows=PAID_ROWS[-1] if rows_to_pay(schema) else schema.person.rows)
 
 
 def measured_columns(schema: Schema) -> int:
-    """How many columns must be counted or searched for labels."""
-    return len(bounds_to_pay(schema)) + len(labels_to_pay(schema))
+    """How many columns must be counted or searched for labels; the rows of a person count as one."""
+    return len(bounds_to_pay(schema)) + len(labels_to_pay(schema)) + rows_to_pay(schema)
 
 
 def measure_facts(door: Door, schema: Schema, *, keep_listed: bool = False) -> MeasuredFacts:
@@ -90,14 +105,35 @@ def measure_facts(door: Door, schema: Schema, *, keep_listed: bool = False) -> M
     """
     noise = door.allowance.noise(door.unit, measured_columns(schema))
     columns = {**dict(schema), **_bounds(door, schema, noise, keep_listed), **_found(door, schema, noise, keep_listed)}
-    return settled(schema, columns)
+    return settled(schema, columns, _rows_of_person(door, schema, noise))
 
 
-def settled(schema: Schema, columns: Mapping[str, Column]) -> MeasuredFacts:
+def _rows_of_person(door: Door, schema: Schema, noise: Noise) -> int | None:
+    """The most rows of a person to be used: those of most persons, as far as the noise lets it tell; None if stated.
+
+    Each person has one vote in the histogram of their numbers of rows, whatever the number.
+    """
+    name = coordinates(measuring_schema(schema)).rows_of_person
+    if not rows_to_pay(schema) or name is None:
+        return None
+    lookup = np.searchsorted(PAID_ROWS, np.arange(1, PAID_ROWS[-1] + 1)).astype(np.int32)
+    table = RecodedTable(columns=(name,), lookups=(lookup,), noise=noise)
+    (counted,) = door.count_recoded([table], "rows of a person")
+    total, left = max(int(counted.counts.sum()), 0), np.arange(len(PAID_ROWS))[::-1]
+    beyond = counted.counts.sum() - np.cumsum(counted.counts)
+    enough = beyond <= (1 - COVERED_PERSONS) * total + CLEAR * noise.std * np.sqrt(left)
+    return PAID_ROWS[int(np.argmax(enough))]
+
+
+def settled(schema: Schema, columns: Mapping[str, Column], rows: int | None = None) -> MeasuredFacts:
     """The schema of measured columns, without the marks that remain; the rest of it as it was."""
     final = {name: _without_marks(column) for name, column in columns.items()}
     notes = [_note(name, final[name]) for name in (*bounds_to_pay(schema), *labels_to_pay(schema))]
-    return MeasuredFacts(schema=schema.with_columns(final).without_notes(), notes=tuple(notes))
+    found = schema.with_columns(final).without_notes()
+    if rows is not None and found.person is not None:
+        found = found.with_person(replace(found.person, rows=rows, source="measured"))
+        notes.append(f"a person: up to {rows} rows are used")
+    return MeasuredFacts(schema=found, notes=tuple(notes))
 
 
 def _bounds(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:

@@ -16,6 +16,7 @@ from sklar.schema.columns import Category, Column, Labels
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
+from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.rules import AtMost, Ratio
 from sklar.schema.table import Schema
 
@@ -24,7 +25,12 @@ PAY = "pay"
 
 def must_pay(schema: Schema) -> bool:
     """Whether a fact of the schema is to be measured before it can be used."""
-    return bool(schema.facts_by_provenance(PAY))
+    return bool(schema.facts_by_provenance(PAY)) or rows_to_pay(schema)
+
+
+def rows_to_pay(schema: Schema) -> bool:
+    """Whether the most rows of a person that are used is to be measured."""
+    return schema.person is not None and schema.person.rows == PAY_ROWS
 
 
 def bounds_to_pay(schema: Schema) -> tuple[str, ...]:
@@ -42,6 +48,12 @@ def require_payable(schema: Schema) -> None:
     """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules lean on."""
     faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
     faults += _rule_faults(schema)
+    if schema.person is not None:
+        faults += [
+            f"column '{name}': labels cannot be looked for where the schema names a person, since the threshold that "
+            "hides a lone label is proved for whole rows: list the values"
+            for name in labels_to_pay(schema)
+        ]
     if faults:
         raise SchemaError(faults)
 

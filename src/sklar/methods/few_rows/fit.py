@@ -74,19 +74,8 @@ class MeasuredFewRows:
     first: tuple[Histogram, ...]
 
 
-def fit_few_rows(
-    door: Door, allowance: Allowance, total: float | None, options: HasTarget, rng: np.random.Generator
-) -> LatentNormalModel:
-    """Measure margins and a few sums on a sphere; fit latent normals to them without looking at rows again.
-
-    Args:
-        door: The way to the rows.
-        allowance: What remains of `door.allowance`.
-        total: The number of rows as released (or public) before, or None.
-        options: May name a target; `FewRowsOptions` may set the shares.
-        rng: For the simulations of the fit; what is asked at the Door never depends on it.
-    """
-    measured = measure_few_rows(door, allowance, total, options)
+def fit_measured(measured: MeasuredFewRows, rng: np.random.Generator) -> LatentNormalModel:
+    """Fit latent normals to what was measured, without looking at rows again; `rng` is for the fit's simulations."""
     setting = measured.setting
     share = np.ones(1) if setting.classes is None else setting.classes.share
     normals = fit_normals(measured.latents, share, setting.basis, measured.moments, rng)
@@ -96,7 +85,14 @@ def fit_few_rows(
 
 
 def measure_few_rows(door: Door, allowance: Allowance, total: float | None, options: HasTarget) -> MeasuredFewRows:
-    """Measure margins and a few sums on a sphere; arguments as for `fit_few_rows`."""
+    """Measure margins and a few sums on a sphere.
+
+    Args:
+        door: The way to the rows.
+        allowance: What remains of `door.allowance`.
+        total: The number of rows as released (or public) before, or None.
+        options: May name a target; `FewRowsOptions` may set the shares.
+    """
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None

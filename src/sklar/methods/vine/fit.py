@@ -13,7 +13,7 @@ from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
 from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
-from sklar.methods.vine.look import look_at_triples, measure_standing
+from sklar.methods.vine.look import halves_with_target, look_at_triples, measure_standing
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of, settle_options
 from sklar.methods.vine.pairs import (
@@ -27,7 +27,7 @@ from sklar.methods.vine.pairs import (
     measure_pairs,
     pairs_to_measure,
 )
-from sklar.methods.vine.prior import Leaning
+from sklar.methods.vine.prior import Leaning, pool_margins
 from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, expect_vine, has_few_rows, outline_vine, total_stage
 from sklar.methods.vine.structure import find_structure, keep_to_rules
@@ -47,7 +47,6 @@ from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
 from sklar.release.door import Door, RecodedTable, settled
-from sklar.schema.prior import PublicPrior
 
 if TYPE_CHECKING:
     from sklar.methods.few_rows.fit import MeasuredFewRows
@@ -68,12 +67,10 @@ def fit(door: Door, options: VineOptions, rng: np.random.Generator) -> TableMode
     total, total_sigma = measure_total(door, stage)
     stages = cut_stages(door.schema, options, allowance, door.unit, total)
     if has_few_rows(door.schema, stages):
-        from sklar.methods.few_rows.fit import fit_few_rows, measure_few_rows
+        from sklar.methods.few_rows.fit import measure_few_rows
 
-        if door.prior is None:
-            return fit_few_rows(door, allowance, total, options, rng)
         measured = measure_few_rows(door, allowance, total, options)
-        return lean_few_rows(door, door.prior, measured, options, rng)
+        return _fit_few_rows(door, measured, options, rng)
     return fit_vine(door, stages, (total, total_sigma), options, rng)
 
 
@@ -101,9 +98,14 @@ def fit_vine(
     (stream,) = rng.spawn(1)
     known = {} if stages.sums is None else measure_correlations(door, stages.sums, axes, rows, stream)
     pairs = _measure_pairs(door, stages, axes, rows, options)
-    standing, stages = _look(door, stages, axes, rows, pairs, _target(door, options))
+    target = _target(door, options)
+    standing, stages = _look(door, stages, axes, rows, pairs, target)
+    if stages.halves is not None and target is not None:
+        standing = *standing, *halves_with_target(door, stages.halves, axes, pairs, rows, target)
     known = doubt(known, pairs, rows)
-    leaning = None if door.prior is None else Leaning(prior=door.prior, axes=axes, rows=rows)
+    leaning = None
+    if door.prior is not None:
+        leaning = Leaning(prior=door.prior, axes=axes, rows=rows, pooled=pool_margins(pairs, rows))
     public: list[MeasuredTable] = []
     if leaning is not None:
         pairs, phis = leaning.lean(pairs)
@@ -123,7 +125,7 @@ def fit_vine(
         others = [*extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
         others = [*fine, *structure.tables(rows), *structure.excluded(others)]
         first = *structure.excluded(standing), *pairs
-        calibrated = calibrate_vine(vine, axes, first, others, rows, rng, _target(door, options))
+        calibrated = calibrate_vine(vine, axes, first, others, rows, rng, target)
     return VineModel(
         margins=margins.margins,
         scales=tuple(axis.scale for axis in axes),
@@ -139,13 +141,24 @@ def fit_vine(
     )
 
 
+def _fit_few_rows(door: Door, measured: MeasuredFewRows, options: VineOptions, rng: np.random.Generator) -> TableModel:
+    """Latent normals, or a vine of a public table's dependence if the sums that were measured do not rule it out."""
+    if door.prior is not None:
+        axes = lay_out_axes(door.schema, measured.setting.margins, {})
+        leaning = Leaning(prior=door.prior, axes=axes, rows=max(measured.setting.rows, 1.0))
+        if not settled(door, "prior", leaning.contradicted(released_products(measured))):
+            return lean_few_rows(door, leaning, measured, options, rng)
+    from sklar.methods.few_rows.fit import fit_measured
+
+    return fit_measured(measured, rng)
+
+
 def lean_few_rows(
-    door: Door, prior: PublicPrior, measured: MeasuredFewRows, options: VineOptions, rng: np.random.Generator
+    door: Door, leaning: Leaning, measured: MeasuredFewRows, options: VineOptions, rng: np.random.Generator
 ) -> VineModel:
     """A vine of the public table's dependence, moved as far as the few sums that were measured contradict it."""
-    margins, rows = measured.setting.margins, max(measured.setting.rows, 1.0)
-    axes = lay_out_axes(door.schema, margins, {})
-    structure, leaning = find_structure(door.schema, axes), Leaning(prior=prior, axes=axes, rows=rows)
+    margins, rows, axes = measured.setting.margins, leaning.rows, leaning.axes
+    structure = find_structure(door.schema, axes)
     pairs = structure.excluded(link_nulls(leaning.from_products(released_products(measured)), rows))
     forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
     fine = [table for table in pairs if table.columns in forest]

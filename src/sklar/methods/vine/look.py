@@ -57,14 +57,36 @@ def look_at_triples(
     wanted = [t for t in combinations(sorted(halves), 3) if all(pair in tables for pair in combinations(t, 2))]
     if not wanted:
         return ()
-    noise = interaction_noise(allowance.part((1 - 1e-9) / len(wanted)), door.unit, (2, 2, 2))
-    plans = [TablePlan(columns=t, groups=tuple(halves[c] for c in t), noise=noise) for t in wanted]
-    seen = measure_interactions(door, axes, plans, rows, "look at triples")
+    seen = _measure_halves(door, allowance, axes, halves, wanted, rows, "look at triples")
     clear = [(abs(_surprise(table, tables, rows)), table) for table in seen]
     chosen = sorted((one for one in clear if one[0] > STANDS_OUT), key=lambda one: -one[0])
     found = settled(door, "triples", [table.columns for _, table in chosen[:MOST_TRIPLES]])
     by_columns = {table.columns: table for table in seen}
     return tuple(by_columns[columns] for columns in found)
+
+
+def halves_with_target(
+    door: Door, allowance: Allowance, axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], rows: float, target: int
+) -> tuple[MeasuredTable, ...]:
+    """Each pair of columns with the target, all cut in two: how dependence differs between classes."""
+    halves = _halves(pairs)
+    others = sorted(set(halves) - {target})
+    wanted = [(a, b, target) for a, b in combinations(others, 2)] if target in halves else []
+    return _measure_halves(door, allowance, axes, halves, wanted, rows, "halves with the target") if wanted else ()
+
+
+def _measure_halves(
+    door: Door,
+    allowance: Allowance,
+    axes: Sequence[VineAxis],
+    halves: Mapping[int, Groups],
+    wanted: Sequence[Triple],
+    rows: float,
+    label: str,
+) -> tuple[MeasuredTable, ...]:
+    noise = interaction_noise(allowance.part((1 - 1e-9) / len(wanted)), door.unit, (2, 2, 2))
+    plans = [TablePlan(columns=t, groups=tuple(halves[c] for c in t), noise=noise) for t in wanted]
+    return measure_interactions(door, axes, plans, rows, label)
 
 
 def measure_standing(

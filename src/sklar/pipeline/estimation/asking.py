@@ -1,4 +1,4 @@
-"""One question to a fitted model: by a released table where one answers, else by replicas, which are kept."""
+"""One question to a fitted model: by its releases where they tell all columns, else by replicas, which are kept."""
 
 from __future__ import annotations
 
@@ -17,29 +17,27 @@ from sklar.inference.estimates import (
     Estimated,
     Of,
     Said,
+    Strayed,
     checked_confidence,
     checked_of,
     estimates_of,
-    released_share,
 )
-from sklar.inference.heard import Linear, listen
-from sklar.inference.mechanism.replicas import values_of
+from sklar.inference.heard import Heard, listen
+from sklar.inference.mechanism.replicas import Mechanism, rows_of, values_of
 from sklar.inference.mechanism.sums import CodeTable
-from sklar.inference.one_step import OneStep, one_step
+from sklar.inference.one_step import one_step
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.model_file import Stored, model_digest
-from sklar.sample.conditions import Condition, allowed_codes, read_conditions
-from sklar.sample.decode import covered_widths
 from sklar.sample.draw import whole_number
-from sklar.sample.rng import seed_entropy
-from sklar.sample.translate import exactly_on_coordinates
-from sklar.schema.columns import Column
-from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.sample.rng import seed_entropy, substream
 
 REPLICAS = 20
 """Enough that Student's t is within 10% of the normal quantile; more make intervals hardly narrower."""
 MOST_REPLICAS = 1000
+MOST_CODES = 4_096
+STEP_ROWS = 40_000
+"""Rows of the model that a step starts from. What drawing them adds to the model's answer a step takes off again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,7 +45,9 @@ class Memory:
     """Replicas that were made, what releases tell, and where replicas are kept: beside the model's file, if any."""
 
     path: str | None = None
-    heard: tuple[Linear, ...] | None = None
+    heard: Heard | None = None
+    listened: bool = False
+    model: dict[int, CodeTable] = field(default_factory=dict[int, CodeTable])
     made: dict[tuple[int, int], Replicas] = field(default_factory=dict[tuple[int, int], Replicas])
 
 
@@ -74,8 +74,9 @@ def ask(
     """The estimates that answer a question, one for each group and term."""
     checked(question, stored.schema)
     mechanism_of(stored)  # refuses models without known noise
-    told = _released(stored, question, wanted)
-    found = (told,) if told is not None else _estimated(stored, question, wanted, memory, done)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        said = _told_by_releases(stored, question, wanted, memory) or _strayed(stored, question, wanted, memory, done)
+    found = estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
     if stored.coordinates.rows_of_person is None:
         return found
     return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
@@ -85,91 +86,74 @@ PER_PERSON = "each person counts once, as the mean of its rows"
 """What estimates of votes are of."""
 
 
-def _estimated(
-    stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None
-) -> tuple[Estimated, ...]:
-    said = _said(stored, question, wanted, memory, done)
-    return estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
+def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory) -> Said | None:
+    """The model's answer set right by releases, if they tell all columns that it depends on."""
+    mechanism, columns = mechanism_of(stored), used_columns(question)
+    heard = _heard(stored, memory)
+    if heard is None or not set(columns) <= set(mechanism.by.schema.modelled):
+        return None
+    rows, codes = mechanism.rows, _model_rows(mechanism, wanted, memory)
+    share = question.is_share and len(columns) == 1
+    if share:  # also of values that the model has not
+        codes = _with_every_code(codes, columns[0], mechanism.by.schema.size(columns[0]))
+    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows)
+    whole = np.asarray(np.isfinite(psi).all(axis=1))
+    counts = question.is_share or question.statistic == "quantile"
+    step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts)
+    if step is None:
+        return None
+    if question.statistic == "total":  # of rows whose number has noise as well
+        step = replace(step, noise=step.noise + (model / rows * heard.rows_sigma) ** 2)
+    chance = psi.var(axis=1) / rows
+    if share:
+        # Two rows more inside and outside (Agresti and Coull 1998): a share of 0 is not taken for certain.
+        likely = np.clip((rows * (model + step.shift) + 2) / (rows + 4), 0.0, 1.0)
+        chance = likely * (1 - likely) / (rows + 4)
+    return Said(model=np.where(whole, model, np.nan), rows=rows, chance=chance, told=step)
 
 
-def _said(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None) -> Said:
-    """What model, replicas and releases say."""
+def _with_every_code(codes: CodeTable, name: str, size: int) -> CodeTable:
+    """Rows with one more for each code of a column, or for some of very many: the step takes off what they add."""
+    every = np.unique(np.linspace(0, size - 1, min(size, MOST_CODES)).astype(codes.columns[name].dtype))
+    return CodeTable(columns={name: np.concatenate([codes.columns[name], every])})
+
+
+def _strayed(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None) -> Said:
+    """What the model and its replicas say."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
     names, rows = mechanism.by.schema.modelled, mechanism.rows
-    alike = set(columns) <= set(names)
-    found = _replicas(stored, columns if alike and not stored.schema.rules else names, wanted, memory, done)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        table = values_of(mechanism, found.model, columns)
-        model, psi = influences(question, stored.schema, table, rows)
-        step = None
-        if alike and len(columns) > 1 and np.isfinite(psi).all(axis=1).any():
-            sizes = {name: mechanism.by.schema.size(name) for name in columns}
-            step = one_step(_heard(stored, memory), found.model, np.nan_to_num(psi), sizes, rows)
-        if step is not None:
-            return _said_with_step(question, found, (model, psi), step, rows)
+    alike = set(columns) <= set(names) and not stored.schema.rules
+    found = _replicas(stored, columns if alike else names, wanted, memory, done)
 
-        def answered(codes: CodeTable, known: float) -> Floats:
-            return fisher(question, answers(question, stored.schema, values_of(mechanism, codes, columns), known))
+    def answered(codes: CodeTable, known: float) -> Floats:
+        return fisher(question, answers(question, stored.schema, values_of(mechanism, codes, columns), known))
 
-        return Said(
-            model=model,
-            replicas=np.stack([answered(x.told, x.rows) for x in found.replicas]),
-            tables=np.stack([answered(x.drawn, rows) for x in found.replicas]),
-            alone=model,
-            rows=rows,
-            chance=psi.var(axis=1) / rows,
-        )
-
-
-def _said_with_step(question: Enquiry, found: Replicas, own: tuple[Floats, Floats], step: OneStep, rows: int) -> Said:
-    """With a step replicas tell only what single columns contribute, and how many rows there are."""
-    model, psi = own
-    sized = model if question.statistic == "total" else np.zeros_like(model)
-    return Said(
-        model=np.where(np.isfinite(psi).all(axis=1), model, np.nan),
-        replicas=np.stack([step.mean_alone(x.told) + sized * (x.rows / rows - 1) for x in found.replicas]),
-        tables=np.stack([step.mean_alone(x.drawn) for x in found.replicas]),
-        alone=step.mean_alone(found.model),
-        rows=rows,
-        chance=psi.var(axis=1) / rows,
-        step=step,
+    model, psi = influences(question, stored.schema, values_of(mechanism, found.model, columns), rows)
+    strayed = Strayed(
+        replicas=np.stack([answered(x.told, x.rows) for x in found.replicas]),
+        tables=np.stack([answered(x.drawn, rows) for x in found.replicas]),
     )
+    return Said(model=model, rows=rows, chance=psi.var(axis=1) / rows, told=strayed)
 
 
-def _heard(stored: Stored, memory: Memory) -> tuple[Linear, ...]:
-    """What the releases tell about several columns, in memory once it was asked for.
+def _heard(stored: Stored, memory: Memory) -> Heard | None:
+    """What the releases tell, in memory once it was asked for.
 
-    Nothing, if this version of the method asks for other releases than the one that made the model.
+    None, if this version of the method asks for other releases than the one that made the model.
     """
-    if memory.heard is None:
-        memory.heard = ()
+    if not memory.listened:
+        memory.listened = True
         with suppress(SklarError):
             memory.heard = listen(stored.fitted)
     return memory.heard
 
 
-def _released(stored: Stored, question: Enquiry, wanted: Wanted) -> Estimated | None:
-    """A share of all rows, if a released table has it."""
-    if question.statistic != "share" or question.by is not None or question.given:
-        return None
-    conditions = read_conditions(stored.schema, {question.columns[0]: question.value})
-    try:
-        exact = exactly_on_coordinates(stored.coordinates, conditions)
-    except UsageError:
-        return None
-    if not all(_in_whole_cells(stored.coordinates.schema[name], condition) for name, condition in exact.items()):
-        return None
-    allowed = allowed_codes(stored.coordinates.schema, exact)
-    return released_share(stored.model, question, allowed, wanted.confidence, wanted.of)
-
-
-def _in_whole_cells(column: Column, condition: Condition) -> bool:
-    """Whether no cell is asked for in part: how much of it lies there is not measured."""
-    limit = condition.restriction
-    if limit is None or not isinstance(column, Integer | Real | Datetime):
-        return limit is None
-    inside = condition.allowed[: column.grid.cells]
-    return bool(np.all(covered_widths(column.grid, limit)[inside] == column.grid.widths[inside]))
+def _model_rows(mechanism: Mechanism, wanted: Wanted, memory: Memory) -> CodeTable:
+    """Rows of the model, in memory once they were asked for."""
+    entropy = seed_entropy(wanted.seed)
+    if entropy not in memory.model:
+        memory.model[entropy] = rows_of(mechanism, mechanism.fitted.model, STEP_ROWS, substream(entropy, 0))
+    return memory.model[entropy]
 
 
 def _replicas(stored: Stored, columns: tuple[str, ...], wanted: Wanted, memory: Memory, done: Done | None) -> Replicas:

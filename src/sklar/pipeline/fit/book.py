@@ -12,7 +12,7 @@ from typing import Any
 from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
 from sklar.accounting.unit import Neighbours
 from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError
-from sklar.schema.address import scheme_of, without_secrets
+from sklar.schema.address import is_pattern, scheme_of, without_secrets
 
 SUFFIX = ".ledger"
 
@@ -73,9 +73,12 @@ def data_path(data: Any, ledger: object) -> Path | None:
     """The file or folder of the rows without links, by a path that ends in its name (`.` does not); None for others."""
     if not isinstance(data, str | PathLike) or (ledger is not None and "://" in str(data)):  # not on this machine
         return None
-    if scheme_of(data) is not None:
+    pattern = is_pattern(os.fspath(data)) if "\0" not in os.fspath(data) else False
+    if pattern and ledger is not None:
+        return None
+    if scheme_of(data) is not None or pattern:
         raise UsageError(
-            f"{without_secrets(str(data))} has no folder here for a ledger beside it: name one with ledger= (--ledger)"
+            f"{without_secrets(str(data))} has no one place for a ledger beside it: name one with ledger= (--ledger)"
             "; `sklar ledger create` makes it"
         )
     text = os.fspath(data)

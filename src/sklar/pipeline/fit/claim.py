@@ -14,7 +14,7 @@ from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PersonF
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
-from sklar.schema.persons.person import Person
+from sklar.schema.persons.person import PERSON_ROWS, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
@@ -74,7 +74,7 @@ def make_claim(
         ledger=_ledger_total(ledger),
         public=_facts(schema, "public"),
         assumed=(*(["rows_per_person"] if schema.person is None else []), *_facts(schema, "assumed")),
-        measured=_facts(schema, "measured"),
+        measured=(*_facts(schema, "measured"), *_measured_rows(schema.person)),
         rules=tuple(rule.describe() for rule in schema.rules),
         caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
         version=sklar.__version__,
@@ -87,6 +87,10 @@ def make_claim(
         person=None if schema.person is None else _person_fact(schema.person),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
+
+
+def _measured_rows(person: Person | None) -> tuple[str, ...]:
+    return (PERSON_ROWS,) if person is not None and person.source == "measured" else ()
 
 
 def _person_fact(person: Person) -> PersonFact:

@@ -29,8 +29,9 @@ from sklar.methods.facts.fit import (
     measuring_schema,
     settled,
 )
-from sklar.methods.facts.marks import PAY, labels_to_pay, must_pay, require_payable
+from sklar.methods.facts.marks import PAY, labels_to_pay, must_pay, require_payable, rows_to_pay
 from sklar.pipeline.fit.prices import price_of
+from sklar.schema.persons.person import PERSON_ROWS
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def priced(found: Schema, asked: Schema, record: FitRecord, budget: Budget, ledg
     A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts.
     """
     bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
+    bought += [PERSON_ROWS] if rows_to_pay(asked) else []
     return found.with_prices([*found.prices, price_of((record,), budget, ledger, bought)])
 
 

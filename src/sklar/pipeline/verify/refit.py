@@ -31,7 +31,7 @@ from sklar.pipeline.model_file import Stored
 from sklar.release.replay import ReplayDoor
 from sklar.release.values import Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
-from sklar.schema.coordinates import fitted_coordinates
+from sklar.schema.coordinates import coordinates, fitted_coordinates
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 
@@ -94,7 +94,7 @@ def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
     """Refuse prices under the fit's own name for facts that it did not find or pay for: they would not be counted."""
     if len(own) < 1 + paid:
         raise DoorError("the fit and the measurement of its facts have one name")
-    found = {"decimals", "lower", "upper", "values"} if paid else {"decimals"}
+    found = {"decimals", "lower", "upper", "values", "rows"} if paid else {"decimals"}
     for price in stored.schema.prices:
         strange = [fact for fact in price.facts if fact.rpartition(".")[2] not in found]
         if price.fit in own and strange:
@@ -125,7 +125,7 @@ def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> _Before:
     if schema_to_toml(asked_schema(asked)) != paid["asked"]:
         raise DoorError("what was asked of the facts says more than what is asked")
     budget, allowance = Budget(**paid["budget"]), Allowance(**paid["allowance"])
-    public = measuring_schema(asked)
+    public = coordinates(measuring_schema(asked)).schema
     door = ReplayDoor(schema=public, allowance=allowance, unit=unit, recorded=recorded, strict=True)
     facts = measure_facts(door, asked)
     if len(door.steps) < len(recorded):

@@ -96,7 +96,7 @@ class Gathering:
                 columns = [np.concatenate([block[at] for block in waiting]) for at in range(len(self._types))]
                 self._spilled[part].append((len(columns[0]), self._end))
                 for column in columns:
-                    self._write(memoryview(np.ascontiguousarray(column)).cast("B"))
+                    self._write(memoryview(column.tobytes()))
         self._waiting, self._bytes = [[] for _ in self._waiting], 0
 
     def _write(self, rest: memoryview) -> None:

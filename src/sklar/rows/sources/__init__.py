@@ -1,8 +1,8 @@
 """Where rows come from: one file a kind of source, chosen by what is handed over and by the ending of a path.
 
 Types are never guessed from values, and no library's error text, which may quote a cell, is passed on. Start with
-`source`, what all of them share; `text` reads CSV, `columnar` Parquet and Arrow files, `frames` data frames,
-`office` Excel, SPSS and Stata, `databases` tables where they live.
+`source`, what all of them share; `stores` finds files, `text` reads CSV, `columnar` Parquet and Arrow files, `frames`
+data frames, `office` Excel, SPSS and Stata, `databases` tables where they live.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame,
 from sklar.rows.sources.office import READERS, OfficeFile
 from sklar.rows.sources.source import Source, SourceOptions, require_columns, shielded, suffix_of
 from sklar.rows.sources.sql import SqlQuery
+from sklar.rows.sources.stores import is_folder
 from sklar.rows.sources.text import TextFile
 from sklar.schema import Schema
-from sklar.schema.address import DATABASES, STORES, TableAddress, scheme_of, table_address, without_secrets
+from sklar.schema.address import DATABASES, STORES, TableAddress, is_pattern, scheme_of, table_address, without_secrets
 from sklar.schema.reading import ReadOptions
 
 FILES: dict[str, Callable[[str, SourceOptions], Source]] = {
@@ -114,10 +115,10 @@ def _open_path(path: str, options: SourceOptions) -> Source:
     address = table_address(path, options.table) or _database_file(path, options.table)
     if address is not None:
         return KINDS[address.kind](address, options)
-    if scheme_of(path) is not None:
+    if scheme_of(path) not in (None, *STORES):
         known = ", ".join(f"{scheme}://" for scheme in (*DATABASES, *STORES))
         raise SourceError(f"{without_secrets(path)} is no address that is read here; known are {known}")
-    if os.path.isdir(path):
+    if is_pattern(path) or is_folder(path):
         return Folder(path, options, _open_file, set(FILES))
     return _open_file(path, options)
 
@@ -126,8 +127,8 @@ def _open_file(path: str, options: SourceOptions) -> Source:
     if options.table is not None:
         raise SourceError(f"{path} is no database: a file is one table, so leave out its name")
     kind = FILES.get(suffix_of(path))
-    if kind is None and os.path.exists(path):
-        raise SourceError(f"{path} has no known ending; known are {', '.join(FILES)}")
+    if kind is None and (os.path.exists(path) or scheme_of(path) is not None):
+        raise SourceError(f"{without_secrets(path)} has no known ending; known are {', '.join(FILES)}")
     return (kind or TextFile)(path, options)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded
+from sklar.schema.address import scheme_of
 
 BUFFER_BYTES = 1 << 18
 """Of a Parquet column at a time: larger buffers read faster from slow disks, and are held once a column."""
@@ -39,7 +40,9 @@ class ParquetFile(Source):
 
         # pre_buffer would fetch whole row groups; a memory map would count the file's pages as ours.
         settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
-        return shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(self._stamp.path, **settings))
+        path = self._stamp.path
+        file = self._stamp.open() if scheme_of(path) else path
+        return shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(file, **settings))
 
 
 class IpcFile(Source):
@@ -65,7 +68,8 @@ class IpcFile(Source):
                 self._progress(number / total)
 
     def _open(self, places: Sequence[int] | None) -> Any:
-        file = pa.memory_map(self._stamp.path)
+        path = self._stamp.path
+        file = self._stamp.open() if scheme_of(path) else pa.memory_map(path)
         chosen = pa.ipc.IpcReadOptions(included_fields=list(places) if places is not None else None)
         if file.read(len(MAGIC)) == MAGIC:
             return pa.ipc.open_file(file, options=chosen)

@@ -1,4 +1,4 @@
-"""A folder of files of the known kinds, taken as one table in the order of their paths."""
+"""A folder or pattern of files of the known kinds, taken as one table in the order of their paths."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import Any
 
 from sklar.errors import SourceError
 from sklar.rows.sources.source import Progress, Source, SourceOptions, require_columns, suffix_of
+from sklar.rows.sources.stores import files_below, matching
+from sklar.schema.address import is_pattern, without_secrets
 
 OpenFile = Callable[[str, SourceOptions], Source]
 
 
 class Folder(Source):
-    """All data files below a folder; names that start with a dot or an underscore are left out."""
+    """All data files below a folder, or that match a pattern; names that start with . or _ are left out."""
 
     reads_ahead = True
     what = "the folder"
 
     def __init__(self, path: str, options: SourceOptions, open_file: OpenFile, endings: set[str]):
         self._path, self._endings = path, endings
-        self._files = _files_below(path, endings)
+        self._files = _files_of(path, endings)
         if not self._files:
-            raise SourceError(f"the folder {path} holds no file with a known ending ({', '.join(sorted(endings))})")
+            what = "nothing that matches" if is_pattern(path) else "the folder"
+            where = f"{what} {without_secrets(path)}"
+            raise SourceError(f"{where} holds no file with a known ending ({', '.join(sorted(endings))})")
         self._share = _Share(options.progress)
         inside = replace(options, progress=self._share if options.progress else None)
         self._parts = [_open_part(file, path, inside, open_file) for file in self._files]
@@ -36,7 +40,7 @@ class Folder(Source):
     def require_unchanged(self) -> None:
         """Refuse a folder whose files changed, came or went."""
         super().require_unchanged()
-        if _files_below(self._path, self._endings) != self._files:
+        if _files_of(self._path, self._endings) != self._files:
             raise SourceError(f"files came to or left {self._path} while it was being read; run again when it is still")
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -67,7 +71,7 @@ class _Share:
 
 def _open_part(file: str, folder: str, options: SourceOptions, open_file: OpenFile) -> Source:
     """One of the files; what is wrong with it is told with its name."""
-    name = os.path.relpath(file, folder)
+    name = os.path.basename(file) if is_pattern(folder) else os.path.relpath(file, folder)
     try:
         part = open_file(file, options)
         part.what = f"{part.what} {name}"
@@ -79,9 +83,7 @@ def _open_part(file: str, folder: str, options: SourceOptions, open_file: OpenFi
     raise SourceError(fault if name in fault else f"{name}: {fault}")
 
 
-def _files_below(path: str, endings: set[str]) -> list[str]:
-    found: list[str] = []
-    for folder, folders, files in os.walk(path):
-        folders[:] = [name for name in folders if name[0] not in "._"]
-        found += [os.path.join(folder, name) for name in files if name[0] not in "._" and suffix_of(name) in endings]
-    return sorted(found)
+def _files_of(path: str, endings: set[str]) -> list[str]:
+    """The files of a folder or a pattern."""
+    found = matching(path) if is_pattern(path) else files_below(path)
+    return [file for file in found if suffix_of(file) in endings]

@@ -5,7 +5,6 @@ that stay the same between them, and errors without a word of what a library say
 from __future__ import annotations
 
 import os
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ import pyarrow as pa
 
 from sklar.errors import SklarError, SourceError
 from sklar.rows.encode.text import Text
+from sklar.rows.sources.stores import opened, size_and_time
 from sklar.schema import Schema
-from sklar.schema.address import without_secrets
+from sklar.schema.address import scheme_of, without_secrets
 from sklar.schema.reading import Progress, ReadOptions
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class FileStamp:
 
     def __init__(self, path: str):
         self.path = path
-        self._stamp = _stamp(path)
+        self._stamp = size_and_time(path)
 
     @property
     def size(self) -> int:
@@ -52,11 +52,16 @@ class FileStamp:
     def require_unchanged(self) -> None:
         """Refuse a file that is no longer the one that was opened."""
         try:
-            same = _stamp(self.path) == self._stamp
+            same = size_and_time(self.path) == self._stamp
         except SourceError:
             same = False
         if not same:
-            raise SourceError(f"{self.path} changed while it was being read; run again on a file that stays the same")
+            where = without_secrets(self.path)
+            raise SourceError(f"{where} changed while it was being read; run again on a file that stays the same")
+
+    def open(self) -> Any:
+        """The file, to be read from its start."""
+        return opened(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -166,20 +171,11 @@ def listed(names: Sequence[str], shown: int = 5) -> str:
 def suffix_of(path: str) -> str:
     """The file's ending in lower case, without that of a compression."""
     name = path.lower()
+    if scheme_of(path) is not None:
+        name = name.partition("?")[0]
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
     return os.path.splitext(name)[1]
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise SourceError(f"cannot read {without_secrets(path)}: {reason}") from None
-    if not stat.S_ISREG(status.st_mode):  # a pipe could be read once only, and might never end
-        raise SourceError(f"cannot read {path}: it is not a regular file")
-    return status.st_size, status.st_mtime_ns
 
 
 def shielded(message: str, call: Callable[..., T], *arguments: Any) -> T:

@@ -8,7 +8,6 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklar.errors import SourceError
 from sklar.rows.encode.text import Text
 from sklar.rows.sources.source import ColumnBatch, FileStamp, Progress, Source, SourceOptions, shielded, suffix_of
 from sklar.schema import Schema
+from sklar.schema.address import scheme_of, without_secrets
 
 BLOCK_BYTES = 4 << 20
 """Read and split at once: more takes memory, less leaves few rows for each column of a wide table."""
@@ -135,9 +135,9 @@ class Utf8Bytes(io.RawIOBase):
 
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
         super().__init__()
-        self._file = shielded(f"cannot read {stamp.path}", Path(stamp.path).open, "rb")
-        self._stream = shielded(f"cannot read {stamp.path}", _decompressed, self._file, stamp.path)
-        self._damaged = f"cannot read {stamp.path}: it is damaged or cut short"
+        self._file = shielded(f"cannot read {without_secrets(stamp.path)}", stamp.open)
+        self._stream = shielded(f"cannot read {without_secrets(stamp.path)}", _decompressed, self._file, stamp.path)
+        self._damaged = f"cannot read {without_secrets(stamp.path)}: it is damaged or cut short"
         self._size, self._progress = stamp.size, progress
         self._waiting = shielded(self._damaged, self._stream.read, 4)
         marked = next(((mark, name) for mark, name in MARKS if self._waiting.startswith(mark)), None)
@@ -183,7 +183,7 @@ def wrong_encoding(encoding: str) -> str:
 
 
 def _decompressed(file: Any, path: str) -> Any:
-    name = path.lower()
+    name = path.lower().partition("?")[0] if scheme_of(path) else path.lower()
     if name.endswith(".gz"):
         import gzip
 

@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from sklar.schema.columns import PROVENANCES, Column, is_unicode
+from sklar.schema.columns import Column, is_unicode
 from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule
 
 PAY_ROWS = "pay"
 """Stands for a bound on rows that is to be measured first."""
+PERSON_ROWS = "person.rows"
+"""What the bound is called among facts."""
 MOST_ROWS = 1000
 """Most rows of a person that may be used: a vote is shared out in steps of 2^-20, so 1,000 rows still get equal parts
 to within a thousandth; and tables with the number of rows as a column stay small."""
 WEIGHTS = ("votes", "rows")
+SOURCES = ("assumed", "public", "measured", "from-rows")
 STEP_RULES = (AtMost, Ratio, Never, Expression)
 """Kinds of rules across rows."""
 ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
@@ -52,7 +55,8 @@ class Person:
         linked: Whether rows of a person are told as following one another, so that samples come as persons; by default
             wherever there is an order, rows share a vote and a person has 64 of them at most.
         parents: The names of two tables, where what never changes stands in one of its own; `Tables` sets it.
-        source: "assumed", "public", or "from-rows" for what a draft proposes and nobody has confirmed.
+        source: "assumed", "public", "measured" where the bound was paid for, or "from-rows" for what a draft proposes
+            and nobody has confirmed.
     """
 
     key: str
@@ -89,6 +93,8 @@ class Person:
         whole = type(self.rows) is int and 1 <= self.rows <= MOST_ROWS
         if not whole and self.rows != PAY_ROWS:
             faults.append(f'rows must be a whole number from 1 to {MOST_ROWS:,}, or "pay"')
+        if self.rows == PAY_ROWS and self.weights == "rows":
+            faults.append("rows can be paid for with weights = 'votes' only: else the noise of paying depends on them")
         if self.order is not None and not _is_ordered(columns, self.order):
             faults.append(f"order must be a modelled column of kind {', '.join(ORDERED_KINDS)}")
         if not isinstance(self.static, tuple) or not all(_is_name(name) for name in self.static):
@@ -101,8 +107,8 @@ class Person:
             faults.append("linked must be true or false")
         if self.weights not in WEIGHTS:
             faults.append(f"weights must be one of {', '.join(WEIGHTS)}")
-        if self.source not in ("assumed", "public", "from-rows"):
-            faults.append(f"source must be one of {', '.join(PROVENANCES[:2])}")
+        if self.source not in SOURCES:
+            faults.append(f"source must be one of {', '.join(SOURCES)}")
         return faults
 
     def describe(self) -> str:
@@ -153,7 +159,7 @@ def person_from(entry: object, faults: list[str]) -> Person | None:
         faults.append("person: parents needs exactly table, key and rows")
         return None
     said = {**entry, "parents": Parents(**parents)} if parents else entry  # pyright: ignore[reportUnknownVariableType]
-    return None if wrong else Person(**said)  # pyright: ignore[reportUnknownArgumentType]
+    return None if wrong else Person(**cast("dict[str, Any]", said))
 
 
 def _is_name(text: object) -> bool:

@@ -24,7 +24,6 @@ def page(visit: Visit) -> Response:
     if number is None:
         return visit.show("look.html", step="look", model=None, models=(), lines=commands.Lines())
     name = entry.model(number)
-    facts = facts_of(visit, name)
     samples = [job for job in visit.jobs.of(entry.name, "sample") if job.commands[0][1] == f"{name}.sklar"]
     drawn = [job.outputs[0] for job in samples if job.state == "done"] + [f"{name}.sample-1.csv"]
     drawn = [one for one in drawn if visit.jobs.has_made(one) and (visit.folder.root / one).exists()]
@@ -50,19 +49,18 @@ def page(visit: Visit) -> Response:
         ),
     )
     return visit.show(
-        "look.html", step="look", model=number, models=models, name=name, facts=facts, made=made, header=header,
-        rows=rows, shown=shown, drawn=drawn, lines=lines,
-        columns=[margin["column"] for margin in (facts or {}).get("margins", ())],
-        tree=bool(((facts or {}).get("structure") or {}).get("trees")),
+        "look.html", step="look", model=number, models=models, name=name, claim=claim_of(visit, name), made=made,
+        header=header, rows=rows, shown=shown, drawn=drawn, lines=lines,
     )  # fmt: skip
 
 
-def facts_of(visit: Visit, name: str) -> dict[str, Any] | None:
-    """What a model promises and holds, as the latest command that looked at it told."""
+def claim_of(visit: Visit, name: str) -> str | None:
+    """What a model promises, as the latest command that fitted or inspected it told."""
     for job in visit.jobs.of(visit.table.name):
-        at = next((n for n, words in enumerate(job.commands) if words[:2] == ("inspect", f"{name}.sklar")), None)
-        if at is not None and (found := job.result(at)) is not None:
-            return found
+        for at, words in enumerate(job.commands):
+            own = words[0] in ("fit", "inspect") and f"{name}.sklar" in words
+            if own and (found := job.result(at)) is not None:
+                return found["claim"]
     return None
 
 

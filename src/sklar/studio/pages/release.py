@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from sklar.studio import commands
-from sklar.studio.pages.look import facts_of, jobs_of_model
+from sklar.studio.pages.look import jobs_of_model
 from sklar.studio.visit import Visit, go_to
 
 
@@ -15,7 +15,7 @@ def page(visit: Visit) -> Response:
     if number is None:
         return visit.show("release.html", step="release", model=None, models=(), lines=commands.Lines())
     name, signed = entry.model(number), (visit.folder.root / commands.KEY).exists()
-    work = commands.release(entry, number, commands.AskedRelease(signed=signed))
+    work = commands.release(entry, number, commands.AskedRelease(signed=signed, reported=_reported(visit, name)))
     ran = jobs_of_model(visit, name, "release")
     last = ran[0] if ran else None
     lines = commands.Lines(
@@ -28,11 +28,11 @@ def page(visit: Visit) -> Response:
             f'sklar.verify("{name}.release.zip", ledger={entry.ledger!r}, key="{commands.KEY}.pub").ok',
         ),
     )
-    checked = None if last is None or last.running or last.done < 2 else last.result()
+    checked = None if last is None or last.running else last.result()
     return visit.show(
         "release.html", step="release", model=number, models=models, name=name, signed=signed, lines=lines,
         bundle=f"{name}.release.zip" if visit.jobs.has_made(f"{name}.release.zip") else None, checked=checked,
-        facts=facts_of(visit, name), public_key=f"{commands.KEY}.pub" if signed else None,
+        public_key=f"{commands.KEY}.pub" if signed else None,
         key_served=visit.jobs.has_made(f"{commands.KEY}.pub"),
     )  # fmt: skip
 
@@ -47,7 +47,14 @@ def release(visit: Visit) -> Response:
     """Report, bundle, and check what was bundled."""
     signed = visit.text("signed") == "yes" and (visit.folder.root / commands.KEY).exists()
     asked = commands.AskedRelease(
-        rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed") or 0, signed=signed
-    )
+        rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed") or 0, signed=signed,
+        reported=_reported(visit, visit.table.model(visit.known_model)),
+    )  # fmt: skip
     visit.jobs.start(visit.table.name, commands.release(visit.table, visit.known_model, asked))
     return go_to("t", visit.table.name, "release", visit.known_model)
+
+
+def _reported(visit: Visit, name: str) -> bool:
+    """Whether the public report of a model is there, and ours."""
+    page = f"{name}.public.html"
+    return visit.jobs.has_made(page) and (visit.folder.root / page).is_file()

@@ -8,20 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from sklar.errors import MissingExtraError, SourceError
-from sklar.schema.address import TableAddress, literal
+from sklar.schema.address import TableAddress, literal, unreachable
 
-REASONS = {
-    "password": "the user or the password is wrong, or none was given: set PGPASSWORD, or write a ~/.pgpass",
-    "pg_hba": "the server does not let this user in from here",
-    "refused": "nothing listens there",
-    "translate host": "there is no such host",
-    "no such file": "nothing listens at that socket",
-    "timeout": "it does not answer",
-    "does not exist": "there is no such database or user",
-    "too many": "it has no connection left",
-    "ssl": "the encrypted connection failed",
-}
-"""What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
 SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout", "lock_timeout")
 """Limits that would end a long pass, or the moment that all passes share; switched off where the server has them."""
 
@@ -73,8 +61,7 @@ def connect(address: TableAddress) -> Any:
     try:
         return dbapi.connect(address.connection, autocommit=False)
     except Exception as error:
-        text = str(error).lower()
-    reason = next((reason for word, reason in REASONS.items() if word in text), "it refused")
+        reason = unreachable(str(error)) or "it refused"
     raise SourceError(f"cannot reach {address}: {reason}")
 
 

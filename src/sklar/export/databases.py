@@ -1,0 +1,249 @@
+"""Samples as tables of databases: written in one transaction, so that the table appears whole or not at all.
+
+A new table has the types of the sample, or those of another table of the database (`?like=NAME`). A table that is there
+already is filled if it is empty, and keeps its types; one that holds rows is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from datetime import date
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from sklar.errors import MissingExtraError, OutputError, SklarError
+from sklar.schema.address import TableAddress, identifier, identifiers, literal, unreachable
+
+STAGE = "sklar_stage"
+"""A temporary table that rows wait in where types are to be changed."""
+SQLITE_TYPES = {"int64": "INTEGER", "double": "REAL", "bool": "INTEGER"}
+"""Type of Arrow to that of SQLite; all others are text there."""
+
+
+class OutputDatabase(Protocol):
+    """An open database in a transaction."""
+
+    def types(self, table: str) -> dict[str, str] | None:
+        """Names and types of the columns of a table; None if there is none."""
+        ...
+
+    def holds_rows(self, table: str) -> bool: ...
+    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+        """Write a stream of batches into a table, new or not, with these types or those of the stream."""
+        ...
+
+
+def write_to_database(
+    tables: Iterable[pa.Table], address: TableAddress, written: Callable[[int], None] | None = None
+) -> None:
+    """Write batches one after the other; at least one, all with the same columns."""
+    batches = iter(tables)
+    first = next(batches)
+    with _opened(address) as target:
+        there, types = _wanted(target, address)
+        names = first.schema.names
+        missing = [name for name in names if types is not None and name not in types]
+        if missing:
+            raise OutputError(f"the table whose types are wanted has no column '{missing[0]}'")
+        chosen = None if types is None else {name: types[name] for name in names}
+        target.write(address.name, _stream(first, batches, written), chosen, not there)
+
+
+def require_database_output(address: TableAddress) -> None:
+    """Refuse a table that cannot be written before any work is done for it."""
+    if address.kind != "postgresql" and not os.path.isdir(os.path.dirname(os.path.abspath(address.connection))):
+        raise OutputError(f"cannot write to {address}: there is no such folder")
+    if address.kind != "postgresql" and not os.path.exists(address.connection):
+        address.name  # noqa: B018 - refuses an address without a table
+        return
+    with _opened(address) as target:
+        _wanted(target, address)
+
+
+def _wanted(target: OutputDatabase, address: TableAddress) -> tuple[bool, dict[str, str] | None]:
+    """(whether the table is there, types that are wanted)."""
+    there = target.types(address.name)
+    if there is not None and target.holds_rows(address.name):
+        raise OutputError(
+            f"the table {address.name} of {address} holds rows already; name a new table, or an empty one"
+        )
+    if there is not None or address.like is None:
+        return there is not None, there
+    like = target.types(".".join(identifier(part) for part in (address.namespace, address.like) if part))
+    if like is None:
+        raise OutputError(f"there is no table '{address.like}' in {address} whose types could be taken")
+    return False, like
+
+
+def _stream(first: pa.Table, rest: Iterator[pa.Table], written: Callable[[int], None] | None) -> Any:
+    def batches() -> Iterator[Any]:
+        table: pa.Table | None = first
+        while table is not None:
+            yield from table.to_batches()
+            if written is not None:
+                written(table.num_rows)
+            table = next(rest, None)
+
+    return pa.RecordBatchReader.from_batches(first.schema.remove_metadata(), batches())
+
+
+@contextmanager
+def _opened(address: TableAddress) -> Generator[OutputDatabase]:
+    """The database in a transaction, which is kept when the block ends and undone when it fails."""
+    fresh = address.kind != "postgresql" and not os.path.exists(address.connection)
+    try:
+        with OPENERS[address.kind](address) as target:
+            yield target
+        return
+    except (SklarError, MemoryError):
+        _remove(address, fresh)
+        raise
+    except BaseException as error:
+        _remove(address, fresh)
+        if not isinstance(error, Exception):
+            raise
+        reason = unreachable(str(error)) or "the database refused the rows"
+    raise OutputError(f"cannot write to {address}: {reason}. Nothing was written")
+
+
+def _remove(address: TableAddress, fresh: bool) -> None:
+    if fresh:
+        with suppress(OSError):
+            os.unlink(address.connection)
+
+
+@contextmanager
+def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtraError("PostgreSQL needs its driver: pip install 'sklar[postgres]'") from None
+    with closing(dbapi.connect(address.connection, autocommit=False)) as connection:
+        with connection.cursor() as cursor:
+            yield _Postgres(cursor, address)
+        connection.commit()
+
+
+class _Postgres:
+    def __init__(self, cursor: Any, address: TableAddress):
+        self._cursor, self._address = cursor, address
+
+    def types(self, table: str) -> dict[str, str] | None:
+        found = self._ask(
+            "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute "
+            f"WHERE attrelid = to_regclass({literal(table)}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+        )
+        return dict(found) if found else None
+
+    def holds_rows(self, table: str) -> bool:
+        return bool(self._ask(f"SELECT 1 FROM {table} LIMIT 1"))
+
+    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+        if types is None:
+            named = {"db_schema_name": self._address.namespace} if self._address.namespace else {}
+            self._cursor.adbc_ingest(self._address.table, rows, mode="create", **named)
+            return
+        self._cursor.adbc_ingest(STAGE, rows, mode="create", temporary=True)
+        if new:
+            self._run(f"CREATE TABLE {table} ({_declared(types)})")
+        self._run(f"INSERT INTO {table} ({identifiers(types)}) SELECT {_casts(types)} FROM pg_temp.{STAGE}")
+        self._run(f"DROP TABLE pg_temp.{STAGE}")
+
+    def _ask(self, question: str) -> list[tuple[Any, ...]]:
+        self._cursor.execute(question)
+        return self._cursor.fetchall()
+
+    def _run(self, statement: str) -> None:
+        self._cursor.execute(statement)
+
+
+@contextmanager
+def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("a DuckDB database needs DuckDB: pip install 'sklar[sql]'") from None
+    with duckdb.connect(address.connection) as connection:
+        connection.execute("BEGIN")
+        yield _DuckDB(connection)
+        connection.execute("COMMIT")
+
+
+class _DuckDB:
+    def __init__(self, connection: Any):
+        self._connection = connection
+
+    def types(self, table: str) -> dict[str, str] | None:
+        known = self._connection.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()
+        spelled = {name for pair in known for name in (identifiers([pair[1]]), ".".join(map(identifier, pair)))}
+        if table not in spelled:
+            return None
+        return {str(name): str(kind) for name, kind, *_ in self._connection.execute(f"DESCRIBE {table}").fetchall()}
+
+    def holds_rows(self, table: str) -> bool:
+        return bool(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
+
+    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+        self._connection.register(STAGE, rows)
+        if types is None:
+            self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {STAGE}")
+            return
+        if new:
+            self._connection.execute(f"CREATE TABLE {table} ({_declared(types)})")
+        chosen = ", ".join(f"CAST({identifier(name)} AS {kind})" for name, kind in types.items())
+        self._connection.execute(f"INSERT INTO {table} ({identifiers(types)}) SELECT {chosen} FROM {STAGE}")
+
+
+@contextmanager
+def _sqlite(address: TableAddress) -> Generator[OutputDatabase]:
+    with closing(sqlite3.connect(address.connection, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield _Sqlite(connection)
+        connection.execute("COMMIT")
+
+
+class _Sqlite:
+    def __init__(self, connection: sqlite3.Connection):
+        self._connection = connection
+
+    def types(self, table: str) -> dict[str, str] | None:
+        found = self._connection.execute(f"PRAGMA table_info({table.rpartition('.')[2]})").fetchall()
+        return {name: kind for _, name, kind, *_ in found} or None
+
+    def holds_rows(self, table: str) -> bool:
+        return bool(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
+
+    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+        names = rows.schema.names
+        if new:
+            own = {field.name: SQLITE_TYPES.get(str(field.type), "TEXT") for field in rows.schema}
+            self._connection.execute(f"CREATE TABLE {table} ({_declared(types or own)})")
+        places = ", ".join("?" * len(names))
+        for batch in rows:
+            lines = zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
+            self._connection.executemany(f"INSERT INTO {table} ({identifiers(names)}) VALUES ({places})", lines)
+
+
+OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[OutputDatabase]]] = {
+    "postgresql": _postgres,
+    "duckdb": _duckdb,
+    "sqlite": _sqlite,
+}
+"""Kind of a database to what opens it for writing."""
+
+
+def _plain(value: Any) -> Any:
+    """SQLite has no moments: they are ISO text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _declared(types: Mapping[str, str]) -> str:
+    return ", ".join(f"{identifier(name)} {kind}" for name, kind in types.items())
+
+
+def _casts(types: Mapping[str, str]) -> str:
+    return ", ".join(f"{identifier(name)}::{kind}" for name, kind in types.items())

@@ -1,0 +1,129 @@
+"""Means of columns from noisy histograms: exact without noise, unbiased with it, and honest about hidden tails."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sklar.accounting.noise import Noise
+from sklar.arrays import Floats, Ints
+from sklar.inference.columns import KnownRows, column_sums, known_rows
+from sklar.inference.released_tables import ReleasedTable
+from sklar.sample.rng import generator
+
+CODES = 120
+VALUES = np.arange(CODES) / 4
+COARSE, FINE = np.arange(CODES) // 4, np.minimum(np.arange(CODES) // 2, 20)
+"""Thirty cells of four codes; and of two codes, with the last hundred codes in a few."""
+
+
+def histogram(counts: Ints, lookup: Ints, sigma: float, rng: np.random.Generator, column: int = 0) -> ReleasedTable:
+    exact = np.bincount(lookup, counts, int(lookup.max()) + 1)
+    return ReleasedTable(
+        label="margins", columns=(column,), lookups=(lookup.astype(np.int32),),
+        observed=exact + rng.normal(0.0, sigma, exact.size), noise=Noise(kind="gaussian", scale=sigma), sigma=sigma,
+    )  # fmt: skip
+
+
+def lognormal() -> Floats:
+    """Shares of the codes: a mean of about 1.7, with room up to 30."""
+    upto = np.array([0.5 * (1 + math.erf(math.log(v) / math.sqrt(2))) if v > 0 else 0.0 for v in np.arange(121) / 4])
+    return np.diff(upto) / upto[-1]
+
+
+def standardized_errors(tails: bool, sigma: float, rows: int, count: int) -> Floats:
+    """Errors of the mean over their standard errors, for tables of a lognormal law, the model being that law."""
+    mass, rng, found = lognormal(), generator(5), []
+    truth = float(mass @ VALUES)
+    widths = np.full(CODES, 0.25) if tails else np.zeros(0)
+    for _ in range(count):
+        counts = rng.multinomial(rows, mass)
+        tables = [histogram(counts, COARSE, sigma, rng), histogram(counts, FINE, 1.5 * sigma, rng)]
+        known = KnownRows(rows=rows + rng.normal(0.0, 10.0), sigma=10.0)
+        sums = column_sums(tables, mass, widths, known, rows)
+        assert sums is not None
+        mean, variance, _ = sums.means((VALUES - truth)[None])
+        chance = float(mass @ (VALUES - truth) ** 2) / rows
+        found.append(mean[0] / math.sqrt(variance[0] + chance))
+    return np.array(found)
+
+
+def test_without_noise_means_are_those_of_the_rows() -> None:
+    rng = generator(1)
+    counts = rng.integers(0, 50, CODES)
+    tables = [histogram(counts, np.arange(CODES), 1e-9, rng)]
+    functions = np.stack([VALUES, VALUES**2, VALUES > 7])
+    for widths in (np.zeros(0), np.full(CODES, 0.25)):
+        sums = column_sums(tables, counts / counts.sum(), widths, KnownRows(rows=0, sigma=math.inf), counts.sum())
+        assert sums is not None
+        mean, variance, third = sums.means(functions)
+        np.testing.assert_allclose(mean, functions @ counts / counts.sum(), rtol=1e-6)
+        assert variance.max() < 1e-6 and np.abs(third).max() < 1e-6
+
+
+def test_counts_alone_tell_means_without_bias_and_with_their_own_variance() -> None:
+    errors = standardized_errors(tails=False, sigma=15.0, rows=2000, count=250)
+    assert abs(errors.mean()) < 0.2
+    assert 0.8 < errors.var() < 1.25  # noise that is left out, or twice in, would show
+
+
+def test_hidden_tails_make_intervals_that_hold_and_are_narrower_than_those_of_counts_alone() -> None:
+    errors = standardized_errors(tails=True, sigma=15.0, rows=1000, count=80)
+    assert np.mean(np.abs(errors) < 1.96) > 0.92 and errors.var() > 0.4  # neither too short nor far too long
+    rng, mass = generator(2), lognormal()
+    tables = [histogram(rng.multinomial(1000, mass), COARSE, 15.0, rng)]
+    wide, narrow = (
+        column_sums(tables, mass, widths, KnownRows(rows=1000, sigma=5.0), 1000)
+        for widths in (np.zeros(0), np.full(CODES, 0.25))
+    )
+    assert wide is not None and narrow is not None
+    assert not wide.tails and len(narrow.tails) == 1
+    of_counts, of_tail = (one.means(VALUES[None])[1][0] for one in (wide, narrow))
+    assert of_tail < 0.25 * of_counts
+    body = narrow.solved.T @ VALUES[::4][narrow.body]
+    assert of_tail > 1.2 * body**2 @ narrow.sigma**2 / 1000**2  # the tail has a share in the error
+    assert narrow.means(VALUES[None])[2][0] > 0  # which is longer upwards
+
+
+def test_missing_values_after_the_numbers_are_no_tail() -> None:
+    rng = generator(3)
+    mass = np.append(0.8 * lognormal(), 0.2)
+    lookup = np.append(COARSE, 30)
+    tables = [histogram(rng.multinomial(5000, mass), lookup, 10.0, rng)]
+    sums = column_sums(tables, mass, np.full(CODES, 0.25), KnownRows(rows=5000, sigma=1.0), 5000)
+    assert sums is not None
+    assert 30 in sums.body and 29 not in sums.body
+    missing, variance, _ = sums.means(np.append(np.zeros(CODES), 1.0)[None])
+    assert abs(missing[0] - 0.2) < 8 * math.sqrt(variance[0] + 0.16 / 5000)
+
+
+def test_a_column_in_which_nothing_stands_out_has_no_body() -> None:
+    rng = generator(4)
+    tables = [histogram(rng.multinomial(20, lognormal()), COARSE, 50.0, rng)]
+    assert column_sums(tables, lognormal(), np.full(CODES, 0.25), KnownRows(rows=20, sigma=9.0), 20) is None
+    assert column_sums([], lognormal(), np.zeros(0), KnownRows(rows=20, sigma=9.0), 20) is None
+
+
+def test_single_values_at_the_end_of_the_body_have_no_tail() -> None:
+    rng = generator(6)
+    mass = np.zeros(CODES)
+    mass[[0, 40]] = 0.5
+    widths = np.where(mass > 0, 0.0, 0.25)
+    tables = [histogram(rng.multinomial(5000, mass), np.arange(CODES), 10.0, rng)]
+    sums = column_sums(tables, mass, widths, KnownRows(rows=5000, sigma=1.0), 5000)
+    assert sums is not None
+    assert abs(sums.means(VALUES[None])[0][0] - 5.0) < 1.5
+
+
+@pytest.mark.parametrize(("public", "sigma"), [(500, 0.0), (None, 1 / math.sqrt(1 / 100 + 1 / 3600))])
+def test_the_number_of_rows_is_told_by_other_columns(public: int | None, sigma: float) -> None:
+    rng = generator(7)
+    counts = rng.multinomial(500, lognormal())
+    own, other = histogram(counts, COARSE, 1.0, rng), histogram(counts, np.arange(CODES) // 30, 30.0, rng, column=1)
+    total = histogram(counts, np.zeros(CODES, dtype=np.int64), 10.0, rng, column=1)
+    found = known_rows([own, other, total], 0, public)
+    assert found.sigma == pytest.approx(sigma)
+    assert abs(found.rows - 500) <= 8 * sigma
+    assert known_rows([own], 0, None).sigma == math.inf

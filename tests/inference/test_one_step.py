@@ -1,0 +1,94 @@
+"""Steps from a model's answer to what releases say: functions of single columns are found, and what is told is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from sklar.inference.heard import listen
+from sklar.inference.mechanism.sums import CodeTable
+from sklar.inference.one_step import one_step
+from sklar.pipeline.bundle.bundle import stored_of
+from sklar.sample.rng import generator
+from tests.golden.cases import scripted_fit
+
+SCHEMA = sklar.Schema({"x": sklar.Integer(0, 49), "g": sklar.Category(["a", "b", "c"]), "z": sklar.Integer(0, 9)})
+ROWS = 2000
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[sklar.Model, pd.DataFrame]:
+    """Hardly any noise: what releases tell of the table is the truth."""
+    rng = generator(1)
+    g = rng.integers(0, 3, ROWS)
+    x = np.clip(rng.normal(20 + 6 * g, 5), 0, 49).astype(int)
+    frame = pd.DataFrame({"x": x, "g": np.array(["a", "b", "c"])[g], "z": rng.integers(0, 10, ROWS)})
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(frame, SCHEMA, {"epsilon": 400.0, "delta": 1e-6}, patch), frame
+
+
+def codes_of(frame: pd.DataFrame) -> CodeTable:
+    g = frame["g"].map({"a": 0, "b": 1, "c": 2})
+    return CodeTable(columns={"x": frame["x"].to_numpy(), "g": g.to_numpy(), "z": frame["z"].to_numpy()})
+
+
+def test_sums_of_functions_of_single_columns_need_no_other_release(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    model, frame = fitted
+    heard = listen(stored_of(model).fitted)
+    rng = generator(2)
+    wrong = pd.DataFrame({"x": rng.integers(0, 50, 20_000), "g": rng.choice(["a", "b", "c"], 20_000), "z": 3})
+    wrong["z"] = rng.integers(0, 10, 20_000)
+    codes = codes_of(wrong)
+    psi = (codes.columns["x"] ** 2 / 100 + (codes.columns["g"] == 1))[None].astype(float)
+    step = one_step(heard, codes, psi, ("x", "g"), ROWS, False)
+    assert step is not None
+    truth = (frame["x"] ** 2 / 100 + (frame["g"] == "b")).mean()
+    assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.02)
+
+
+def test_what_is_told_of_two_columns_sets_a_wrong_model_right(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    model, frame = fitted
+    heard = listen(stored_of(model).fitted)
+    rng = generator(3)
+    apart = frame.sample(20_000, replace=True, random_state=1).reset_index(drop=True)
+    apart["g"] = rng.permutation(apart["g"].to_numpy())  # right margins, no dependence
+    codes = codes_of(apart)
+    psi = (codes.columns["x"] * (codes.columns["g"] == 2))[None].astype(float)
+    step = one_step(heard, codes, psi, ("x", "g"), ROWS, False)
+    assert step is not None and 0.9 < step.told[0] <= 1
+    truth = (frame["x"] * (frame["g"] == "c")).mean()
+    assert abs(psi.mean() - truth) > 1.0
+    assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.2)
+
+
+def test_without_releases_about_the_columns_there_is_no_step(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    model, frame = fitted
+    heard = listen(stored_of(model).fitted)
+    codes = codes_of(frame)
+    heard.linear = ()
+    assert one_step(heard, codes, codes.columns["x"][None].astype(float), ("x", "z"), ROWS, False) is None
+    assert one_step(heard, codes, codes.columns["x"][None].astype(float), ("x",), ROWS, False) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "within"), [("mean(x)", 0.02), ("share(x=10..19)", 0.002), ("difference(x) by g", 0.2), ("median(x)", 0.5)]
+)
+def test_with_little_noise_estimates_of_the_table_are_those_of_its_rows(
+    fitted: tuple[sklar.Model, pd.DataFrame], text: str, within: float
+) -> None:
+    model, frame = fitted
+    between = {"between": ("c", "a")} if "difference" in text else {}
+    found = (
+        model.estimate("difference", "x", by="g", of="table", **between)
+        if between
+        else model.estimate(text, of="table")
+    )
+    by = frame.groupby("g")["x"].mean()
+    truths = {
+        "mean(x)": frame["x"].mean(), "share(x=10..19)": frame["x"].between(10, 19).mean(),
+        "difference(x) by g": by["c"] - by["a"], "median(x)": frame["x"].median(),
+    }  # fmt: skip
+    assert isinstance(found, sklar.Estimated)
+    assert found.value == pytest.approx(truths[text], abs=within)
