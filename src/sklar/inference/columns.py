@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def column_sums(
     body = np.setdiff1d(np.arange(cells), np.concatenate(tails))
     parts = [_groups(table, lookup) for table in tables]
     solved, observed, sigma = _solve(tables, parts, body, np.concatenate(tails), known)
-    span, expected = mass_of_groups(lookup[:values], widths, cells), mass_of_groups(lookup, mass * rows, cells)
+    span, expected = _sums(lookup[:values], widths, cells), _sums(lookup, mass * rows, cells)
     chained = chain[(chain >= first) & (chain <= last) & (span[chain] > 0)]
     found = tuple(
         _tail(tables, parts, beyond, inner, span, expected)
@@ -152,6 +153,10 @@ def column_sums(
         lookup=lookup, inside=inside, body=body, solved=solved, observed=observed, sigma=sigma, tails=found,
         rows=rows,
     )  # fmt: skip
+
+
+def _sums(lookup: Ints, values: Floats, cells: int) -> Floats:
+    return np.asarray(np.bincount(lookup, values, cells), dtype=np.float64)
 
 
 def _common(tables: Sequence[ReleasedTable]) -> Ints:
@@ -192,7 +197,7 @@ def _solve(
     lines.append(np.ones(len(body)))
     noise = np.array([*sigma, min(max(known.sigma, 1e-6), 1e9)])
     scaled = np.stack(lines) / noise[:, None]
-    found = np.linalg.lstsq(scaled, np.diag(1.0 / noise), rcond=None)[0]
+    found: Any = np.linalg.lstsq(scaled, np.diag(1.0 / noise), rcond=None)[0]
     return found, np.array([*observed, known.rows]), noise
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sklar.arrays import Floats, Mask
+from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
@@ -97,7 +97,7 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     if share:  # also of values that the model has not
         codes = _with_every_code(codes, columns[0], mechanism.by.schema.size(columns[0]))
     model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows)
-    whole: Mask = np.isfinite(psi).all(axis=1)
+    whole = np.asarray(np.isfinite(psi).all(axis=1))
     counts = question.is_share or question.statistic == "quantile"
     step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts)
     if step is None:
