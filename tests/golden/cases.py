@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sklar
+from sklar.lab.made.panel import panel_schema, panel_table
 from sklar.pipeline.fit import FitRequest, fitting
 
 ROWS = 4_000
@@ -57,6 +58,7 @@ PRIVATE: Mapping[str, dict[str, Any]] = {
     "vine-few-rows-target": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker"},
     "vine-prior": {"method": "vine", "epsilon": 2.0, "prior": 21},
     "vine-few-rows-prior": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker", "prior": 22},
+    "vine-linked": {"method": "vine", "epsilon": 8.0, "persons": 200},
     "independent": {"method": "independent", "epsilon": 1.0},
     "dpcopula-kendall": {"method": "dpcopula-kendall", "epsilon": 2.0},
     "dpcopula-kendall-random": {"method": "dpcopula-kendall", "epsilon": 2.0, "order": "random", "margins": "efpa"},
@@ -111,6 +113,8 @@ class ScriptedNoise:
 def fitted(name: str, patch: pytest.MonkeyPatch) -> sklar.Model:
     """The model of a case; its noise and the seed of its post-processing come from a script."""
     case = dict(CASES[name])
+    if "persons" in case:
+        return scripted_fit(panel_table(case.pop("persons")), panel_schema(), case, patch)
     if "prior" in case:
         case["prior"] = table(seed=case["prior"])
     return scripted_fit(table(case.pop("rows", ROWS)), schema(), case, patch)
