@@ -28,7 +28,7 @@ from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
-"""How tables share the allowance: those with more columns have more of it. The optimum is flat."""
+"""How tables share the allowance: those with more columns have more of it."""
 T = TypeVar("T")
 
 

@@ -63,6 +63,14 @@ def test_what_is_seen_decides_where_a_tail_ends():
     np.testing.assert_allclose(full, 30.0, rtol=0.05)
 
 
+def test_a_bulk_without_width_has_an_empty_tail():
+    """All rows have the first value, a cell of no width: every other is infinitely far, in extents."""
+    point = replace(SUPPORT, width=np.concatenate([[0.0], np.full(CELLS - 1, 1.0)]))
+    exact = np.concatenate([[6e3], np.zeros(CELLS - 1)])
+    seen = Observation(parent=np.arange(CELLS), counts=exact, sigma=np.full(CELLS, 9.0))
+    assert 0 <= expected_tail(point, [seen], exact + 1.0, np.arange(CELLS), 0).sum() < 1
+
+
 def test_both_tails_are_treated_alike():
     one = noisy(narrow(), 5)
     other = Observation(parent=one.parent, counts=one.counts[::-1].copy(), sigma=one.sigma)

@@ -43,6 +43,8 @@ LEAST_SHARE = 0.02
 """The moment is per row of the smooth tail, or of this share of all rows if that is more."""
 SAME_WIDTH = 1e-6
 """Widths that differ by a smaller part are one."""
+FARTHEST = 1e100
+"""Distances are cut here, in extents, so that their squares are numbers."""
 _TINY = 1e-300
 
 
@@ -100,6 +102,7 @@ def expected_tail(
     beyond = outwards[edge + 1 :]
     far = np.concatenate([[0.0], np.cumsum(support.width[beyond])])
     distance = (far[1:] + far[:-1]) / (2.0 * _extent(support.width[outwards], counts[outwards], edge))
+    distance = np.minimum(distance, FARTHEST)  # a bulk of one value has no extent
     ends = np.exp(-np.minimum((distance / ENDS[:, None]) ** 2, 700.0))
     curve = continued_curve(support.width[outwards], counts[outwards], edge)
     tails = np.vstack([counts[beyond] * ends, counts[beyond], *([] if curve is None else [curve])])
