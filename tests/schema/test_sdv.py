@@ -156,6 +156,7 @@ HOSPITAL: dict[str, Any] = {
          "child_foreign_key": "patient"},
     ],
 }  # fmt: skip
+FLAGS = {"columns": {"smokes": {"sdtype": "boolean"}, "urgent": {"sdtype": "boolean"}}}
 LINK = HOSPITAL["relationships"][0]
 DAYS = {"stays": {"day": Integer(0, 365)}}
 
@@ -179,7 +180,7 @@ def test_two_tables_and_their_key_come_from_a_relationship() -> None:
         ({"relationships": [{**LINK, "child_table_name": "x"}]}, DAYS, "one of the tables"),
         ({"relationships": [{**LINK, "child_foreign_key": "x"}]}, DAYS, "'x' is the key of 'stays'"),
         ({"relationships": [{**LINK, "child_foreign_key": "smokes"}],
-          "tables": {**HOSPITAL["tables"], "stays": {"columns": {"smokes": {"sdtype": "id"}}}}},
+          "tables": {**HOSPITAL["tables"], "stays": FLAGS}},
          {}, "rename it"),
         ({"tables": {"patients": {}, "stays": {}}}, DAYS, "without 'columns'"),
         ({}, {}, "table 'stays': column 'day': numerical needs lower and upper"),

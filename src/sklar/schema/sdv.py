@@ -106,7 +106,7 @@ def tables_from_sdv(
     """
     given = domains or {}
     parent, own, child, key = _relationship(document)
-    columns = {name: _table_entry(document, name).get("columns") for name in (parent, child)}
+    columns: dict[str, Any] = {name: _table_entry(document, name).get("columns") for name in (parent, child)}
     if not all(isinstance(found, Mapping) and found for found in columns.values()):
         raise SchemaError(["the metadata have a table without 'columns'"])
     links = {parent: own, child: key}
@@ -180,7 +180,7 @@ def _relationship(document: Any) -> tuple[str, str, str, str]:
     links: Any = document.get("relationships")
     if not isinstance(links, list) or len(links) != 1 or not isinstance(links[0], Mapping):
         raise SchemaError(["two tables are joined by one key: the metadata need exactly one of 'relationships'"])
-    found = [links[0].get(word) for word in LINK]
+    found: list[Any] = [links[0].get(word) for word in LINK]
     faults = [f"the relationship needs one name as {word}" for word, name in zip(LINK, found, strict=True)
               if not isinstance(name, str) or not name]  # fmt: skip
     if not faults and {found[0], found[2]} != set(tables):
