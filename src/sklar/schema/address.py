@@ -15,6 +15,8 @@ DATABASES = {"postgresql": "postgresql", "postgres": "postgresql", "duckdb": "du
 """Scheme of a URL to the kind of database."""
 STORES = ("s3", "gs", "gcs")
 """Schemes of object stores."""
+DUCKDB_FILES = (".duckdb", ".ddb")
+"""How names of DuckDB files end."""
 OWN = ("table", "schema", "like")
 """Parameters of a URL that are ours; all others are for the driver."""
 SECRETS = ("password", "sslpassword", "access_key", "secret_key", "session_token")
@@ -101,6 +103,12 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
         kind=kind, connection=connection, shown=without_secrets(data), table=name, namespace=namespace,
         like=own.get("like"),
     )  # fmt: skip
+
+
+def file_address(path: str) -> TableAddress | None:
+    """The address of a DuckDB file by the end of its name; None for other files."""
+    known = path.lower().endswith(DUCKDB_FILES) and scheme_of(path) is None
+    return TableAddress(kind="duckdb", connection=path, shown=path) if known else None
 
 
 def is_pattern(path: str) -> bool:
