@@ -111,7 +111,7 @@ def test_from_a_file_to_a_verified_release(
     other.close()
     finished(page, "fitting people-1")
     looked_at(page, "fit")
-    spent = sklar.read_ledger(tmp_path / "people.ledger").fits
+    spent = sklar.read_ledger(tmp_path / "people.csv.ledger").fits
     assert [fit.closed for fit in spent] == [True, True]  # facts that were paid for, and the model
 
     page.get_by_role("link", name="people-1").click()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ def test_a_table_is_kept_with_what_belongs_to_it(tmp_path: Path) -> None:
     (tmp_path / "my people.csv").write_text("x\n1\n")
     folder = StudioFolder(tmp_path)
     entry = folder.new_table("my people.csv", "", {"delimiter": ";", "encoding": ""})
-    assert (entry.name, entry.schema, entry.ledger) == ("my_people", "my_people.toml", "my_people.ledger")
+    assert (entry.name, entry.schema, entry.ledger) == ("my_people", "my_people.toml", "my people.csv.ledger")
     folder.change("my_people", by="Ada")
     again = StudioFolder(tmp_path).table("my_people")
     assert again.by == "Ada" and again.reading == {"delimiter": ";"}
@@ -27,12 +29,55 @@ def test_a_table_is_kept_with_what_belongs_to_it(tmp_path: Path) -> None:
     assert folder.candidates() == []
 
 
-def test_the_ledger_beside_the_rows_is_used_if_it_is_there(tmp_path: Path) -> None:
-    for name in ("a.csv", "a.csv.ledger", "b.csv"):
+def test_the_ledger_is_the_one_beside_the_rows_unless_there_is_one_called_after_the_table(tmp_path: Path) -> None:
+    for name in ("a.csv", "a.csv.ledger", "a.ledger", "b.csv", "c.csv", "c.ledger"):
         (tmp_path / name).write_text("x\n")
     folder = StudioFolder(tmp_path)
     assert folder.new_table("a.csv", "", {}).ledger == "a.csv.ledger"
-    assert folder.new_table("b.csv", "", {}).ledger == "b.ledger"
+    assert folder.new_table("b.csv", "", {}).ledger == "b.csv.ledger"
+    assert folder.new_table("c.csv", "", {}).ledger == "c.ledger"
+
+
+def test_the_same_rows_are_taken_up_once(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv", "db.sqlite"):
+        (tmp_path / name).write_text("x\n")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "a.csv")
+    os.link(tmp_path / "a.csv", tmp_path / "hard.csv")
+    os.link(tmp_path / "db.sqlite", tmp_path / "again.sqlite")
+    folder = StudioFolder(tmp_path)
+    folder.new_table("a.csv", "first", {})
+    folder.new_table("db.sqlite", "visits", {"table": "visits"})
+    folder.new_table("postgresql://ada@Host:5432/db?table=visits", "served", {})
+    for source, table, known in (
+        ("a.csv", "", "first"),
+        ("link.csv", "", "first"),
+        ("hard.csv", "", "first"),
+        ("db.sqlite", "Visits", "visits"),
+        ("again.sqlite", "visits", "visits"),
+        ("postgres://bob@host/db?sslmode=require&table=public.visits", "", "served"),
+    ):
+        with pytest.raises(UsageError, match=f"are the table {known} already"):
+            folder.new_table(source, "second", {"table": table})
+    folder.new_table("b.csv", "", {})
+    folder.new_table("db.sqlite", "", {"table": "people"})
+    for number, address in enumerate(("host/db?table=people", "host/db2?table=visits", "other/db?table=visits")):
+        folder.new_table(f"postgresql://{address}", f"p{number}", {})
+    assert len(folder.tables()) == 8
+
+
+def test_of_changes_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
+    folder = StudioFolder(tmp_path)
+
+    def take_up(number: int) -> None:
+        (tmp_path / f"t{number}.csv").write_text("x\n")
+        folder.new_table(f"t{number}.csv", "", {})
+        folder.change(f"t{number}", by="Ada")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(take_up, range(24)))
+    assert {one.by for one in folder.tables().values()} == {"Ada"} and len(folder.tables()) == 24
+    folder.forget("t3")
+    assert "t3" not in folder.tables() and (tmp_path / "t3.csv").exists()
 
 
 def test_numbers_of_models_and_samples_are_never_used_again(tmp_path: Path) -> None:
@@ -86,9 +131,10 @@ def test_a_table_in_a_database_file_is_named(tmp_path: Path) -> None:
 
 def test_a_damaged_list_and_a_folder_without_rights_are_told(tmp_path: Path) -> None:
     folder = StudioFolder(tmp_path)
-    (folder.state / "tables.json").write_text("[")
-    with pytest.raises(UsageError, match="delete it"):
-        folder.tables()
+    for text in ("[", '[{"name": "t"}]', "[{}]", "[1]"):
+        (folder.state / "tables.json").write_text(text)
+        with pytest.raises(UsageError, match="delete it"):
+            folder.tables()
     with pytest.raises(UsageError, match="no folder"):
         StudioFolder(tmp_path / "none")
     (tmp_path / "file").mkdir()

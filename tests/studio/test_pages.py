@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 import sklar
 from sklar.studio.app import make_app
+from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder
 from sklar.studio.jobs import Jobs
 from sklar.studio.safety import Secrets
@@ -60,7 +61,7 @@ def test_every_step_is_shown_before_anything_was_done(client: TestClient, step: 
 
 
 def test_addresses_that_lead_nowhere(client: TestClient) -> None:
-    for path in ("/t/none/fit", "/t/t/look/7", "/file/t.csv", "/t/t/look/x", "/nothing"):
+    for path in ("/t/none/fit", "/t/t/look/7", "/file/t.csv", "/t/t/look/x", f"/t/t/look/{'9' * 5000}", "/nothing"):
         assert client.get(path).status_code == 404, path
 
 
@@ -121,8 +122,10 @@ def test_the_person_is_said_and_taken_back(client: TestClient, folder: Path) -> 
 def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestClient, folder: Path) -> None:
     seen, text = schema(folder).fingerprint, schema(folder).toml().replace("upper = 60", "upper = 61")
     assert send(client, "/t/t/text", seen=seen, toml="nonsense")[0] == 400
+    (folder / "t.toml.new").write_text("of somebody else")
     assert send(client, "/t/t/text", seen=seen, toml=text)[0] == 303
-    assert schema(folder)["age"].upper == 61 and not list(folder.glob("*.new"))  # type: ignore[attr-defined]
+    assert schema(folder)["age"].upper == 61  # type: ignore[attr-defined]
+    assert (folder / "t.toml.new").read_text() == "of somebody else"
     code, told = send(client, "/t/t/text", seen=seen, toml=text)
     assert code == 400 and "another tab" in told
 
@@ -130,12 +133,12 @@ def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestCl
 def test_a_ledger_is_made_once_with_a_cap(client: TestClient, folder: Path) -> None:
     assert send(client, "/t/t/ledger", epsilon="much", delta="1e-8")[0] == 400
     assert send(client, "/t/t/ledger", epsilon="-1", delta="1e-8")[0] == 400
-    assert not (folder / "t.ledger").exists()
+    assert not (folder / "t.csv.ledger").exists()
     assert send(client, "/t/t/ledger", epsilon="3", delta="1e-8")[0] == 303
-    assert sklar.read_ledger(folder / "t.ledger").header.cap is not None
+    assert sklar.read_ledger(folder / "t.csv.ledger").header.cap is not None
     assert send(client, "/t/t/ledger", epsilon="30", delta="1e-8")[0] == 400
     assert "epsilon 3 at delta" in client.get("/t/t/budget").text
-    (folder / "t.ledger").write_text("torn")
+    (folder / "t.csv.ledger").write_text("torn")
     for step in ("budget", "history", "fit"):
         assert client.get(f"/t/t/{step}").status_code == 200
     assert "damaged" in client.get("/t/t/budget").text
@@ -169,8 +172,39 @@ def test_a_refused_fit_says_why_and_charges_nothing(client: TestClient, folder: 
         time.sleep(0.2)
     ended = client.get("/t/t/job")
     assert ended.headers["HX-Refresh"] == "true" and "Failed." in ended.text and "Try again" in ended.text
-    assert "cap" in ended.text and not sklar.read_ledger(folder / "t.ledger").fits
+    assert "cap" in ended.text and not sklar.read_ledger(folder / "t.csv.ledger").fits
     assert send(client, "/t/t/look/1/sample", rows="10")[0] == 400
+
+
+def test_how_to_read_a_table_is_said_after_a_draft_that_failed(client: TestClient, folder: Path) -> None:
+    assert "How to read it" not in client.get("/t/t/columns").text
+    (folder / "t.toml").unlink()
+    assert "How to read it" in client.get("/t/t/columns").text
+    assert send(client, "/t/t/reading", delimiter=";", encoding="", null_values="NA,?", other="x")[0] == 303
+    assert StudioFolder(folder).table("t").reading == {"delimiter": ";", "null_values": "NA,?"}
+    shown = client.get("/t/t/columns").text
+    assert 'value="NA,?"' in shown and "--null-value NA" in shown
+
+
+def test_a_table_is_forgotten_as_long_as_nothing_was_spent(client: TestClient, folder: Path) -> None:
+    ledger = sklar.Ledger.create(folder / "t.csv.ledger", name="t", epsilon=20, delta=1e-7)
+    assert "Forget this table" in client.get("/t/t/columns").text
+    jobs = Jobs(StudioFolder(folder))
+    jobs.start("t", Work(kind="k", label="listing", commands=(("methods",),)))
+    code, told = send(client, "/t/t/forget")
+    assert code == 400 and "listing is running" in told
+    jobs.cancel(jobs.of("t")[0])
+    while jobs.running("t") is not None:
+        time.sleep(0.05)
+    assert send(client, "/t/t/forget")[0] == 303
+    assert StudioFolder(folder).tables() == {} and jobs.latest("t") is None and (folder / "t.toml").exists()
+
+    StudioFolder(folder).new_table("t.csv", "", {})
+    known = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"]), "fee": sklar.Ignore()})
+    sklar.fit(folder / "t.csv", known, epsilon=1, method="independent", ledger=ledger.path)
+    assert "Forget this table" not in client.get("/t/t/columns").text
+    code, told = send(client, "/t/t/forget")
+    assert code == 400 and "tells what was spent" in told and "t" in StudioFolder(folder).tables()
 
 
 def test_nothing_to_resume_or_cancel(client: TestClient) -> None:

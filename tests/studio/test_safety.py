@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import threading
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 from sklar.studio import safety
 from sklar.studio.app import GETS, POSTS, make_app
 from sklar.studio.folder import StudioFolder
+from sklar.studio.pages import tables
 from sklar.studio.safety import PAGE_POLICY, Secrets
 
 PORT = 8123
@@ -67,7 +69,7 @@ def test_odd_cookies_of_others_lock_nobody_out(stranger: TestClient, foreign: st
 
 @pytest.mark.parametrize("path", [*GETS, "/htmx.js", "/nothing"])
 def test_nothing_is_shown_without_the_cookie(stranger: TestClient, path: str) -> None:
-    place = path.replace("{table}", "people").replace("{model:int}", "1").replace("{name}", "people.csv")
+    place = path.replace("{table}", "people").replace("{model}", "1").replace("{name}", "people.csv")
     assert stranger.get(place).status_code == 403
     assert stranger.get(place, headers={"cookie": f"sklar-studio-{PORT}=guess"}).status_code == 403
 
@@ -80,7 +82,7 @@ def test_another_name_is_refused_also_with_the_cookie(client: TestClient, host: 
 
 @pytest.mark.parametrize("path", POSTS)
 def test_whatever_changes_something_needs_origin_and_secret(client: TestClient, path: str) -> None:
-    place = path.replace("{table}", "people").replace("{model:int}", "1")
+    place = path.replace("{table}", "people").replace("{model}", "1")
     for headers in ({}, {"origin": "null"}, {"origin": "http://evil.example"}, {"origin": "http://127.0.0.1:9999"}):
         assert client.post(place, data=form(), headers=headers).status_code == 403
     for data in ({}, {"secret": "guess"}):
@@ -146,6 +148,9 @@ def test_uploads_are_bounded_private_and_never_overwrite(
     assert done.status_code == 303 and (folder / "more.csv").stat().st_mode & 0o777 == 0o600
     again = client.post("/upload", data=form(), files={"file": ("more.csv", b"x\n2\n")}, headers=ORIGIN)
     assert again.status_code == 400 and (folder / "more.csv").read_text() == "x\n1\n"
+    for name in ("t.toml", "custodian.key", "t-1.sklar", "page.html"):
+        told = client.post("/upload", data=form(), files={"file": (name, b"x")}, headers=ORIGIN)
+        assert told.status_code == 400 and "ends in one of" in told.text
     for name in ("../out.csv", "..\\out.csv", ".hidden", "", "-x.csv"):
         client.post("/upload", data=form(), files={"file": (name, b"x\n1\n")}, headers=ORIGIN)
     kept = {p.name for p in folder.iterdir() if p.is_file()}
@@ -206,6 +211,22 @@ def test_only_the_type_of_a_strange_error_is_told(client: TestClient, monkeypatc
     with TestClient(client.app, base_url=ROOT, raise_server_exceptions=False, cookies=client.cookies) as quiet:
         told = quiet.get("/")
     assert told.status_code == 500 and "RuntimeError" in told.text and "CANARY" not in told.text
+
+
+def test_a_full_disk_is_told(client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/secret/place")
+
+    monkeypatch.setattr(tables.shutil, "copyfileobj", full)
+    told = client.post("/upload", data=form(), files={"file": ("more.csv", b"x\n")}, headers=ORIGIN)
+    assert told.status_code == 500 and "no space left" in told.text and "/secret" not in told.text
+    assert not (folder / "more.csv").exists()
+
+
+def test_from_a_file_a_page_of_ours_leads_on(stranger: TestClient) -> None:
+    entered = stranger.get(f"/?token={KNOWN.token}", headers={"sec-fetch-site": "cross-site"})
+    assert entered.status_code == 200 and entered.headers["refresh"] == "0; url=/"
+    assert stranger.get("/", headers={"sec-fetch-site": "same-origin"}).status_code == 200
 
 
 def test_its_own_folder_is_private(folder: Path) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -41,6 +45,43 @@ def test_it_opens_once_serves_and_ends(tmp_path: Path) -> None:
         assert second.returncode == 0 and json.loads(second.stdout)["address"] == address
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0 and note.read_text() == ""
+
+
+def test_the_token_is_in_no_command_line_and_nothing_unexpected_at_the_terminal(tmp_path: Path) -> None:
+    """A browser that notes what it was started with, and a page that fails."""
+    browser, noted = tmp_path / "browser", tmp_path / "noted"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {noted}.new; mv {noted}.new {noted}\n')
+    browser.chmod(0o700)
+    code = (
+        "import sys; from sklar.studio.folder import StudioFolder; from sklar import open_studio\n"
+        "def fails(self): raise RuntimeError('CANARY')\n"
+        "StudioFolder.candidates = fails\n"
+        "open_studio(sys.argv[1], port=0, tell=lambda told, address: print(address, flush=True))\n"
+    )
+    words, told = [sys.executable, "-c", code, str(tmp_path)], {**os.environ, "BROWSER": str(browser)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, env=told) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            address = process.stdout.readline().strip()
+            deadline = time.monotonic() + 60
+            while not noted.exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            opened = noted.read_text().strip()
+            way_in = Path(urlsplit(opened).path)
+            assert opened.startswith("file://") and "token=" not in opened and address in way_in.read_text()
+            assert way_in.stat().st_mode & 0o777 == 0o600
+            cookie = urllib.request.Request(address, headers={"sec-fetch-site": "cross-site"})
+            with urllib.request.urlopen(cookie, timeout=30) as entered:
+                held = entered.headers["set-cookie"].split(";")[0]
+            root = urllib.request.Request(address.partition("?")[0], headers={"cookie": held})
+            with pytest.raises(urllib.error.HTTPError, match="500"):
+                urllib.request.urlopen(root, timeout=30)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0 and not way_in.exists() and process.stderr.read() == ""
+        finally:
+            process.kill()
 
 
 def test_a_port_that_is_taken_and_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sklar.errors import SklarError, UsageError
+from sklar.export.atomic import reason
 from sklar.studio.folder import StudioFolder
 from sklar.studio.jobs import Jobs
 from sklar.studio.pages import budget, columns, files, fitting, history, look, release, tables, working
@@ -36,9 +37,9 @@ GETS: dict[str, Page] = {
     "/t/{table}/budget": budget.page,
     "/t/{table}/fit": fitting.page,
     "/t/{table}/look": look.page,
-    "/t/{table}/look/{model:int}": look.page,
+    "/t/{table}/look/{model}": look.page,
     "/t/{table}/release": release.page,
-    "/t/{table}/release/{model:int}": release.page,
+    "/t/{table}/release/{model}": release.page,
     "/t/{table}/history": history.page,
     "/t/{table}/job": working.box,
 }
@@ -46,6 +47,8 @@ GETS: dict[str, Page] = {
 POSTS: dict[str, tuple[Page, Page]] = {
     "/tables": (tables.add, tables.page),
     "/upload": (tables.upload, tables.page),
+    "/t/{table}/forget": (tables.forget, columns.page),
+    "/t/{table}/reading": (columns.reading, columns.page),
     "/t/{table}/draft": (columns.draft, columns.page),
     "/t/{table}/answer": (columns.answer, columns.page),
     "/t/{table}/rule": (columns.rule, columns.page),
@@ -54,11 +57,11 @@ POSTS: dict[str, tuple[Page, Page]] = {
     "/t/{table}/ledger": (budget.make_ledger, budget.page),
     "/t/{table}/plan": (budget.plan, budget.page),
     "/t/{table}/fit": (fitting.fit, fitting.page),
-    "/t/{table}/look/{model:int}/sample": (look.sample, look.page),
-    "/t/{table}/look/{model:int}/evaluate": (look.evaluate, look.page),
-    "/t/{table}/look/{model:int}/picture": (look.picture, look.page),
+    "/t/{table}/look/{model}/sample": (look.sample, look.page),
+    "/t/{table}/look/{model}/evaluate": (look.evaluate, look.page),
+    "/t/{table}/look/{model}/picture": (look.picture, look.page),
     "/t/{table}/key": (release.key, release.page),
-    "/t/{table}/release/{model:int}": (release.release, release.page),
+    "/t/{table}/release/{model}": (release.release, release.page),
     "/t/{table}/cancel": (working.cancel, history.page),
     "/t/{table}/resume": (working.resume, history.page),
 }
@@ -72,7 +75,8 @@ def make_app(folder: StudioFolder, known: Secrets, port: int) -> Any:
     routes = [Route("/htmx.js", _script)]
     routes += [Route(path, _shown(studio, page), methods=["GET"]) for path, page in GETS.items()]
     routes += [Route(path, _done(studio, *pages), methods=["POST"]) for path, pages in POSTS.items()]
-    handlers: Any = {404: _not_there, 405: _not_there, TooLargeError: _too_large, Exception: _unexpected}
+    handlers: Any = {404: _not_there, 405: _not_there}
+    handlers |= {TooLargeError: _too_large, OSError: _refused, Exception: _unexpected}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), known=known, port=port)
 
 
@@ -130,6 +134,12 @@ async def _not_there(request: Request, error: Exception) -> Response:
 
 async def _too_large(request: Request, error: Exception) -> Response:
     return PlainTextResponse(too_large(UPLOAD_BYTES), status_code=413, headers={"connection": "close"})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """A full disk, a missing right: what the system says about it, without a path."""
+    words = reason(error) if isinstance(error, OSError) else ""
+    return PlainTextResponse(f"The system refuses that: {words}. Nothing was lost: go back.", status_code=500)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

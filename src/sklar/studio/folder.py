@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import atomic_file
-from sklar.schema.address import STORES, has_secrets, scheme_of
+from sklar.schema.address import STORES, has_secrets, scheme_of, table_address
 
 STATE = ".sklar-studio"
 """Where a studio keeps what it knows, inside the folder; readable by its owner only."""
@@ -22,6 +25,8 @@ TABLE_ENDINGS = (
     ".sav", ".dta", ".sas7bdat", ".duckdb", ".ddb", ".sqlite", ".sqlite3",
 )  # fmt: skip
 """Files that are offered as tables."""
+READING = ("delimiter", "encoding", "null_values")
+"""What can be said about how to read a file."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,39}")
 """What a table may be called in the studio; its files begin with it."""
 SERVERS = ("postgresql", "postgres", *STORES)
@@ -73,11 +78,20 @@ class StudioFolder:
         """All tables by name."""
         try:
             listed = json.loads((self.state / TABLES).read_text(encoding="utf-8"))
+            return {one["name"]: TableEntry(**one) for one in listed}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError, TypeError):
             raise UsageError(f"{STATE}/{TABLES} cannot be read: delete it and name the tables again") from None
-        return {one["name"]: TableEntry(**one) for one in listed}
+
+    @contextmanager
+    def _changed(self) -> Generator[dict[str, TableEntry]]:
+        """The tables, to be changed and kept: by one at a time, or of two changes one is lost."""
+        with only_one(self.state / "changing"):
+            tables = self.tables()
+            yield tables
+            with atomic_file(self.state / TABLES, mode=0o600) as file:
+                file.write(json.dumps([asdict(one) for one in tables.values()], indent=1).encode())
 
     def table(self, name: str) -> TableEntry:
         """The table of this name."""
@@ -86,17 +100,15 @@ class StudioFolder:
             raise UsageError(f"there is no table {name!r} here")
         return found
 
-    def save(self, entry: TableEntry) -> None:
-        """Keep what is known about a table."""
-        kept = {**self.tables(), entry.name: entry}
-        with atomic_file(self.state / TABLES, mode=0o600) as file:
-            file.write(json.dumps([asdict(one) for one in kept.values()], indent=1).encode())
-
-    def change(self, name: str, **values: str) -> TableEntry:
+    def change(self, name: str, **values: Any) -> None:
         """Keep something new about a table."""
-        entry = replace(self.table(name), **values)
-        self.save(entry)
-        return entry
+        with self._changed() as tables:
+            tables[name] = replace(self.table(name), **values)
+
+    def forget(self, name: str) -> None:
+        """Know a table no more; its files stay."""
+        with self._changed() as tables:
+            tables.pop(name, None)
 
     def new_table(self, source: str, name: str, reading: Mapping[str, str]) -> TableEntry:
         """Take up a table: a file of the folder or the address of a database table."""
@@ -106,20 +118,46 @@ class StudioFolder:
         name = name.strip() or re.sub(r"[^A-Za-z0-9_]+", "_", stem).strip("_")[:40]
         if not NAME.fullmatch(name):
             raise UsageError("name the table in letters, digits and _, as people")
-        if name in self.tables():
-            raise UsageError(f"there is a table called {name} already; name this one otherwise")
         if scheme_of(source) is not None:
             require_address(source)
         else:
             self.place(source)
-        beside = f"{source}.ledger"
-        kept = scheme_of(source) is None and not inside and (self.root / beside).is_file()
         entry = TableEntry(
-            name=name, source=_with_table(source, inside), schema=f"{name}.toml",
-            ledger=beside if kept else f"{name}.ledger", reading={key: value for key, value in told.items() if value},
+            name=name, source=_with_table(source, inside), schema=f"{name}.toml", ledger=self._ledger(source, name),
+            reading={key: value for key, value in told.items() if value},
         )  # fmt: skip
-        self.save(entry)
+        with self._changed() as tables:
+            if name in tables:
+                raise UsageError(f"there is a table called {name} already; name this one otherwise")
+            rows = self._rows(entry.source)
+            if (other := next((one for one in tables.values() if self._rows(one.source) == rows), None)) is not None:
+                raise UsageError(
+                    f"these rows are the table {other.name} already: with a second ledger nobody would add up what is "
+                    "spent on them"
+                )
+            tables[name] = entry
         return entry
+
+    def _ledger(self, source: str, name: str) -> str:
+        """The ledger beside a file, as a fit at a terminal has it, unless there is only one called after the table."""
+        beside, own = f"{source}.ledger", f"{name}.ledger"
+        plain = scheme_of(source) is None and not source.lower().endswith(tuple(DATABASE_ENDINGS))
+        return beside if plain and ((self.root / beside).is_file() or not (self.root / own).is_file()) else own
+
+    def _rows(self, source: str) -> tuple[Any, ...]:
+        """What is the same for two ways to write where the same rows are."""
+        found = table_address(source)
+        if found is None and scheme_of(source) is not None:
+            return (source,)
+        if found is not None and found.kind == "postgresql":  # other users and settings lead to the same rows
+            parts = urlsplit(found.connection)
+            server = parts.netloc.rpartition("@")[2].lower().removesuffix(":5432")
+            more = sorted(pair for pair in parse_qsl(parts.query) if pair[0] in ("host", "port", "dbname"))
+            return (server, parts.path, *more, found.namespace or "public", found.table)
+        path = self.root / (source if found is None else found.connection)
+        inside = () if found is None else (found.namespace or "main", (found.table or "").lower())
+        known = path.stat() if path.exists() else None
+        return (*((known.st_dev, known.st_ino) if known else (path,)), *inside)
 
     def candidates(self) -> list[str]:
         """Files that may be tables and are not taken up yet."""
@@ -141,6 +179,8 @@ class StudioFolder:
         base = os.path.basename(name.replace("\\", "/"))
         if not base or base.startswith((".", "-")) or not base.isprintable() or len(base.encode()) > 200:
             raise UsageError("the file has a name that cannot be used here: rename it, as people.csv")
+        if not base.lower().endswith(TABLE_ENDINGS):
+            raise UsageError(f"a table is a file that ends in one of {', '.join(TABLE_ENDINGS)}")
         path = self.root / base
         if os.path.lexists(path):
             raise UsageError(f"there is a file {base} already: name the upload otherwise, or use the one that is there")
@@ -169,6 +209,14 @@ class StudioFolder:
         if not path.is_file():
             raise LedgerError(f"there is no ledger {entry.ledger} yet: make one with a cap first, in step Budget")
         return path
+
+
+@contextmanager
+def only_one(path: Path) -> Generator[None]:
+    """One at a time, of all threads and processes."""
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _with_table(source: str, table: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any, Literal
 from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file
 from sklar.studio.commands import Work, typed
-from sklar.studio.folder import StudioFolder
+from sklar.studio.folder import StudioFolder, only_one
 from sklar.studio.work import CODES
 
 State = Literal["running", "done", "failed", "cancelled", "cut short"]
@@ -168,7 +169,7 @@ class Jobs:
 
     def start(self, table: str, work: Work) -> StudioJob:
         """Begin a job; one at a time for a table, and never over a file that is there."""
-        with _only_one(self._folder.state / "starting"):  # two tabs, or two clicks
+        with only_one(self._folder.state / "starting"):  # two tabs, or two clicks
             if (other := self.running(table)) is not None:
                 raise UsageError(f"wait or cancel: for this table {other.label} is running")
             self._refuse_overwriting(work)
@@ -183,6 +184,14 @@ class Jobs:
         """Go on with a job at the command that did not end well: a fit takes up what it has paid for."""
         work = Work(kind=job.kind, label=job.label, commands=job.commands[job.done :], outputs=job.outputs)
         return self.start(job.table, work)
+
+    def forget(self, table: str) -> None:
+        """Know the jobs of a table no more."""
+        with only_one(self._folder.state / "starting"):
+            if (job := self.running(table)) is not None:
+                raise UsageError(f"wait or cancel: for this table {job.label} is running")
+            for job in self.of(table):
+                shutil.rmtree(job.place)
 
     def cancel(self, job: StudioJob) -> None:
         """End a running job, with all it started."""
@@ -251,14 +260,6 @@ def _held(path: Path) -> bool:
     except OSError:
         return True
     return False
-
-
-@contextmanager
-def _only_one(path: Path) -> Generator[None]:
-    """One at a time, of all processes."""
-    with path.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _now() -> str:

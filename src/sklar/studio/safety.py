@@ -90,7 +90,7 @@ class Guard:
             return 405, "Not that way.", {"allow": "GET, HEAD, POST"}
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if scope["path"] == "/" and token:
-            return self._let_in(token)
+            return self._let_in(token, headers.get("sec-fetch-site", "none"))
         # Cookies of other ports of this computer come along; a parser that minds their form would lock us out.
         pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
         cookie = next((value for name, _, value in pairs if name == self._cookie), "")
@@ -102,11 +102,14 @@ class Guard:
             return 403, "This request does not come from a page of the studio.", {}
         return None
 
-    def _let_in(self, token: str) -> tuple[int, str, dict[str, str]]:
+    def _let_in(self, token: str, site: str) -> tuple[int, str, dict[str, str]]:
         if not secrets.compare_digest(token.encode(), self._known.token.encode()):
             return 403, "That is not the address that `sklar studio` printed last.", {}
         cookie = f"{self._cookie}={self._known.session}; HttpOnly; SameSite=Strict; Path=/"
-        return 303, "", {"location": "/", "set-cookie": cookie}
+        if site != "cross-site":
+            return 303, "", {"location": "/", "set-cookie": cookie}
+        # From a file, which is another site, a browser would follow without the cookie; from a page of ours it has it.
+        return 200, "", {"refresh": "0; url=/", "set-cookie": cookie}
 
 
 class TooLargeError(Exception):

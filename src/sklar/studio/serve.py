@@ -13,10 +13,13 @@ from os import PathLike
 from pathlib import Path
 
 from sklar.errors import MissingExtraError, UsageError
+from sklar.export.atomic import atomic_file
 from sklar.studio.folder import StudioFolder
 
 ADDRESS = "127.0.0.1"
 BACKLOG = 256
+WAY_IN = "open.html"
+"""The file that a browser is opened with; it leads on to the address."""
 Tell = Callable[[str, str], None]
 PORT = 8765
 """Where a studio is looked for; another free one if it is taken."""
@@ -44,7 +47,7 @@ def open_studio(
         except OSError:
             address = _running(place.state / "studio.json")
             tell(f"A studio of this folder is open already: {address}", address)
-            _open(address, browser)
+            _open(place, address, browser)
             return
         _serve(place, lock, port, browser, tell)
 
@@ -64,17 +67,18 @@ def _serve(place: StudioFolder, lock: object, port: int | None, browser: bool, t
     note = place.state / "studio.json"
     note.write_text(json.dumps({"pid": os.getpid(), "address": address}))
     config = uvicorn.Config(
-        make_app(place, known, found), log_level="error", access_log=False, server_header=False, ws="none",
+        make_app(place, known, found), log_level="critical", access_log=False, server_header=False, ws="none",
         lifespan="off", timeout_graceful_shutdown=1, h11_max_incomplete_event_size=64 << 10,
-    )  # fmt: skip
+    )  # fmt: skip  # what went wrong unexpectedly could quote a cell: it is for the page, by its type
     told = f"The studio of {place.root} is at {address}\nKeep this address to yourself; Ctrl-C closes the studio."
     tell(told, address)
-    _open(address, browser)
+    _open(place, address, browser)
     try:
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         note.write_text("")
+        (place.state / WAY_IN).unlink(missing_ok=True)
 
 
 def _listen(port: int | None) -> socket.socket:
@@ -99,7 +103,10 @@ def _running(note: Path) -> str:
         raise UsageError("another studio is just opening or closing this folder: try again") from None
 
 
-def _open(address: str, browser: bool) -> None:
+def _open(place: StudioFolder, address: str, browser: bool) -> None:
+    """By way of a file: all users of a computer can read what its programs were started with."""
     if browser:
+        with atomic_file(place.state / WAY_IN, mode=0o600) as file:
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'.encode())
         with suppress(webbrowser.Error):
-            webbrowser.open(address)
+            webbrowser.open((place.state / WAY_IN).as_uri())

@@ -69,10 +69,10 @@ class Visit:
         models = self.folder.models(self.table)
         if "model" not in self.path:
             return models[0] if models else None
-        number = int(self.path["model"])
-        if number not in models:
-            raise UsageError(f"there is no model {self.table.model(number)} here")
-        return number
+        found = next((number for number in models if str(number) == self.path["model"]), None)
+        if found is None:
+            raise UsageError("there is no such model here")
+        return found
 
     @property
     def known_model(self) -> int:

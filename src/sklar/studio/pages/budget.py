@@ -68,6 +68,12 @@ def ledger_of(visit: Visit) -> tuple[LedgerView | None, str]:
         return None, str(error) if (visit.folder.root / visit.table.ledger).exists() else ""
 
 
+def spent_on(visit: Visit) -> bool:
+    """Whether the ledger of the table tells of a fit, or cannot be read."""
+    view, broken = ledger_of(visit)
+    return bool(broken or (view is not None and view.fits))
+
+
 def left_of(view: LedgerView | None) -> str:
     """What one more fit may have, in words."""
     return "" if view is None or view.header.cap is None else f"Left: {view.describe_left()}."

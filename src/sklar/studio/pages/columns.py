@@ -13,9 +13,11 @@ from sklar.schema.answering import ASKED, answered
 from sklar.schema.confirming import Question, describe_column, marks_of, payable_facts, rule_name
 from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression
-from sklar.schema.table import Schema, schema_from_toml
-from sklar.schema.toml import KINDS
+from sklar.schema.table import Schema, schema_from_dict
+from sklar.schema.toml import KINDS, notes_in, parse_toml
 from sklar.studio import commands
+from sklar.studio.folder import READING
+from sklar.studio.pages.budget import spent_on
 from sklar.studio.visit import Visit, go_to
 
 MOST_LABELS = 100
@@ -49,7 +51,7 @@ def page(visit: Visit) -> Response:
         ),
     )
     if not (visit.folder.root / entry.schema).exists():
-        return visit.show("columns.html", step="columns", schema=None, lines=lines)
+        return visit.show("columns.html", step="columns", schema=None, lines=lines, spent=spent_on(visit))
     schema = read_schema(visit)
     columns = [shown_column(schema, name) for name in schema]
     asked = {question.column: question for question in schema.questions()}
@@ -59,6 +61,7 @@ def page(visit: Visit) -> Response:
         remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes), toml=schema.toml(),
         by=visit.form.get("by", entry.by), keys=[name for name in schema if not schema[name].modelled], weights=WEIGHTS,
         orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
+        spent=spent_on(visit), seen=schema.fingerprint,
     )  # fmt: skip
 
 
@@ -90,6 +93,13 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
+
+
+def reading(visit: Visit) -> Response:
+    """Say how the file is to be read, for a draft that could not."""
+    said = {key: visit.form[key] for key in READING if visit.form.get(key)}
+    visit.folder.change(visit.table.name, reading=said)
+    return go_to("t", visit.table.name, "columns")
 
 
 def draft(visit: Visit) -> Response:
@@ -158,14 +168,6 @@ def text(visit: Visit) -> Response:
     """Take the whole schema as text."""
     schema = read_schema(visit)
     _require_seen(visit, schema)
-    schema_from_toml(visit.form.get("toml", ""))  # refused as a whole
-    changed = visit.form["toml"].replace("\r\n", "\n")
-    place = visit.folder.root / visit.table.schema
-    beside = place.with_name(f"{place.name}.new")
-    beside.touch(mode=0o600)
-    beside.write_text(changed, encoding="utf-8")
-    try:
-        Schema.read(beside).write(place)
-    finally:
-        beside.unlink()
+    changed = visit.form.get("toml", "").replace("\r\n", "\n")
+    schema_from_dict(parse_toml(changed), notes_in(changed)).write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="text")

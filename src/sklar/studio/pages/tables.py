@@ -9,10 +9,10 @@ from pathlib import Path
 from starlette.responses import Response
 
 from sklar.errors import UsageError
+from sklar.studio.folder import READING
+from sklar.studio.pages.budget import spent_on
 from sklar.studio.safety import UPLOAD_BYTES
 from sklar.studio.visit import Visit, go_to
-
-READING = ("delimiter", "encoding", "null_values", "table")
 
 
 def page(visit: Visit) -> Response:
@@ -27,9 +27,18 @@ def add(visit: Visit) -> Response:
     source = visit.text("address") or visit.text("source")
     if not source:
         raise UsageError("choose a file of the folder, or write the address of a database table")
-    reading = {key: visit.form.get(key, "") for key in READING}
+    reading = {key: visit.form.get(key, "") for key in (*READING, "table")}
     entry = visit.folder.new_table(source, visit.text("name"), reading)
     return go_to("t", entry.name, "columns")
+
+
+def forget(visit: Visit) -> Response:
+    """Know a table no more, as long as nothing was spent on its rows."""
+    if spent_on(visit):
+        raise UsageError(f"this table stays: its ledger {visit.table.ledger} tells what was spent on it")
+    visit.jobs.forget(visit.table.name)
+    visit.folder.forget(visit.table.name)
+    return go_to("")
 
 
 def upload(visit: Visit) -> Response:
