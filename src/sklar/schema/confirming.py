@@ -107,7 +107,7 @@ def confirmed_person(person: Person, source: str, pay: bool, facts: Mapping[str,
     """The person after an answer; None if there is to be none."""
     if facts.get("kind") == "ignore":
         return None
-    known = ("key", "rows", "order", "weights")
+    known = ("key", "rows", "order", "weights", "static")
     unknown = [fact for fact in facts if fact not in known]
     if unknown:
         raise UsageError(f"a person has no '{unknown[0]}'; it has {', '.join(known)}")
