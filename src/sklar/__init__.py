@@ -133,7 +133,7 @@ _HOMES = {
     "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Person Real Schema",
     "sklar.schema.persons.tables": "Tables",
     "sklar.schema.reading": "ReadOptions",
-    "sklar.schema.sdv": "read_sdv schema_from_sdv to_sdv",
+    "sklar.schema.sdv": "read_sdv schema_from_sdv tables_from_sdv to_sdv",
     "sklar.studio.serve": "open_studio",
 }
 """Module to the public names it holds."""
@@ -149,7 +149,8 @@ __all__ = [
     "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
     "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels", "load",
     "make_key", "methods", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
-    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth", "to_sdv",
+    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth",
+    "tables_from_sdv", "to_sdv",
     "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 

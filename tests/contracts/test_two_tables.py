@@ -85,18 +85,19 @@ def faults(patch: pytest.MonkeyPatch, first: Recording, settings: dict[str, Any]
 def test_record_and_replay_by_parents_with_all_their_rows(
     monkeypatch: pytest.MonkeyPatch, relation: str, order: str | None, epsilon: float
 ) -> None:
-    settings = {"schema": schema(order), "method": "vine", "epsilon": epsilon, "neighbours": relation}
+    settings: dict[str, Any] = {"schema": schema(order), "method": "vine", "epsilon": epsilon, "neighbours": relation}
     first = record(monkeypatch, data=base(), **settings)
     for name, person in PERSONS.items():
         assert faults(monkeypatch, first, settings, person) == [], name
     assert first.model is not None
     claim, events = first.model.claim, [event for _, batch in first.charges for event in batch]
+    assert claim.epsilon is not None
     bound = total_loss(events, claim.delta or 0.0, planned=claim.accounting == "exact")
     assert bound.epsilon <= claim.epsilon * (1 + 1e-9)
 
 
 def test_rows_without_a_parent_come_and_go_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {"schema": schema(), "method": "vine", "epsilon": 1.0, "neighbours": "add-remove"}
+    settings: dict[str, Any] = {"schema": schema(), "method": "vine", "epsilon": 1.0, "neighbours": "add-remove"}
     first = record(monkeypatch, data=base(), **settings)
     strangers = {"p": parents([]), "c": rows([f"stranger {number}" for number in range(60)] * 2, 7)}
     again = record(monkeypatch, first, data=neighbour(base(), "add-remove", strangers), **settings)
@@ -121,6 +122,6 @@ def parents_as_often_as_they_come(patch: pytest.MonkeyPatch) -> None:
 )
 def test_a_person_of_more_than_a_vote_is_caught(monkeypatch: pytest.MonkeyPatch, broken: Any, person: str) -> None:
     broken(monkeypatch)
-    settings = {"schema": schema(), "method": "vine", "epsilon": 1.0, "neighbours": "add-remove"}
+    settings: dict[str, Any] = {"schema": schema(), "method": "vine", "epsilon": 1.0, "neighbours": "add-remove"}
     first = record(monkeypatch, data=base(), **settings)
     assert any("moved" in fault for fault in faults(monkeypatch, first, settings, PERSONS[person]))

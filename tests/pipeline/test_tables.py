@@ -13,8 +13,11 @@ import pyarrow.parquet as parquet
 import pytest
 
 import sklar
-from sklar.errors import SchemaError, SourceError, UsageError
+from sklar.errors import OutputError, SchemaError, SourceError, UsageError
+from sklar.export.databases import write_tables_to_database
 from sklar.rows import exact_counts, open_rows
+from sklar.schema.address import file_address
+from tests.golden.cases import scripted_fit
 
 VOTE = 1 << 20
 PARENTS = {"id": sklar.Id(), "kind": sklar.Category(["a", "b"])}
@@ -89,7 +92,9 @@ def _as(table: pa.Table, like: pa.Table) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def model() -> sklar.Model:
-    return sklar.fit(made(), tables(), epsilon=9.0)
+    """With scripted noise: what is measured below is the same in every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(made(), tables().schema, {"epsilon": 9.0}, patch)
 
 
 def test_samples_are_both_tables_with_valid_keys(model: sklar.Model) -> None:
@@ -150,6 +155,56 @@ def test_the_commands_go_from_a_folder_to_a_folder(tmp_path: Path) -> None:
     assert csv.read_csv(out / "p.csv").num_rows == 30
     assert set(csv.read_csv(out / "c.csv")["of"].to_pylist()) <= set(range(1, 31))
     assert "secret-" not in fitted.output + drawn.output
+
+
+def test_both_tables_go_to_a_database_or_none(model: sklar.Model, tmp_path: Path) -> None:
+    import duckdb
+
+    base = tmp_path / "both.duckdb"
+    rows = model.sample_to(base, 40, seed=7)
+    expected = model.sample_persons(40, seed=7)
+    assert rows == sum(table.num_rows for table in expected.values())
+    with duckdb.connect(str(base)) as connection:
+        for name, table in expected.items():
+            assert connection.execute(f"select * from {name}").fetchall() == [
+                tuple(r.values()) for r in table.to_pylist()
+            ]
+        connection.execute("drop table p")
+    with pytest.raises(OutputError, match="holds rows already"):
+        model.sample_to(base, 40, seed=7)
+    with duckdb.connect(str(base)) as connection:
+        assert connection.execute("select table_name from duckdb_tables()").fetchall() == [("c",)]
+
+
+def test_a_fault_in_the_second_table_undoes_the_first(tmp_path: Path) -> None:
+    """What was checked may have changed since: the transaction holds all the same."""
+    import duckdb
+
+    base = tmp_path / "both.duckdb"
+    with duckdb.connect(str(base)) as connection:
+        connection.execute("create table c as select 1 as of")
+    address = file_address(str(base))
+    assert address is not None
+    with pytest.raises(OutputError, match="holds rows already"):
+        write_tables_to_database(made(5), address)
+    with duckdb.connect(str(base)) as connection:
+        assert connection.execute("select table_name from duckdb_tables()").fetchall() == [("c",)]
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "says"),
+    [
+        ("out.csv", {}, "write them to FOLDER/"),
+        ("out.duckdb", {"given": {"kind": "a"}}, "no condition"),
+        ("duckdb:///tmp/out.duckdb?table=p", {}, "under their own names"),
+    ],
+)
+def test_what_does_not_go_with_two_tables_is_refused(
+    model: sklar.Model, tmp_path: Path, place: str, more: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        model.sample_to(place if "://" in place else tmp_path / place, 10, **more)
+    assert not any(tmp_path.iterdir())
 
 
 def test_rows_alone_are_not_drawn(model: sklar.Model) -> None:

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklar.errors import SchemaError, UsageError
-from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Real, Schema
-from sklar.schema.sdv import kinds_from_sdv, read_sdv, schema_from_sdv, to_sdv
+from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Ordinal, Person, Real, Schema
+from sklar.schema.persons.tables import Tables
+from sklar.schema.sdv import kinds_from_sdv, read_sdv, schema_from_sdv, tables_from_sdv, to_sdv
 from tests.schema.schemas import schemas, texts
 
 HOTEL = {
@@ -133,3 +134,72 @@ KEYS = st.sampled_from(["sdtype", "order", "order_by", "datetime_format", "compu
 def test_any_document_gives_kinds_or_a_plain_error(columns: Any, primary: Any, alternate: Any) -> None:
     with contextlib.suppress(SchemaError):
         kinds_from_sdv({"columns": columns, "primary_key": primary, "alternate_keys": alternate})
+
+
+HOSPITAL: dict[str, Any] = {
+    "tables": {
+        "patients": {
+            "primary_key": "id",
+            "alternate_keys": ["passport"],
+            "columns": {"id": {"sdtype": "id"}, "passport": {"sdtype": "id"}, "smokes": {"sdtype": "boolean"}},
+        },
+        "stays": {
+            "primary_key": "stay",
+            "columns": {
+                "stay": {"sdtype": "id"}, "patient": {"sdtype": "numerical"}, "urgent": {"sdtype": "boolean"},
+                "day": {"sdtype": "numerical", "computer_representation": "Int64"},
+            },
+        },
+    },
+    "relationships": [
+        {"parent_table_name": "patients", "parent_primary_key": "id", "child_table_name": "stays",
+         "child_foreign_key": "patient"},
+    ],
+}  # fmt: skip
+FLAGS = {"columns": {"smokes": {"sdtype": "boolean"}, "urgent": {"sdtype": "boolean"}}}
+LINK = HOSPITAL["relationships"][0]
+DAYS = {"stays": {"day": Integer(0, 365)}}
+
+
+def test_two_tables_and_their_key_come_from_a_relationship() -> None:
+    found = tables_from_sdv(HOSPITAL, DAYS, Person(key="patient", rows=4, order="day"))
+    patients = Schema({"id": Id(), "smokes": Boolean()})
+    columns = {"stay": Id(), "patient": Id(), "urgent": Boolean(), "day": Integer(0, 365)}
+    stays = Schema(columns, person=Person(key="patient", rows=4, order="day"))
+    assert found == Tables({"patients": patients, "stays": stays}, keys={"stays": ("patient", "patients")},
+                           person="patients")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "domains", "says"),
+    [
+        ({"tables": {**HOSPITAL["tables"], "drugs": {}}}, DAYS, "have 3: patients, stays, drugs"),
+        ({"relationships": []}, DAYS, "exactly one of 'relationships'"),
+        ({"relationships": HOSPITAL["relationships"] * 2}, DAYS, "exactly one of 'relationships'"),
+        ({"relationships": [{**LINK, "child_foreign_key": ["a", "b"]}]}, DAYS, "child_foreign"),
+        ({"relationships": [{**LINK, "child_table_name": "x"}]}, DAYS, "one of the tables"),
+        ({"relationships": [{**LINK, "child_foreign_key": "x"}]}, DAYS, "'x' is the key of 'stays'"),
+        ({"relationships": [{**LINK, "child_foreign_key": "smokes"}],
+          "tables": {**HOSPITAL["tables"], "stays": FLAGS}},
+         {}, "rename it"),
+        ({"tables": {"patients": {}, "stays": {}}}, DAYS, "without 'columns'"),
+        ({}, {}, "table 'stays': column 'day': numerical needs lower and upper"),
+        ({}, {**DAYS, "drugs": {}}, "no table 'drugs'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_metadata_of_two_tables_is_said(change: Any, domains: Any, says: str) -> None:
+    with pytest.raises(SchemaError, match=says):
+        tables_from_sdv({**HOSPITAL, **change}, domains)
+
+
+@settings(max_examples=60, deadline=None)
+@given(anything, anything)
+def test_any_relationship_gives_tables_or_a_plain_error(columns: Any, links: Any) -> None:
+    stays = {**HOSPITAL["tables"]["stays"], "columns": columns}
+    for document in (
+        {**HOSPITAL, "relationships": links},
+        {**HOSPITAL, "tables": {"patients": {}, "stays": stays}},
+        columns,
+    ):
+        with contextlib.suppress(SchemaError):
+            tables_from_sdv(document, DAYS)

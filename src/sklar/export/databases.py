@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import date
 from typing import Any, Protocol
 
@@ -41,16 +42,28 @@ def write_to_database(
     tables: Iterable[pa.Table], address: TableAddress, written: Callable[[int], None] | None = None
 ) -> None:
     """Write batches one after the other; at least one, all with the same columns."""
-    batches = iter(tables)
-    first = next(batches)
     with _opened(address) as target:
-        there, types = _wanted(target, address)
-        names = first.schema.names
-        missing = [name for name in names if types is not None and name not in types]
-        if missing:
-            raise OutputError(f"the table whose types are wanted has no column '{missing[0]}'")
-        chosen = None if types is None else {name: types[name] for name in names}
-        target.write(address.name, _stream(first, batches, written), chosen, not there)
+        _write(target, address, iter(tables), written)
+
+
+def write_tables_to_database(tables: Mapping[str, pa.Table], address: TableAddress) -> None:
+    """Write several tables, each under its name; all of them appear, or none."""
+    with _opened(address) as target:
+        for name, table in tables.items():
+            _write(target, replace(address, table=name), iter([table]), None)
+
+
+def _write(
+    target: OutputDatabase, address: TableAddress, batches: Iterator[pa.Table], written: Callable[[int], None] | None
+) -> None:
+    first = next(batches)
+    there, types = _wanted(target, address)
+    names = first.schema.names
+    missing = [name for name in names if types is not None and name not in types]
+    if missing:
+        raise OutputError(f"the table whose types are wanted has no column '{missing[0]}'")
+    chosen = None if types is None else {name: types[name] for name in names}
+    target.write(address.name, _stream(first, batches, written), chosen, not there)
 
 
 def require_database_output(address: TableAddress) -> None:

@@ -404,10 +404,10 @@ class Model:
             written: Told the number of rows after each part.
         """
         from sklar.pipeline.sampling.parts import sample_to_parts
-        from sklar.pipeline.sampling.write import tables_to_folder
+        from sklar.pipeline.sampling.write import SampleRequest, tells_two_tables, write_two_tables
 
-        if self.schema.person is not None and self.schema.person.parents is not None:
-            return tables_to_folder(self, folder, n, seed)
+        if tells_two_tables(self):
+            return write_two_tables(self, folder, SampleRequest(rows=n, seed=seed, given=given))
         rows = self.rows_estimate if n is None else n
         return sample_to_parts(
             self._stored, folder, rows, seed=seed, given=given, part_rows=part_rows, workers=workers,
@@ -432,7 +432,8 @@ class Model:
 
         Args:
             path: .csv, .tsv, .parquet, .feather or .arrow; or the URL of a new table in a database (postgresql, duckdb,
-                sqlite). It appears whole or not at all.
+                sqlite). It appears whole or not at all. Of a model of `Tables`, n persons go to both tables of a
+                folder, a .duckdb file or a database.
             n: How many rows; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same file.
             given: Conditions on columns, as in `sample`.

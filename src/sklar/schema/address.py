@@ -16,6 +16,8 @@ DATABASES = {"postgresql": "postgresql", "postgres": "postgresql", "duckdb": "du
 """Scheme of a URL to the kind of database."""
 STORES = ("s3", "gs", "gcs")
 """Schemes of object stores."""
+DUCKDB_FILES = (".duckdb", ".ddb")
+"""How names of DuckDB files end."""
 OWN = ("table", "schema", "like")
 """Parameters of a URL that are ours; all others are for the driver."""
 SHOWN = frozenset((
@@ -117,6 +119,12 @@ def _parts(url: str) -> SplitResult:
     with suppress(ValueError):  # its message may quote a password
         return urlsplit(url)
     raise UsageError(f"{without_secrets(url)} is no address: write signs as [ in a name or a password as %5B")
+
+
+def file_address(path: str) -> TableAddress | None:
+    """The address of a DuckDB file by the end of its name; None for other files."""
+    known = path.lower().endswith(DUCKDB_FILES) and scheme_of(path) is None
+    return TableAddress(kind="duckdb", connection=path, shown=path) if known else None
 
 
 def is_pattern(path: str) -> bool:

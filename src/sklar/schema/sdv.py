@@ -17,10 +17,14 @@ from typing import Any, cast
 from sklar.errors import SchemaError, UsageError
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.persons.person import Person
+from sklar.schema.persons.tables import Tables
 from sklar.schema.table import Schema
 
 NEEDS = {"category": "values", **dict.fromkeys(("integer", "real", "number", "datetime"), "lower and upper")}
 """What SDV metadata leave open, by kind; `number` is an integer or a real."""
+LINK = ("parent_table_name", "parent_primary_key", "child_table_name", "child_foreign_key")
+"""What a relationship says."""
 ISO_FORMATS = frozenset({"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"})
 
 
@@ -90,6 +94,42 @@ def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, 
     return Schema({name: column for name, column in columns.items() if column is not None})
 
 
+def tables_from_sdv(
+    document: Any, domains: Mapping[str, Mapping[str, Column]] | None = None, person: Person | None = None
+) -> Tables:
+    """Two tables and the key between them from SDV metadata of several tables; the parents are the persons.
+
+    Args:
+        document: The parsed JSON: two tables, and one relationship.
+        domains: By table, complete columns for those that metadata leave open.
+        person: How many rows of a parent are used, their order, and rules across rows.
+    """
+    given = domains or {}
+    parent, own, child, key = _relationship(document)
+    columns: dict[str, Any] = {name: _table_entry(document, name).get("columns") for name in (parent, child)}
+    if not all(isinstance(found, Mapping) and found for found in columns.values()):
+        raise SchemaError(["the metadata have a table without 'columns'"])
+    links = {parent: own, child: key}
+    faults = [
+        f"'{of}' is the key of '{name}', but no column of it" for name, of in links.items() if of not in columns[name]
+    ]
+    faults += [f"there is no table '{name}' in the metadata" for name in given if name not in columns]
+    schemas: dict[str, Schema] = {}
+    for name, found in columns.items():
+        try:
+            schemas[name] = schema_from_sdv({"columns": {**found, links[name]: {"sdtype": "id"}}}, given.get(name))
+        except SchemaError as error:
+            faults += [f"table '{name}': {fault}" for fault in error.faults]
+    if faults:
+        raise SchemaError(faults)
+    # Other keys of the parents would leave open which one rows point to; samples have none of them anyway.
+    parents = Schema({name: column for name, column in schemas[parent].items() if name == own or column.modelled})
+    if key != own and key in parents:
+        raise SchemaError([f"'{key}' is the key of '{child}', but no key of '{parent}': rename it in one of them"])
+    rows = schemas[child] if person is None else schemas[child].with_person(person)
+    return Tables({parent: parents, child: rows}, keys={child: (key, parent)}, person=parent)
+
+
 def schema_to_pay(kinds: Mapping[str, StatedKind]) -> Schema:
     """A schema with the kinds of metadata, whose bounds and values are all to be measured, and paid for."""
     return Schema({name: _complete(kind) or _to_pay(kind) for name, kind in kinds.items()})
@@ -127,6 +167,27 @@ def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
     if not isinstance(tables.get(name), Mapping):
         raise UsageError(f"the metadata have no table '{name}'")
     return tables[name]
+
+
+def _relationship(document: Any) -> tuple[str, str, str, str]:
+    """Parents, their key, the rows and theirs; metadata of other than two tables with one key are refused."""
+    tables = document.get("tables") if isinstance(document, Mapping) else None
+    if not isinstance(tables, Mapping):
+        raise SchemaError(["the metadata have no tables"])
+    if len(tables) != 2:
+        shown = ", ".join(map(str, tables))
+        raise SchemaError([f"two tables are joined by one key, but the metadata have {len(tables)}: {shown}"])
+    links: Any = document.get("relationships")
+    if not isinstance(links, list) or len(links) != 1 or not isinstance(links[0], Mapping):
+        raise SchemaError(["two tables are joined by one key: the metadata need exactly one of 'relationships'"])
+    found: list[Any] = [links[0].get(word) for word in LINK]
+    faults = [f"the relationship needs one name as {word}" for word, name in zip(LINK, found, strict=True)
+              if not isinstance(name, str) or not name]  # fmt: skip
+    if not faults and {found[0], found[2]} != set(tables):
+        faults = [f"the relationship must lead from one of the tables to the other: {', '.join(map(str, tables))}"]
+    if faults:
+        raise SchemaError(faults)
+    return found[0], found[1], found[2], found[3]
 
 
 def _keys(entry: Mapping[str, Any]) -> set[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar.errors import OutputError, UsageError
 from sklar.notebook import notebook_rows
 from sklar.sample.draw import whole_number
+from sklar.schema.address import TableAddress, file_address, table_address
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +51,8 @@ def sample_to_file(
     """Rows into a file (`-` is CSV on standard output), telling how many more there are; see `Model.sample_to`."""
     from sklar.export.write import require_table_output, write_stream
 
+    if tells_two_tables(model):
+        return write_two_tables(model, path, asked)
     rows = model.rows_estimate if asked.rows is None else whole_number(asked.rows, "the number of rows")
     require_table_output(path)
     in_memory = asked.form != "binary" and rows <= MOST_IN_MEMORY
@@ -62,8 +66,42 @@ def sample_to_file(
     return rows
 
 
-def tables_to_folder(model: Model, folder: str | PathLike[str], persons: int | None, seed: int | None) -> int:
-    """Both tables of so many persons into a folder, each a CSV file of its name; gives the number of all rows."""
+def tells_two_tables(model: Model) -> bool:
+    """Whether samples of a model are parents and their rows."""
+    return model.schema.person is not None and model.schema.person.parents is not None
+
+
+def write_two_tables(model: Model, place: str | PathLike[str], asked: SampleRequest) -> int:
+    """Both tables of so many persons, into a folder or a database; gives the number of all rows."""
+    from sklar.export.parts import is_parts_output
+
+    if asked.given or asked.fill is not None or asked.form != "matched":
+        raise UsageError("of two tables whole persons are drawn: no condition, filling or other form goes with that")
+    name = os.fspath(place)
+    address = table_address(name) or file_address(name)
+    if address is not None:
+        return _tables_to_database(model, address, asked)
+    if is_parts_output(place) or os.path.isdir(place):
+        return _tables_to_folder(model, place, asked)
+    raise UsageError("this model tells two tables: write them to FOLDER/, a .duckdb file or the URL of a database")
+
+
+def _tables_to_database(model: Model, address: TableAddress, asked: SampleRequest) -> int:
+    """Tables of their names, in one transaction."""
+    from sklar.export.databases import require_database_output, write_tables_to_database
+    from sklar.schema.persons.tables import table_schemas
+
+    if address.table is not None or address.like is not None:
+        raise UsageError("both tables are written under their own names: leave table and like out of the address")
+    for name in table_schemas(model.schema):
+        require_database_output(replace(address, table=name))
+    tables = model.sample_persons(asked.rows, seed=asked.seed)
+    write_tables_to_database(tables, address)
+    return sum(table.num_rows for table in tables.values())
+
+
+def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRequest) -> int:
+    """Each a CSV file of its name."""
     from sklar.export.atomic import require_writable
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
@@ -76,9 +114,9 @@ def tables_to_folder(model: Model, folder: str | PathLike[str], persons: int | N
     files = {name: place / f"{name}.csv" for name in schemas}
     for path in files.values():
         require_writable(path)
-    tables = model.sample_persons(persons, seed=seed)
+    tables = model.sample_persons(asked.rows, seed=asked.seed)
     for name, path in files.items():
-        write_table(tables[name], path, schemas[name])
+        write_table(tables[name], path, schemas[name], safe=asked.safe)
     return sum(table.num_rows for table in tables.values())
 
 
