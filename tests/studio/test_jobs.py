@@ -6,12 +6,14 @@ Real commands in real processes; the fits are small, and take the seconds that i
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,9 @@ import pytest
 import sklar
 from sklar.accounting.ledger import FitRecord
 from sklar.errors import UsageError
+from sklar.studio import commands
 from sklar.studio.commands import Work
-from sklar.studio.folder import StudioFolder
+from sklar.studio.folder import StudioFolder, TableEntry
 from sklar.studio.jobs import Jobs, StudioJob
 
 PATIENCE = 120.0
@@ -153,6 +156,92 @@ def test_a_killed_job_leaves_its_command_at_work_and_nothing_is_fitted_twice(job
     again = jobs.again(job)
     assert again.commands == (("methods",),)
     assert ended(jobs).state == "done" and all_closed(folder, number)
+
+
+def written(
+    jobs: Jobs, work: Work, codes: tuple[int, ...], outputs: tuple[str, ...] = (), results: tuple[str, ...] = ()
+) -> StudioJob:
+    """A job as its files are when it has ended in some way, and some of its outputs were written."""
+    root = jobs._root
+    place = jobs._new_place(work.kind)
+    told = {"table": "t", "folder": str(root.parent.parent), "started": "now", **asdict(work)}
+    (place / "job.json").write_text(json.dumps(told))
+    for name in outputs:
+        (root.parent.parent / name).write_text("made")
+    for number, result in enumerate(results):
+        (place / f"out-{number}").write_text(result)
+    if codes:
+        (place / "codes").write_text("".join(f"{code}\n" for code in codes))
+    (place / "lock").touch()
+    job = jobs.latest("t")
+    assert job is not None and job.place == place
+    return job
+
+
+@pytest.mark.parametrize("codes", [(), (-9,), (1,)])
+def test_a_model_that_was_saved_is_not_fitted_again_however_its_command_ended(
+    jobs: Jobs, folder: Path, codes: tuple[int, ...]
+) -> None:
+    job = written(jobs, fitting(1), codes, ("t-1.sklar",))
+    assert job.done == 1 and job.resumable
+    assert jobs.again(job).commands == (("methods",),)
+    assert ended(jobs).state == "done" and not fits(folder) and (folder / "t-1.sklar").read_text() == "made"
+
+
+def test_what_follows_a_fit_is_not_taken_for_the_fit(jobs: Jobs) -> None:
+    rest = replace(fitting(1), commands=(("methods",), ("methods",)))
+    assert written(jobs, rest, (-9,), ("t-1.sklar",)).done == 0
+
+
+def test_a_model_that_no_job_made_is_never_overwritten(jobs: Jobs, folder: Path) -> None:
+    job = written(jobs, fitting(1), (1,))
+    later = (job.place / "codes").stat().st_mtime_ns + 10**9
+    (folder / "t-1.sklar").write_text("paid for at the terminal")
+    os.utime(folder / "t-1.sklar", ns=(later, later))
+    assert job.done == 0 and not job.wrote("t-1.sklar")
+    with pytest.raises(UsageError, match=r"there is a file t-1\.sklar already"):
+        jobs.again(job)
+    page = Work(kind="k", label="a page", commands=(("methods",),), outputs=("page",))
+    written(jobs, page, (0,), ("page",))
+    jobs._refuse_overwriting(page)
+    with pytest.raises(UsageError, match="already"):
+        jobs._refuse_overwriting(replace(page, commands=(("fit",),)))
+
+
+def test_the_latest_job_tells_whether_a_file_is_good(jobs: Jobs) -> None:
+    release = Work(kind="release", label="r", commands=(("bundle",), ("verify",)), outputs=("t.zip",))
+    assert written(jobs, release, (0, 0), ("t.zip",)).state == "done" and jobs.has_made("t.zip")
+    wrong = written(jobs, release, (0,), ("t.zip",), ("{}", '{"ok": false}'))
+    assert (wrong.state, wrong.done) == ("cut short", 1) and not jobs.has_made("t.zip")
+    assert written(jobs, release, (0,), ("t.zip",), ("{}", '{"ok": true}')).state == "done" and jobs.has_made("t.zip")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"table": '])
+def test_a_damaged_job_hides_no_other(jobs: Jobs, text: str) -> None:
+    job = written(jobs, fitting(1), (0, 0))
+    for name in ("000007-fit", "old"):
+        (jobs._root / name).mkdir()
+        (jobs._root / name / "job.json").write_text(text)
+    assert [one.id for one in jobs.of("t")] == [job.id]
+    assert jobs._new_place("fit").name == "000008-fit"
+
+
+def test_a_job_without_a_number_of_its_process_is_not_cancelled_by_guess(jobs: Jobs) -> None:
+    job = replace(written(jobs, fitting(1), ()), running=True)
+    for text in (None, ""):
+        if text is not None:
+            (job.place / "pid").write_text(text)
+        jobs.cancel(job)
+        assert (job.place / "cancelled").exists()
+
+
+def test_what_is_asked_for_is_not_rounded() -> None:
+    entry = TableEntry(name="t", source="t.csv", schema="t.toml", ledger="t.ledger")
+    asked = commands.AskedFit(epsilon=1.2345678, delta=1.2345678e-9, check_share=0.12345678)
+    words = commands.fit(entry, 1, asked).commands[0]
+    assert {"1.2345678", "1.2345678e-09", "0.12345678"} <= set(words)
+    assert "epsilon=1.2345678, delta=1.2345678e-09" in commands.fit_in_python(entry, "t-1", asked)[1]
+    assert "-e 1 " in commands.fit(entry, 1, commands.AskedFit(epsilon=1.0)).typed[0]
 
 
 def test_a_killed_studio_leaves_its_jobs_at_work(jobs: Jobs, folder: Path) -> None:

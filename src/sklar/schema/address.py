@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from sklar.errors import UsageError
 
@@ -19,7 +20,16 @@ DUCKDB_FILES = (".duckdb", ".ddb")
 """How names of DuckDB files end."""
 OWN = ("table", "schema", "like")
 """Parameters of a URL that are ours; all others are for the driver."""
-SECRETS = ("password", "sslpassword", "access_key", "secret_key", "session_token")
+SHOWN = frozenset((
+    "table", "schema", "like", "host", "hostaddr", "port", "user", "dbname", "application_name",
+    "client_encoding", "connect_timeout", "channel_binding", "gssencmode", "keepalives", "keepalives_count",
+    "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts", "passfile", "require_auth",
+    "requirepeer", "service", "servicefile", "sslcert", "sslcertmode", "sslcrl", "sslcrldir", "sslkey",
+    "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "ssl_max_protocol_version",
+    "ssl_min_protocol_version", "target_session_attrs", "tcp_user_timeout", "allow_bucket_creation",
+    "allow_bucket_deletion", "endpoint_override", "project_id", "region", "retry_limit_seconds", "scheme",
+))  # fmt: skip
+"""Parameters of a URL that are shown, as drivers and stores call them; whatever else there is may be a secret."""
 REASONS = {
     "password": "the user or the password is wrong, or none was given: set PGPASSWORD, or write a ~/.pgpass",
     "pg_hba": "the server does not let this user in from here",
@@ -33,9 +43,9 @@ REASONS = {
 }
 """What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# A password may hold signs that should have been escaped, up to the last @; a port before a parameter is none.
-_USER = re.compile(r"(://[^/?#:@\s]*):(?:[^?#\s]+|(?!\d*(?:[/?#,]|$))\S+)@")
-_PARAMETER = re.compile(rf"\b({'|'.join(SECRETS)})=[^&#\s]*", re.IGNORECASE)
+# A password may hold any sign, also those that should have been escaped, so it ends at the last @.
+_PASSWORD = re.compile(r"(://.*?)(?::|%3a).+@", re.IGNORECASE | re.DOTALL)
+_SETTING = re.compile(r"\b(\w*(?:password|secret|token|key))\s*=\s*\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +95,7 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
     kind = DATABASES.get(scheme_of(data) or "")
     if kind is None:
         return None
-    parts = urlsplit(data)
+    parts = _parts(data)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     own = {key: value for key, value in pairs if key in OWN and value}
     if table and own.get("table") not in (None, table):
@@ -105,6 +115,12 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
     )  # fmt: skip
 
 
+def _parts(url: str) -> SplitResult:
+    with suppress(ValueError):  # its message may quote a password
+        return urlsplit(url)
+    raise UsageError(f"{without_secrets(url)} is no address: write signs as [ in a name or a password as %5B")
+
+
 def file_address(path: str) -> TableAddress | None:
     """The address of a DuckDB file by the end of its name; None for other files."""
     known = path.lower().endswith(DUCKDB_FILES) and scheme_of(path) is None
@@ -117,13 +133,21 @@ def is_pattern(path: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """A URL without the passwords and keys in it; other texts as they are."""
-    return _PARAMETER.sub(r"\1=...", _USER.sub(r"\1@", text))
+    """A URL without its password and all parameters that may be secret; of other texts, without settings that are."""
+    if _SCHEME.search(text) is None:
+        return _SETTING.sub(r"\1=...", text)
+    place, mark, parameters = _PASSWORD.sub(r"\1@", text).partition("?")
+    return place + mark + "&".join(one if _may_be_shown(one) else "..." for one in parameters.split("&"))
 
 
 def has_secrets(text: str) -> bool:
-    """Whether a text is a URL that has a password or a key in it."""
-    return scheme_of(text) is not None and without_secrets(text) != text
+    """Whether a text has a URL in it with what may be a password or a key."""
+    return _SCHEME.search(text) is not None and without_secrets(text) != text
+
+
+def _may_be_shown(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return not parameter or (unquote(name).lower() in SHOWN and "#" not in value and not has_secrets(unquote(value)))
 
 
 def identifier(name: str) -> str:

@@ -85,6 +85,11 @@ def typed(words: Sequence[str]) -> str:
     return shlex.join(["sklar", *words])
 
 
+def exact(number: float) -> str:
+    """A number as one types it, and no rounder: what is asked for is what is charged."""
+    return repr(number).removesuffix(".0")
+
+
 def reading(entry: TableEntry) -> list[str]:
     """The options that tell how the table is read."""
     said = entry.reading
@@ -101,7 +106,7 @@ def draft(entry: TableEntry) -> Work:
 
 def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: AskedFit) -> Work:
     """Tell what to expect."""
-    wanted = ",".join(f"{one:g}" for one in epsilons)
+    wanted = ",".join(exact(one) for one in epsilons)
     words = ["plan", entry.schema, "-e", wanted, "--rows", str(rows), *_settings(fit, plan=True)]
     return Work(kind="plan", label="planning", commands=(tuple(words),))
 
@@ -109,7 +114,7 @@ def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: AskedFit)
 def fit(entry: TableEntry, model: int, asked: AskedFit) -> Work:
     """Fit, then what is looked at first: the public report and a few synthetic rows."""
     name = entry.model(model)
-    words = ["fit", entry.source, "-s", entry.schema, "-e", f"{asked.epsilon:g}", *_settings(asked)]
+    words = ["fit", entry.source, "-s", entry.schema, "-e", exact(asked.epsilon), *_settings(asked)]
     words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
     page, rows = f"{name}.public.html", f"{name}.sample-1.csv"
     look = ("report", f"{name}.sklar", "-o", page)
@@ -166,17 +171,17 @@ def release(entry: TableEntry, model: int, asked: AskedRelease) -> Work:
     words += ["--sign", KEY] if asked.signed else []
     check = ["verify", place, "--ledger", entry.ledger, *(["--key", f"{KEY}.pub"] if asked.signed else [])]
     return Work(
-        kind="release", label=f"releasing {name}", outputs=(page, place),
+        kind="release", label=f"releasing {name}", outputs=(*(() if asked.reported else (page,)), place),
         commands=(*(() if asked.reported else (told,)), tuple(words), tuple(check)),
     )  # fmt: skip
 
 
 def _settings(asked: AskedFit, plan: bool = False) -> list[str]:
-    words = ["--delta", f"{asked.delta:g}"]
+    words = ["--delta", exact(asked.delta)]
     words += ["--method", asked.method] if asked.method else []
     words += ["--target", asked.target] if asked.target else []
     words += ["--rows-per-person", str(asked.rows_per_person)] if asked.rows_per_person != 1 else []
-    return words + (["--check-share", f"{asked.check_share:g}"] if asked.check_share and not plan else [])
+    return words + (["--check-share", exact(asked.check_share)] if asked.check_share and not plan else [])
 
 
 def read_in_python(entry: TableEntry) -> str:
@@ -195,8 +200,8 @@ def fit_in_python(entry: TableEntry, name: str, asked: AskedFit) -> list[str]:
     words = "".join(f", {key}={value!r}" for key, value in said.items())
     return [
         "import sklar",
-        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={asked.epsilon:g}, delta={asked.delta:g}, "
-        f"ledger={entry.ledger!r}{words}{read_in_python(entry)})",
+        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={exact(asked.epsilon)}, "
+        f"delta={exact(asked.delta)}, ledger={entry.ledger!r}{words}{read_in_python(entry)})",
         f'model.save("{name}.sklar")',
         f'model.report("{name}.public.html")',
         f'model.sample_to("{name}.sample-1.csv", {PREVIEW_ROWS}, seed=1)',

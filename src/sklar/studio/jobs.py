@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sklar.errors import UsageError
+from sklar.export.atomic import atomic_file
 from sklar.studio.commands import Work, typed
 from sklar.studio.folder import StudioFolder
 from sklar.studio.work import CODES
@@ -61,11 +62,27 @@ class StudioJob:
         A command gives its result last. A model that is there is never fitted again, which would cost again.
         """
         ended = sum(code == 0 for code in self.codes)
-        if ended == len(self.codes):
-            ended += self.kind == "fit" and ended == 0 and (self.folder / self.outputs[0]).exists()
-            while ended < len(self.commands) and self.result(ended) is not None:
-                ended += 1
+        unsure = ended == len(self.codes)
+        ended += ended == 0 and self.commands[0][0] == "fit" and self.wrote(self.outputs[0])
+        while unsure and ended < len(self.commands) and self._gave(ended):
+            ended += 1
         return ended
+
+    def _gave(self, number: int) -> bool:
+        """Whether a command gave a result that is a good end; a check that found something wrong is none."""
+        found = self.result(number)
+        return found is not None and (self.commands[number][0] != "verify" or bool(found["ok"]))
+
+    def wrote(self, name: str) -> bool:
+        """Whether a file is there and was written while the job ran: others may have made one of this name since.
+
+        Of a job that was killed before it could write down how a command ended, nobody knows when it ended.
+        """
+        with suppress(OSError):
+            begun, written = (self.place / "job.json").stat().st_mtime_ns, (self.folder / name).stat().st_mtime_ns
+            closed = any(self.codes) or len(self.codes) == len(self.commands)
+            return begun <= written and (not closed or written <= (self.place / CODES).stat().st_mtime_ns)
+        return False
 
     @property
     def typed(self) -> tuple[str, ...]:
@@ -146,8 +163,8 @@ class Jobs:
         return next((job for job in self.of(table) if job.running), None)
 
     def has_made(self, name: str) -> bool:
-        """Whether a file was made by a job that ended well."""
-        return any(name in job.outputs and job.state == "done" for job in self._all())
+        """Whether the latest job that was to make a file ended well: what an earlier one made may be overwritten."""
+        return next((job.state == "done" for job in self._all() if name in job.outputs), False)
 
     def start(self, table: str, work: Work) -> StudioJob:
         """Begin a job; one at a time for a table, and never over a file that is there."""
@@ -157,7 +174,8 @@ class Jobs:
             self._refuse_overwriting(work)
             place = self._new_place(work.kind)
             record = {"table": table, "folder": str(self._folder.root), "started": _now(), **asdict(work)}
-            (place / "job.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+            with atomic_file(place / "job.json", mode=0o600) as file:
+                file.write(json.dumps(record, indent=1).encode())
             self._launch(place)
         return _read(place)
 
@@ -171,12 +189,16 @@ class Jobs:
         if not job.running:
             return
         (job.place / "cancelled").touch()
-        with suppress(ProcessLookupError, PermissionError):  # its group lives as long as its lock is held
+        with suppress(OSError, ValueError):  # its group lives as long as its lock is held
             os.killpg(int((job.place / "pid").read_text()), signal.SIGTERM)
 
     def _refuse_overwriting(self, work: Work) -> None:
-        """What is there was made before, or belongs to the custodian; only what a job made is made again."""
-        made = {name for job in self._all() for name in job.outputs}
+        """What is there was made before, or belongs to the custodian; only what a job made is made again.
+
+        A model never is: it was paid for.
+        """
+        made = {name for job in self._all() for name in job.outputs if job.wrote(name)}
+        made -= {work.outputs[0]} if work.commands[0][0] == "fit" else set()
         taken = [name for name in work.outputs if name not in made and os.path.lexists(self._folder.root / name)]
         if taken:
             raise UsageError(f"there is a file {taken[0]} already: move it away")
@@ -194,14 +216,17 @@ class Jobs:
         threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
 
     def _new_place(self, kind: str) -> Path:
-        number = 1 + max((int(path.name.partition("-")[0]) for path in self._root.iterdir()), default=0)
+        numbers = (path.name.partition("-")[0] for path in self._root.iterdir())
+        number = 1 + max((int(one) for one in numbers if one.isdecimal()), default=0)
         place = self._root / f"{number:06d}-{kind}"
         place.mkdir(mode=0o700)
         return place
 
     def _all(self) -> Iterator[StudioJob]:
         places = sorted((p for p in self._root.iterdir() if (p / "job.json").is_file()), reverse=True)
-        return (_read(place) for place in places)
+        for place in places:
+            with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged one must not hide the others
+                yield _read(place)
 
 
 def _read(place: Path) -> StudioJob:

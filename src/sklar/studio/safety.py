@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -92,8 +91,10 @@ class Guard:
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if scope["path"] == "/" and token:
             return self._let_in(token)
-        cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        if cookie is None or not secrets.compare_digest(cookie.value.encode(), self._known.session.encode()):
+        # Cookies of other ports of this computer come along; a parser that minds their form would lock us out.
+        pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+        cookie = next((value for name, _, value in pairs if name == self._cookie), "")
+        if not secrets.compare_digest(cookie.encode(), self._known.session.encode()):
             return 403, "Open the address that `sklar studio` printed: it lets this browser in.", {}
         if scope["method"] == "POST" and headers.get("origin") != f"http://{host}":
             return 403, "This request does not come from a page of the studio.", {}

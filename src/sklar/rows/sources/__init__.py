@@ -125,7 +125,7 @@ def _open_path(path: str, options: SourceOptions) -> Source:
 
 def _open_file(path: str, options: SourceOptions) -> Source:
     if options.table is not None:
-        raise SourceError(f"{path} is no database: a file is one table, so leave out its name")
+        raise SourceError(f"{without_secrets(path)} is no database: a file is one table, so leave out its name")
     kind = FILES.get(suffix_of(path))
     if kind is None and (os.path.exists(path) or scheme_of(path) is not None):
         raise SourceError(f"{without_secrets(path)} has no known ending; known are {', '.join(FILES)}")
