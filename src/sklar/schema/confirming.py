@@ -97,8 +97,10 @@ def person_question(person: Person | None) -> Question | None:
     """The question about who a person is; None if somebody stated or confirmed it."""
     if person is None or person.source != "from-rows":
         return None
+    fixed = ", ".join(f"'{name}'" for name in person.static)
+    never = f"; columns that never change: {fixed}" if fixed else ""
     return Question(
-        column=PERSON, kind=PERSON, says=person.describe(), notes=("Is that who the promise is to protect?",),
+        column=PERSON, kind=PERSON, says=person.describe() + never, notes=("Is that who the promise is to protect?",),
         facts=(PERSON,), payable=("rows",),
     )  # fmt: skip
 

@@ -116,9 +116,7 @@ class Person:
         rows = "a number of rows to be paid for" if self.rows == PAY_ROWS else f"at most {self.rows} rows"
         order = "" if self.order is None else f", the first by '{self.order}'"
         share = "which share one vote" if self.shares_vote else "each of which counts one"
-        fixed = ", ".join(f"'{name}'" for name in self.static)
-        never = f"; {fixed} never change{'' if len(self.static) > 1 else 's'}" if fixed else ""
-        return f"one value of '{self.key}' is one person, of whom {rows} are used{order}, {share}{never}"
+        return f"one value of '{self.key}' is one person, of whom {rows} are used{order}, {share}"
 
 
 def entry_of(person: Person) -> dict[str, Any]:
