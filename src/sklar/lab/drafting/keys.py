@@ -11,6 +11,7 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out, word_set, words_of
+from sklar.lab.drafting.moments import ISO
 from sklar.lab.drafting.profile import Profile, numbers_of
 from sklar.schema.columns import Column, Id
 from sklar.schema.persons.linked import links
@@ -151,11 +152,12 @@ def _counts_persons(profile: Profile) -> bool:
 
 
 def _compact(profile: Profile) -> bool:
-    """Short texts without spaces, most with digits: codes rather than prose."""
+    """Short texts without spaces, most with digits: codes rather than prose or moments."""
     if profile.form != "text" or mean_length(profile) > LONG_TEXT:
         return False
     texts = [v.strip() for v in profile.values[:1000]]
-    shaped = sum(1 for t in texts if " " not in t and re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
+    coded = (t for t in texts if " " not in t and not ISO.fullmatch(t))
+    shaped = sum(1 for t in coded if re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
     padded = all(re.fullmatch(r"\d+", t) for t in texts) and len({len(t) for t in texts}) == 1 and len(texts[0]) > 5
     return shaped > 0.9 * len(texts) or padded
 
