@@ -161,7 +161,7 @@ def test_a_ledger_keeps_to_one_kind_of_person(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"method": "independent", "epsilon": 1.0, "ledger": tmp_path / "l", "new_ledger": True}
     with pytest.warns(sklar.SklarWarning):
         sklar.fit(visits(50), schema(), **asked)
-    with pytest.raises(sklar.LedgerError, match="persons with one vote, told apart by .id.; this fit is for 1 row"):
+    with pytest.raises(sklar.LedgerError, match=r"persons with one vote, told apart by .id.; this fit is for 1 row"):
         sklar.fit(visits(50), schema().with_person(None), **asked)
     sklar.fit(visits(50), schema(rows=3), **asked)
 
