@@ -42,6 +42,8 @@ REASONS = {
     "ssl": "the encrypted connection failed",
 }
 """What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
+LOCAL = ("localhost", "127.0.0.1", "::1", "[::1]")
+"""Names of this machine; sockets, which are paths, are on it too."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # A password may hold any sign, also those that should have been escaped, so it ends at the last @.
 _PASSWORD = re.compile(r"(://.*?)(?::|%3a).+@", re.IGNORECASE | re.DOTALL)
@@ -74,6 +76,22 @@ class TableAddress:
         if not self.table:
             raise UsageError(f"name the table in {self}: add ?table=NAME to the address, or say --table NAME")
         return ".".join(identifier(part) for part in (self.namespace, self.table) if part)
+
+    def meets(self, other: TableAddress) -> bool:
+        """Whether both are plainly one table, however they are spelt; without a table it is the whole database."""
+        one, two = self._place, other._place
+        return one[0] == two[0] and (one[1:] == two[1:] or not (self.table and other.table))
+
+    @property
+    def _place(self) -> tuple[str, str, str]:
+        """(database, namespace, table), without what differs in spelling, user and settings alone."""
+        if self.kind == "postgresql":
+            return _server(self.connection), self.namespace or "public", self.table or ""
+        path = os.path.realpath(self.connection)
+        with suppress(OSError, ValueError):
+            status = os.stat(path)
+            path = f"{status.st_dev}:{status.st_ino}"  # files of databases may have several names
+        return path, (self.namespace or "main").lower(), (self.table or "").lower()
 
     def __str__(self) -> str:
         return self.shown
@@ -119,6 +137,19 @@ def _parts(url: str) -> SplitResult:
     with suppress(ValueError):  # its message may quote a password
         return urlsplit(url)
     raise UsageError(f"{without_secrets(url)} is no address: write signs as [ in a name or a password as %5B")
+
+
+def _server(connection: str) -> str:
+    """Host, port and database of a PostgreSQL server, as its own tools take them from URL and environment."""
+    parts, env = urlsplit(connection), os.environ
+    said = dict(parse_qsl(parts.query))
+    account, _, at = parts.netloc.rpartition("@")
+    named, port = re.fullmatch(r"(.*?)(?::(\d*))?", at, re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    host = said.get("hostaddr") or said.get("host") or unquote(named) or env.get("PGHOST", "")
+    host = "" if host.startswith("/") or host.lower() in LOCAL else host.lower()
+    user = said.get("user") or unquote(account.partition(":")[0]) or env.get("PGUSER") or env.get("USER", "")
+    database = said.get("dbname") or unquote(parts.path[1:]) or env.get("PGDATABASE") or user
+    return f"{host}:{said.get('port') or port or env.get('PGPORT') or 5432}/{database}"
 
 
 def file_address(path: str) -> TableAddress | None:

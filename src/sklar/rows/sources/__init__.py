@@ -92,6 +92,11 @@ def hold(data: Any, read: ReadOptions) -> Any:
     return Snapshot(address) if address is not None and address.kind == "postgresql" else data
 
 
+def address_of(path: str, table: str | None) -> TableAddress | None:
+    """The table of a database that a URL or the path of a database file leads to; None for everything else."""
+    return table_address(path, table) or _database_file(path, table)
+
+
 def _open(data: Any, options: SourceOptions) -> Source:
     if isinstance(data, Snapshot):
         return PostgresTable(data, options)
@@ -112,7 +117,7 @@ def _open(data: Any, options: SourceOptions) -> Source:
 
 
 def _open_path(path: str, options: SourceOptions) -> Source:
-    address = table_address(path, options.table) or _database_file(path, options.table)
+    address = address_of(path, options.table)
     if address is not None:
         return KINDS[address.kind](address, options)
     if scheme_of(path) not in (None, *STORES):
