@@ -86,10 +86,10 @@ def test_what_is_no_vote_is_refused(said: dict[str, Any]) -> None:
 
 def test_whom_a_promise_protects_by_the_schema() -> None:
     assert unit_of(None, "replace", 3) == Unit(neighbours="replace", rows_per_person=3)
-    assert unit_of(Person(key="id", rows=5), "replace") == Unit(neighbours="replace", votes=True)
-    assert unit_of(Person(key="id", rows="pay"), "replace") == Unit(neighbours="replace", votes=True)
-    assert unit_of(Person(key="id", rows=1), "replace") == Unit(neighbours="replace")
+    assert unit_of(Person(key="id", rows=5), "replace") == Unit(neighbours="replace", votes=True, person="id")
+    assert unit_of(Person(key="id", rows="pay"), "replace") == Unit(neighbours="replace", votes=True, person="id")
+    assert unit_of(Person(key="id", rows=1), "replace") == Unit(neighbours="replace", person="id")
     counted = Person(key="id", rows=5, weights="rows")
-    assert unit_of(counted, "add-remove") == Unit(neighbours="add-remove", rows_per_person=5)
+    assert unit_of(counted, "add-remove") == Unit(neighbours="add-remove", rows_per_person=5, person="id")
     with pytest.raises(BudgetError, match="has more or fewer rows"):
         unit_of(counted, "replace")

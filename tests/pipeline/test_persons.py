@@ -95,7 +95,7 @@ def test_a_model_of_persons_is_verified_from_its_releases(released: Path) -> Non
         assert found.ok
         assert {check.part for check in found.checks if check.ok} >= {"price", "claim", "model", "ledger"}
     (fit,) = read_ledger(released / "visits.ledger").fits
-    assert fit.unit == Unit(neighbours="add-remove", votes=True)
+    assert fit.unit == Unit(neighbours="add-remove", votes=True, person="id")
 
 
 def test_no_key_leaves(released: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_ledger_keeps_to_one_kind_of_person(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"method": "independent", "epsilon": 1.0, "ledger": tmp_path / "l", "new_ledger": True}
     with pytest.warns(sklar.SklarWarning):
         sklar.fit(visits(50), schema(), **asked)
-    with pytest.raises(sklar.LedgerError, match="persons with one vote; this fit is for 1 row"):
+    with pytest.raises(sklar.LedgerError, match=r"persons with one vote, told apart by .id.; this fit is for 1 row"):
         sklar.fit(visits(50), schema().with_person(None), **asked)
     sklar.fit(visits(50), schema(rows=3), **asked)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 import sklar
 from sklar.errors import UsageError
 from sklar.pipeline.model import Model
+from sklar.schema.address import table_address
 from tests.golden.cases import FEW, schema, scripted_fit, table
 
 ROWS = 1_200
@@ -219,3 +222,42 @@ def test_what_is_plainly_the_private_table_is_no_prior(tmp_path: Path) -> None:
     first = sklar.fit(tmp_path / "folder" / "t.csv", FACTS, **given)
     with pytest.raises(UsageError, match="model of the same rows"):
         sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=first, **given)
+
+
+def test_another_spelling_of_the_private_table_is_no_prior(tmp_path: Path) -> None:
+    base = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(base)) as connection:
+        people(1, 300).to_sql("t", connection, index=False)
+        people(2, 300).to_sql("open", connection, index=False)
+    os.link(base, tmp_path / "alias.sqlite")
+    given: dict[str, Any] = {"epsilon": 1.0, "new_ledger": True}
+    url, named = f"sqlite://{base}?table=", sklar.ReadOptions(table="t")
+    cases: list[tuple[Any, Any, str]] = [
+        (f"{url}t", None, f"{url}main.t"),
+        (f"{url}t", None, f"sqlite://{tmp_path}/x/../alias.sqlite?table=T&schema=main"),
+        (base, named, f"{url}t"),
+    ]
+    for at, (data, read, prior) in enumerate(cases):
+        with pytest.raises(UsageError, match="private table itself"):
+            sklar.fit(data, FACTS, prior=prior, read=read, ledger=tmp_path / f"l{at}", **given)
+    model = sklar.fit(base, FACTS, prior=f"{url}open", read=named, ledger=tmp_path / "l", **given)
+    assert model.claim.prior is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("h/db?table=t", "u:pw@H:5432/db?table=public.t&sslmode=require", True),
+        ("h/db?table=t", "?host=h&port=5432&dbname=db&schema=public&table=t", True),
+        ("localhost/db?table=t", "/db?host=/tmp&table=t", True),
+        ("h/db?table=t", "h/db", True),
+        ("h/db?table=t", "h/db?table=open.t", False),
+        ("h/db?table=t", "h:5433/db?table=t", False),
+        ("h/db?table=t", "h/other?table=t", False),
+        ("h/db?table=t", "h/db?table=T", False),
+    ],
+)
+def test_addresses_of_one_table_on_a_server_meet(one: str, other: str, same: bool) -> None:
+    found = [table_address(f"postgresql://{text}") for text in (one, other)]
+    assert found[0] is not None and found[1] is not None
+    assert found[0].meets(found[1]) == same == found[1].meets(found[0])

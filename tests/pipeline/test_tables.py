@@ -13,9 +13,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 import sklar
-from sklar.errors import OutputError, SchemaError, SourceError, UsageError
+from sklar.errors import OutputError, SchemaError, SourceError, StreamedWarning, UsageError
 from sklar.export.databases import write_tables_to_database
-from sklar.rows import exact_counts, open_rows
+from sklar.rows import exact_counts, hold, open_rows
 from sklar.schema.address import file_address
 from tests.golden.cases import scripted_fit
 
@@ -227,6 +227,33 @@ def test_files_of_a_folder_and_tables_of_a_database_are_read(tmp_path: Path) -> 
     columns = ("parent: kind", "parent: rows of the person")
     for source in (tmp_path, str(base)):
         assert (counts(source, *columns) == counts(data, *columns)).all()
+
+
+def test_tables_of_a_server_are_read_at_one_moment(postgres: Any, tmp_path: Path) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    data, columns = made(40), ("parent: kind", "parent: rows of the person")
+    with dbapi.connect(postgres.get_uri(), autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA clinic")
+        for name, table in data.items():
+            cursor.adbc_ingest(name, table, mode="create", db_schema_name="clinic")
+        address = f"{postgres.get_uri()}&schema=clinic"
+        held = hold(address, sklar.ReadOptions())
+        try:
+            cursor.execute("DELETE FROM clinic.c")
+            assert (counts(held, *columns) == counts(data, *columns)).all()
+        finally:
+            held.close()
+        assert not (counts(address, *columns) == counts(data, *columns)).all()
+    given: dict[str, Any] = {"epsilon": 2.0, "new_ledger": True}
+    assert sklar.fit(address, tables(), ledger=tmp_path / "l", **given).claim.guarantee
+    with pytest.raises(SourceError, match="leave the name of one table out"):
+        sklar.fit(f"{address}&table=p", tables(), ledger=tmp_path / "m", **given)
+
+
+def test_counts_of_two_tables_in_a_database_are_streamed_in_words() -> None:
+    with pytest.warns(StreamedWarning, match="share one vote"):
+        open_rows(made(5), tables().schema, counts="database").close()
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:

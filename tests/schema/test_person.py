@@ -126,6 +126,39 @@ def test_a_draft_proposes_the_key_that_rows_share() -> None:
     assert alone.person is None
 
 
+def panel() -> dict[str, list[object]]:
+    """Sex and birth never change; a flag that hardly anyone has does not change either, and one column does once."""
+    person = [k // 4 for k in range(480)]
+    return {
+        "patient_id": [f"p{p:03}" for p in person], "year": [2000 + k % 4 for k in range(480)],
+        "sex": ["FM"[p % 2] for p in person], "born": [1950 + p % 30 for p in person],
+        "rare": [p == 7 for p in person], "moves": ["ab"[p % 2] if k else "c" for k, p in enumerate(person)],
+    }  # fmt: skip
+
+
+def test_a_draft_proposes_columns_that_never_change_and_asks() -> None:
+    draft = sklar.draft_schema(panel())
+    assert draft.person is not None
+    assert (draft.person.static, draft.person.source) == (("sex", "born"), "from-rows")
+    assert "never change: 'sex', 'born'" in str(draft.questions()[-1])
+    sure = draft.confirm("person", by="Ada")
+    assert sure.person is not None and sure.person.static == ("sex", "born")
+    assert sure.confirmed[0].facts == ("person.key", "person.rows", "person.static")
+    assert sklar.draft_schema({**panel(), "year": list(map(str, panel()["sex"]))}).person.static == ()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("column", "answer", "left"),
+    [
+        ("person", {"static": ["sex"]}, ("sex",)), ("person", {"order": None}, ()), ("person", {"rows": 1}, ()),
+        ("person", {"weights": "rows"}, ()), ("person", {"pay": True}, ()), ("sex", {"kind": "ignore"}, ("born",)),
+    ],
+)  # fmt: skip
+def test_answers_leave_only_columns_that_may_be_static(column: str, answer: dict[str, Any], left: tuple[str]) -> None:
+    person = sklar.draft_schema(panel()).confirm(column, **answer).person
+    assert person is not None and person.static == left
+
+
 def test_notes_and_columns_may_change_around_a_person() -> None:
     said = schema(order="year")
     for other in (said.with_columns({"age": sklar.Integer(0, 99)}), said.with_prices([]), said.without_notes()):

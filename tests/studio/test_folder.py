@@ -99,7 +99,7 @@ def test_odd_names_are_refused(tmp_path: Path, name: str) -> None:
 def test_database_tables_are_taken_up_without_passwords(tmp_path: Path) -> None:
     folder = StudioFolder(tmp_path)
     assert folder.new_table("postgresql://host/db?table=visits", "visits", {}).source.startswith("postgresql://")
-    for address in ("postgresql://a:b@h/d", "postgresql://h/d?Password=x"):
+    for address in ("postgresql://a:b@h/d", "postgresql://h/d?Password=x", "postgresql://a:1 b@h/d"):
         with pytest.raises(UsageError, match="leave the password out"):
             folder.new_table(address, "t", {})
     for address in (

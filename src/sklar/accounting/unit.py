@@ -33,11 +33,15 @@ class Unit:
     neighbour has another person in the place of one: by the difference of two such vectors x and y, so in L1 by at most
     2, and in L2^2 by |x|^2 + |y|^2 - 2 <x, y> <= 2. Both are those of one row a person, and no cell moves by more than
     1. The number of persons is then what replace makes public. With votes k is 1.
+
+    `person` is what tells persons apart; None where each row is one, or an unknown person has some. Whoever is one
+    person by one key may be several by another, so promises for units with other names never add up.
     """
 
     neighbours: Neighbours
     rows_per_person: int = 1
     votes: bool = False
+    person: str | None = None
 
     def __post_init__(self) -> None:
         if self.neighbours not in RELATIONS:
@@ -54,9 +58,10 @@ class Unit:
         return 2.0**-VOTE_BITS if self.votes else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As ledgers and model files have it; of votes only where there are any."""
+        """As ledgers and model files have it; of votes and persons only where there are any."""
         record: dict[str, Any] = {"neighbours": self.neighbours, "rows_per_person": self.rows_per_person}
-        return record | {"votes": True} if self.votes else record
+        votes, person = {"votes": True} if self.votes else {}, {} if self.person is None else {"person": self.person}
+        return record | votes | person
 
     @property
     def l1(self) -> float:
@@ -81,10 +86,10 @@ def unit_of(person: Person | None, neighbours: Neighbours, rows_per_person: int 
     if rows_per_person != 1:
         raise BudgetError("the schema says who a person is and how many rows are used: leave out rows_per_person.")
     if person.shares_vote:
-        return Unit(neighbours=neighbours, votes=True)
+        return Unit(neighbours=neighbours, votes=True, person=person.name)
     if neighbours == "replace" and person.bound > 1:
         raise BudgetError(
             "under neighbours='replace' the number of rows would have to be public, and it changes with a person who "
             "has more or fewer rows; use weights='votes' for the person, or neighbours='add-remove'."
         )
-    return Unit(neighbours=neighbours, rows_per_person=person.bound)
+    return Unit(neighbours=neighbours, rows_per_person=person.bound, person=person.name)

@@ -139,9 +139,9 @@ def _refuse_passwords(words: list[str]) -> None:
     for word in addresses:
         if has_secrets(word):
             typer.echo(
-                "Error: a command line can be read by others on this machine, so no password may stand in it. Leave it "
-                f"out, as in {without_secrets(word)}, and set PGPASSWORD or write a ~/.pgpass (for stores: the "
-                "AWS_... variables).",
+                "Error: a command line can be read by others on this machine, so no password, and no parameter "
+                f"of an address that may be one, may stand in it. Leave it out, as in {without_secrets(word)}, and set "
+                "PGPASSWORD or write a ~/.pgpass (for stores: the AWS_... variables).",
                 err=True,
             )
             sys.exit(REFUSED)

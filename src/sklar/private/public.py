@@ -2,8 +2,8 @@
 
 It is a table like any other and is read by the same code, so that its codes mean what those of the private rows mean.
 Nothing of it is protected. Here it has a room of its own class: a Door is never made over it, a `PublicRows` never over
-the rows of a fit, and `pipeline.fit` refuses a public table that is plainly the private
-one: the same object or file, a folder and a file of it, a model of the same ledger. (Copies cannot be told.)
+the rows of a fit, and `pipeline.fit` refuses a public table that is plainly the private one: the same object, file or
+table of a database, a folder and a file of it, a model of the same ledger. (Copies cannot be told.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.rows import Rows, TableSpec, exact_counts, open_rows
-from sklar.rows.sources import open_source
+from sklar.rows.sources import address_of, open_source
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -33,6 +33,14 @@ class PublicRows:
     def count(self, tables: Sequence[TableSpec]) -> list[Ints]:
         """Exact counts of tables (columns, lookups or None)."""
         return list(exact_counts(self._rows, tables))
+
+
+def same_table(public: str, private: str, read: ReadOptions) -> bool:
+    """Whether two paths or URLs lead to one table of a database; a query reads the tables whose names it holds."""
+    one, other = address_of(public, None), address_of(private, read.table)
+    if one is None or other is None or not one.meets(other):
+        return False
+    return read.sql is None or not one.table or one.table.lower() in read.sql.lower()
 
 
 def public_columns(data: Any, schema: Schema, read: ReadOptions) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
         return open_spark_rows(data, coordinates(schema), read)
     if read.cache is not None:
         private_folder(read.cache)  # refused before any work is done
+    if schema.person is not None and read.counts == "database":
+        warn_of_streaming("the rows of a person share one vote")
     if schema.person is not None and schema.person.parents is not None:
         from sklar.rows.persons.family import open_family
 
@@ -72,8 +74,6 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
         from sklar.rows.persons.linked import LinkedRows
         from sklar.rows.persons.rows import PersonRows
 
-        if read.counts == "database":
-            warn_of_streaming("the rows of a person share one vote")
         return (LinkedRows if by.views else PersonRows)(
             source, by, schema.person, null_values=tuple(read.null_values), cache_bytes=cache_bytes, folder=read.cache,
             threads=read.threads,

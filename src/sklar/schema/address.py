@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from sklar.errors import UsageError
 
@@ -19,7 +20,16 @@ DUCKDB_FILES = (".duckdb", ".ddb")
 """How names of DuckDB files end."""
 OWN = ("table", "schema", "like")
 """Parameters of a URL that are ours; all others are for the driver."""
-SECRETS = ("password", "sslpassword", "access_key", "secret_key", "session_token")
+SHOWN = frozenset((
+    "table", "schema", "like", "host", "hostaddr", "port", "user", "dbname", "application_name",
+    "client_encoding", "connect_timeout", "channel_binding", "gssencmode", "keepalives", "keepalives_count",
+    "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts", "passfile", "require_auth",
+    "requirepeer", "service", "servicefile", "sslcert", "sslcertmode", "sslcrl", "sslcrldir", "sslkey",
+    "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "ssl_max_protocol_version",
+    "ssl_min_protocol_version", "target_session_attrs", "tcp_user_timeout", "allow_bucket_creation",
+    "allow_bucket_deletion", "endpoint_override", "project_id", "region", "retry_limit_seconds", "scheme",
+))  # fmt: skip
+"""Parameters of a URL that are shown, as drivers and stores call them; whatever else there is may be a secret."""
 REASONS = {
     "password": "the user or the password is wrong, or none was given: set PGPASSWORD, or write a ~/.pgpass",
     "pg_hba": "the server does not let this user in from here",
@@ -32,10 +42,12 @@ REASONS = {
     "ssl": "the encrypted connection failed",
 }
 """What a driver's message may hold, in small letters, and what it means; its own words may quote a password."""
+LOCAL = ("localhost", "127.0.0.1", "::1", "[::1]")
+"""Names of this machine; sockets, which are paths, are on it too."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# A password may hold signs that should have been escaped, up to the last @; a port before a parameter is none.
-_USER = re.compile(r"(://[^/?#:@\s]*):(?:[^?#\s]+|(?!\d*(?:[/?#,]|$))\S+)@")
-_PARAMETER = re.compile(rf"\b({'|'.join(SECRETS)})=[^&#\s]*", re.IGNORECASE)
+# A password may hold any sign, also those that should have been escaped, so it ends at the last @.
+_PASSWORD = re.compile(r"(://.*?)(?::|%3a).+@", re.IGNORECASE | re.DOTALL)
+_SETTING = re.compile(r"\b(\w*(?:password|secret|token|key))\s*=\s*\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +77,22 @@ class TableAddress:
             raise UsageError(f"name the table in {self}: add ?table=NAME to the address, or say --table NAME")
         return ".".join(identifier(part) for part in (self.namespace, self.table) if part)
 
+    def meets(self, other: TableAddress) -> bool:
+        """Whether both are plainly one table, however they are spelt; without a table it is the whole database."""
+        one, two = self._place, other._place
+        return one[0] == two[0] and (one[1:] == two[1:] or not (self.table and other.table))
+
+    @property
+    def _place(self) -> tuple[str, str, str]:
+        """(database, namespace, table), without what differs in spelling, user and settings alone."""
+        if self.kind == "postgresql":
+            return _server(self.connection), self.namespace or "public", self.table or ""
+        path = os.path.realpath(self.connection)
+        with suppress(OSError, ValueError):
+            status = os.stat(path)
+            path = f"{status.st_dev}:{status.st_ino}"  # files of databases may have several names
+        return path, (self.namespace or "main").lower(), (self.table or "").lower()
+
     def __str__(self) -> str:
         return self.shown
 
@@ -85,7 +113,7 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
     kind = DATABASES.get(scheme_of(data) or "")
     if kind is None:
         return None
-    parts = urlsplit(data)
+    parts = _parts(data)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     own = {key: value for key, value in pairs if key in OWN and value}
     if table and own.get("table") not in (None, table):
@@ -105,6 +133,25 @@ def table_address(data: Any, table: str | None = None) -> TableAddress | None:
     )  # fmt: skip
 
 
+def _parts(url: str) -> SplitResult:
+    with suppress(ValueError):  # its message may quote a password
+        return urlsplit(url)
+    raise UsageError(f"{without_secrets(url)} is no address: write signs as [ in a name or a password as %5B")
+
+
+def _server(connection: str) -> str:
+    """Host, port and database of a PostgreSQL server, as its own tools take them from URL and environment."""
+    parts, env = urlsplit(connection), os.environ
+    said = dict(parse_qsl(parts.query))
+    account, _, at = parts.netloc.rpartition("@")
+    named, port = re.fullmatch(r"(.*?)(?::(\d*))?", at, re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    host = said.get("hostaddr") or said.get("host") or unquote(named) or env.get("PGHOST", "")
+    host = "" if host.startswith("/") or host.lower() in LOCAL else host.lower()
+    user = said.get("user") or unquote(account.partition(":")[0]) or env.get("PGUSER") or env.get("USER", "")
+    database = said.get("dbname") or unquote(parts.path[1:]) or env.get("PGDATABASE") or user
+    return f"{host}:{said.get('port') or port or env.get('PGPORT') or 5432}/{database}"
+
+
 def file_address(path: str) -> TableAddress | None:
     """The address of a DuckDB file by the end of its name; None for other files."""
     known = path.lower().endswith(DUCKDB_FILES) and scheme_of(path) is None
@@ -117,13 +164,21 @@ def is_pattern(path: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """A URL without the passwords and keys in it; other texts as they are."""
-    return _PARAMETER.sub(r"\1=...", _USER.sub(r"\1@", text))
+    """A URL without its password and all parameters that may be secret; of other texts, without settings that are."""
+    if _SCHEME.search(text) is None:
+        return _SETTING.sub(r"\1=...", text)
+    place, mark, parameters = _PASSWORD.sub(r"\1@", text).partition("?")
+    return place + mark + "&".join(one if _may_be_shown(one) else "..." for one in parameters.split("&"))
 
 
 def has_secrets(text: str) -> bool:
-    """Whether a text is a URL that has a password or a key in it."""
-    return scheme_of(text) is not None and without_secrets(text) != text
+    """Whether a text has a URL in it with what may be a password or a key."""
+    return _SCHEME.search(text) is not None and without_secrets(text) != text
+
+
+def _may_be_shown(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return not parameter or (unquote(name).lower() in SHOWN and "#" not in value and not has_secrets(unquote(value)))
 
 
 def identifier(name: str) -> str:

@@ -97,8 +97,10 @@ def person_question(person: Person | None) -> Question | None:
     """The question about who a person is; None if somebody stated or confirmed it."""
     if person is None or person.source != "from-rows":
         return None
+    fixed = ", ".join(f"'{name}'" for name in person.static)
+    never = f"; columns that never change: {fixed}" if fixed else ""
     return Question(
-        column=PERSON, kind=PERSON, says=person.describe(), notes=("Is that who the promise is to protect?",),
+        column=PERSON, kind=PERSON, says=person.describe() + never, notes=("Is that who the promise is to protect?",),
         facts=(PERSON,), payable=("rows",),
     )  # fmt: skip
 
@@ -107,7 +109,7 @@ def confirmed_person(person: Person, source: str, pay: bool, facts: Mapping[str,
     """The person after an answer; None if there is to be none."""
     if facts.get("kind") == "ignore":
         return None
-    known = ("key", "rows", "order", "weights")
+    known = ("key", "rows", "order", "weights", "static")
     unknown = [fact for fact in facts if fact not in known]
     if unknown:
         raise UsageError(f"a person has no '{unknown[0]}'; it has {', '.join(known)}")

@@ -20,6 +20,7 @@ class Price:
         rho: The same in zCDP.
         facts: What was bought, as "column.fact"; several facts of one measurement share its price.
         votes: Whether it protects a person whose rows share one vote.
+        person: What tells the persons apart that it protects; None where each row is one.
     """
 
     fit: str
@@ -31,6 +32,7 @@ class Price:
     rows_per_person: int
     facts: Sequence[str]
     votes: bool = False
+    person: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", "rho"):
@@ -50,6 +52,8 @@ class Price:
             faults.append("rows_per_person must be a whole number of at least 1")
         if type(self.votes) is not bool:
             faults.append("votes must be true or false")
+        if self.person is not None and not _is_line(self.person):
+            faults.append("person must be text")
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
             faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
         return faults if self.fit else [*faults, "fit must name the measurement"]

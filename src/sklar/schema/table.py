@@ -29,7 +29,7 @@ from sklar.schema.confirming import (
     rule_question,
     with_confirmation,
 )
-from sklar.schema.persons.linked import linked_faults, links
+from sklar.schema.persons.linked import linked_faults, links, with_static_modelled
 from sklar.schema.persons.person import Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
@@ -198,8 +198,9 @@ class Schema(Mapping[str, Column]):
         rules = [rule for i, rule in enumerate(marked) if i not in chosen or not facts]
         merged = {**self._columns, **answered}
         done = self._with(
-            columns=merged, rules=rules, confirmed=with_confirmation(self.confirmed, by, said), notes=None
-        )
+            columns=merged, rules=rules, confirmed=with_confirmation(self.confirmed, by, said), notes=None,
+            person=with_static_modelled(merged, self.person),
+        )  # fmt: skip
         asked = {question.column for question in done.questions()}
         # What a draft noted about the whole, and about columns, stays until it is settled.
         kept = {n: lines for n, lines in self.notes.items() if (n in asked or n not in columns if n else asked)}
@@ -212,7 +213,12 @@ class Schema(Mapping[str, Column]):
         if facts and others:
             raise UsageError("facts of a person are given for the person alone")
         person = confirmed_person(self.person, source, pay, facts)
-        said = [] if person is None else [f"{PERSON}.{fact}" for fact in ("key", "rows")]
+        person = person if "static" in facts else with_static_modelled(self._columns, person)
+        said = (
+            []
+            if person is None
+            else [f"{PERSON}.{fact}" for fact in ("key", "rows", *(["static"] if person.static else []))]
+        )
         done = self._with(person=person, confirmed=with_confirmation(self.confirmed, by, said))
         return done.confirm(*others, by=by, pay=pay, source=source) if others else done
 

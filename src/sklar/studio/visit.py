@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sklar.errors import UsageError
+from sklar.schema.address import has_secrets
 from sklar.studio.folder import StudioFolder, TableEntry
 from sklar.studio.jobs import Jobs
 from sklar.studio.safety import Secrets
@@ -107,7 +108,8 @@ class Visit:
         job = None if entry is None else self.jobs.running(entry.name) or self.jobs.latest(entry.name)
         page = ENVIRONMENT.get_template(template).render(
             step=step, steps=STEPS, table=entry, job=job, secret=self.studio.known.form, error=self.error,
-            said=self.form, folder=self.folder.root.name, **values,
+            said={name: text for name, text in self.form.items() if not has_secrets(text)},
+            folder=self.folder.root.name, **values,
         )  # fmt: skip
         return HTMLResponse(page, status_code=400 if self.error else 200)
 

@@ -45,3 +45,4 @@ def test_keys_of_any_arrow_type_are_compared_by_their_text() -> None:
             pa.array(["7", "8", None], pa.large_string())]  # fmt: skip
     for array in same:
         assert np.array_equal(encode(array), plain)
+    assert encode(pa.array(["7.0"]))[0] != plain[0]  # texts are not read as numbers

@@ -243,7 +243,8 @@ def _check_unit(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> No
 
 
 def _rows_of(unit: Unit) -> str:
-    return "persons with one vote" if unit.votes else f"{unit.rows_per_person} row(s) per person"
+    rows = "persons with one vote" if unit.votes else f"{unit.rows_per_person} row(s) per person"
+    return rows if unit.person is None else f"{rows}, told apart by '{unit.person}'"
 
 
 def _check_full(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:

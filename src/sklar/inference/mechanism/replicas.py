@@ -105,10 +105,15 @@ def rows_of(mechanism: Mechanism, model: TableModel, rows: int, rng: np.random.G
     return CodeTable(columns={name: codes[:, j] for j, name in enumerate(by.schema.modelled)})
 
 
+def columns_alone(mechanism: Mechanism) -> set[str]:
+    """Columns that a coordinate of their own tells, whatever the others are."""
+    return {part.name for part in mechanism.by.parts if isinstance(part, Same)}
+
+
 def values_of(mechanism: Mechanism, codes: CodeTable, columns: Sequence[str]) -> SampledTable:
     """The declared columns that are asked for; places inside cells are drawn by a seed that is always the same."""
     by, rng = mechanism.by, substream(0, 0)
-    if all(isinstance(part, Same) for part in by.parts):
+    if set(columns) <= columns_alone(mechanism):
         return {name: decode_column(by.schema[name], codes.columns[name], rng) for name in columns}
     matrix = np.column_stack([codes.columns[name] for name in by.schema.modelled])
     return assemble(by, decode(by.schema, matrix, rng), rng)[0]

@@ -20,6 +20,7 @@ from sklar.lab.drafting.keys import (
     names_rows,
     row_names_key,
     sharing_notes,
+    with_static,
 )
 from sklar.lab.drafting.labels import category, guess_category
 from sklar.lab.drafting.moments import guess_clock, guess_moment, moment
@@ -97,7 +98,8 @@ def draft_schema(
     found = relation_notes(_drafted(looked_at, guesses), named_streams(0)("relations"))
     guesses = {name: guess.with_notes(*found.get(name, ())) for name, guess in guesses.items()}
     columns = {name: guess.column for name, guess in guesses.items()}
-    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), guess_person(profiles, columns))
+    person = with_static(guess_person(profiles, columns), looked_at, columns)
+    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person)
 
 
 def _stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, table: str | None) -> dict[str, StatedKind]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from sklar.arrays import Ints
 from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_out, word_set, words_of
+from sklar.lab.drafting.moments import ISO
 from sklar.lab.drafting.profile import Profile, numbers_of
 from sklar.schema.columns import Column, Id
+from sklar.schema.persons.linked import links
 from sklar.schema.persons.person import MOST_ROWS, Person
 
 FEWEST_ROWS = 20
@@ -88,6 +93,9 @@ MOST_USED = 0.95
 """Share of persons all of whose rows a drafted bound lets in."""
 ORDERS = word_set("year date time visit wave period month week day round session sequence seq")
 """What columns are called that put the rows of a person in order."""
+EXPECTED_CHANGES = 20
+"""A column is proposed as static if it shows no change within a person where rows given to persons at random would show
+this many: by chance that happens about once in e^20 times. It keeps out columns with one value nearly everywhere."""
 
 
 def guess_person(profiles: Sequence[Profile], columns: Mapping[str, Column]) -> Person | None:
@@ -99,6 +107,32 @@ def guess_person(profiles: Sequence[Profile], columns: Mapping[str, Column]) -> 
     ordered = [name for name, column in columns.items() if column.kind in ("integer", "datetime")]
     named = [name for name in ordered if columns[name].kind == "datetime" or set(words_of(name)) & ORDERS]
     return Person(key=shared[0].name, rows=rows, order=next(iter(named), None), source="from-rows")
+
+
+def with_static(person: Person | None, table: Any, columns: Mapping[str, Column]) -> Person | None:
+    """The drafted person with the columns that change within none of those seen, though by chance they would."""
+    if person is None or not links(columns, person):
+        return person
+    keys = _numbered(table.column(person.key))
+    known = keys >= 0
+    persons, seen = len(np.unique(keys[known])), int(known.sum())
+    static: list[str] = []
+    for name in (name for name, column in columns.items() if column.modelled and name != person.order):
+        values = _numbered(table.column(name))[known] + 1
+        shares = np.bincount(values) / seen
+        pairs = len(np.unique(keys[known] * len(shares) + values))
+        if pairs == persons and (1 - (shares**2).sum()) * (seen - persons) >= EXPECTED_CHANGES:
+            static.append(name)
+    return replace(person, static=static)
+
+
+def _numbered(column: Any) -> Ints:
+    """A number for each value, -1 for none."""
+    import pyarrow as pa
+
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    indices = plain.combine_chunks().dictionary_encode().indices
+    return indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _counts_rows(profile: Profile) -> bool:
@@ -118,11 +152,12 @@ def _counts_persons(profile: Profile) -> bool:
 
 
 def _compact(profile: Profile) -> bool:
-    """Short texts without spaces, most with digits: codes rather than prose."""
+    """Short texts without spaces, most with digits: codes rather than prose or moments."""
     if profile.form != "text" or mean_length(profile) > LONG_TEXT:
         return False
     texts = [v.strip() for v in profile.values[:1000]]
-    shaped = sum(1 for t in texts if " " not in t and re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
+    coded = (t for t in texts if " " not in t and not ISO.fullmatch(t))
+    shaped = sum(1 for t in coded if re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
     padded = all(re.fullmatch(r"\d+", t) for t in texts) and len({len(t) for t in texts}) == 1 and len(texts[0]) > 5
     return shaped > 0.9 * len(texts) or padded
 

@@ -87,7 +87,8 @@ def _measured_person(schema: Schema) -> Person | None:
     """The person without an order, since the column it goes by may be one whose bounds are sought."""
     if schema.person is None:
         return None
-    return replace(schema.person, order=None, rows=PAID_ROWS[-1] if rows_to_pay(schema) else schema.person.rows)
+    rows = PAID_ROWS[-1] if rows_to_pay(schema) else schema.person.rows
+    return replace(schema.person, order=None, static=(), steps=(), linked=None, rows=rows)
 
 
 def measured_columns(schema: Schema) -> int:

@@ -54,6 +54,10 @@ def require_payable(schema: Schema) -> None:
             "hides a lone label is proved for whole rows: list the values"
             for name in labels_to_pay(schema)
         ]
+        if schema.person.parents is not None and must_pay(schema):
+            faults.append(
+                "facts of two tables with a key cannot be paid for: state them, or pay for those of one alone"
+            )
     if faults:
         raise SchemaError(faults)
 

@@ -23,7 +23,7 @@ from sklar.inference.estimates import (
     estimates_of,
 )
 from sklar.inference.heard import Heard, listen
-from sklar.inference.mechanism.replicas import Mechanism, rows_of, values_of
+from sklar.inference.mechanism.replicas import Mechanism, columns_alone, rows_of, values_of
 from sklar.inference.mechanism.sums import CodeTable
 from sklar.inference.one_step import one_step
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
@@ -90,7 +90,7 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     """The model's answer set right by releases, if they tell all columns that it depends on."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
     heard = _heard(stored, memory)
-    if heard is None or not set(columns) <= set(mechanism.by.schema.modelled):
+    if heard is None or not set(columns) <= columns_alone(mechanism):
         return None
     rows, codes = mechanism.rows, _model_rows(mechanism, wanted, memory)
     share = question.is_share and len(columns) == 1

@@ -27,9 +27,10 @@ ON_CRITERIA = (
 
 
 def declared_digest(facts: Mapping[str, Any]) -> str:
-    """What a ledger keeps, beside the settings of a fit, of what was declared before it: its prior, the share held back
-    and the criteria of its release, as the record of the fit (`facts`) tells them. Nothing, if nothing was."""
-    declared = {name: facts[name] for name in ("prior", "check_share", "accepted") if name in facts}
+    """What a ledger keeps, beside the settings of a fit, of what was declared before it, as the record of the fit
+    (`facts`) tells it: its prior, the share held back, the criteria of its release and who a person is. Nothing, if
+    nothing was."""
+    declared = {name: facts[name] for name in ("prior", "check_share", "accepted", "person") if name in facts}
     if not declared:
         return ""
     return "." + hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()

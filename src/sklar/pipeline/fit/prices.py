@@ -40,6 +40,7 @@ def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts
         neighbours=last.unit.neighbours,
         rows_per_person=last.unit.rows_per_person,
         votes=last.unit.votes,
+        person=last.unit.person,
         facts=tuple(dict.fromkeys(facts)),
     )
 
@@ -91,7 +92,7 @@ def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger | Ledger
 
 def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
     paid = f"the price of fit {price.fit}"
-    whom, here = ((x.neighbours, x.rows_per_person, x.votes) for x in (price, unit))
+    whom, here = ((x.neighbours, x.rows_per_person, x.votes, x.person) for x in (price, unit))
     if whom != here:
         return [
             f"{paid} is for {_whom(*whom)}, but this fit is for {_whom(*here)}; such amounts do not add up: fit as the "
@@ -108,6 +109,6 @@ def _understated(price: Price, record: FitRecord) -> bool:
     return any(exceeds(spent, stated) for spent, stated in pairs)
 
 
-def _whom(neighbours: str, rows: int, votes: bool) -> str:
+def _whom(neighbours: str, rows: int, votes: bool, person: str | None) -> str:
     each = "one vote" if votes else f"{rows} row{'' if rows == 1 else 's'}"
-    return f"{neighbours} neighbours with {each} a person"
+    return f"{neighbours} neighbours with {each} a person{'' if person is None else f' (a value of {person!r})'}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import read_model
-from sklar.private.public import PublicRows, open_public, public_columns
+from sklar.private.public import PublicRows, open_public, public_columns, same_table
 from sklar.schema.address import without_secrets
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import coordinates
@@ -61,7 +61,8 @@ def as_prior(prior: Any) -> Prior | None:
 
 def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, charged: Sequence[str]) -> None:
     """Refuse, before anything is spent, a prior that is the private table or tells nothing of its columns."""
-    if prior.data is data or _same_place(prior.data, data):
+    tables = (data, *cast("Mapping[str, Any]", data).values()) if isinstance(data, Mapping) else (data,)
+    if any(prior.data is one or _same_place(prior.data, one, read) for one in tables):
         raise UsageError(
             "the prior is the private table itself: a prior is taken to be public, and nothing in it is protected"
         )
@@ -132,9 +133,11 @@ def _name(data: Any) -> str:
     return "a model" if isinstance(data, Model) else "a table in memory"
 
 
-def _same_place(one: Any, other: Any) -> bool:
+def _same_place(one: Any, other: Any, read: ReadOptions) -> bool:
     if not (isinstance(one, str | PathLike) and isinstance(other, str | PathLike)):
         return False
+    if same_table(os.fspath(one), os.fspath(other), read):
+        return True
     places = [Path(os.path.realpath(os.fspath(place))) for place in (one, other)]
     if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):  # a folder and a file of it, too
         return True

@@ -44,6 +44,7 @@ from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
+from sklar.schema.persons.person import declared_of
 from sklar.schema.persons.tables import Tables
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
@@ -351,6 +352,7 @@ def _declared(request: FitRequest, prior: PublicPrior | None) -> dict[str, Any]:
         **({"check_share": request.check_share} if request.check_share else {}),
         **({"accepted": request.accept.to_dict()} if request.accept is not None else {}),
         **({} if prior is None else {"prior": prior.digest}),
+        **({} if request.schema.person is None else {"person": declared_of(request.schema.person)}),
     }
 
 

@@ -40,7 +40,7 @@ TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "p
         "unpriced", "confirmed", "repeated", "prior", "person")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid", "check_share", "accepted", "prior"}  # fmt: skip
+             "paid", "check_share", "accepted", "prior", "person"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
 PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
 VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
@@ -266,7 +266,7 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
         if again is not None:
             require_addable(stored.schema.prices, again.records[-1].unit, view)
             if _fit_in(view, list(again.records[-1].digests.values())).fingerprint[64:] != declared_digest(stored.fit):
-                raise LedgerError("the ledger knows of another prior, share held back or criteria than the model.")
+                raise LedgerError("the ledger knows of another prior, share held back, person or criteria.")
             for record in again.records:
                 _require_same(_fit_in(view, list(record.digests.values())), record, view)
             _require_total(stored.claim, view, again.records[-1].id)

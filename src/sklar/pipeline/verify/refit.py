@@ -17,7 +17,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
-from sklar.accounting.unit import Unit
+from sklar.accounting.unit import Unit, unit_of
 from sklar.errors import DoorError
 from sklar.methods.facts.fit import NAME as FACTS
 from sklar.methods.facts.fit import asked_schema, measure_facts, measuring_schema
@@ -32,6 +32,7 @@ from sklar.release.replay import ReplayDoor
 from sklar.release.values import Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates, fitted_coordinates
+from sklar.schema.persons.person import declared_of
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 
@@ -54,6 +55,14 @@ class Refit:
     records: tuple[FitRecord, ...]
 
 
+def _require_person(stored: Stored, unit: Unit) -> None:
+    """Refuse a schema whose persons are not those that the noise was for."""
+    person = stored.schema.person
+    said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1)
+    if said != unit or stored.fit.get("person") != (None if person is None else declared_of(person)):
+        raise DoorError("the schema tells of other persons than the record of the fit")
+
+
 def refit(stored: Stored) -> Refit:
     """Fit a model from its releases.
 
@@ -64,6 +73,7 @@ def refit(stored: Stored) -> Refit:
     method = find_method(facts["method"], facts.get("check_share", 0.0))
     options = method.stored_options(facts["options"])
     unit, paid = Unit(**facts["unit"]), facts.get("paid")
+    _require_person(stored, unit)
     ledger = memory_ledger(neighbours=unit.neighbours)
     before = _before(stored) if paid is None else _paid(ledger, paid, unit)
     schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema

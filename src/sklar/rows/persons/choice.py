@@ -43,14 +43,14 @@ def used_rows(keys: tuple[Words, Words], order: npt.NDArray[Any] | None, ties: W
     Args:
         keys: Two words a row, equal for rows of one person.
         order: A number a row; None for no order.
-        ties: A word a row (`tie_words`), by which rows are told apart where the order does not; may be None where no
-            person has more than `bound` rows and there is no order.
+        ties: A word a row (`tie_words`), by which rows are told apart where the order does not. None keeps rows as they
+            come: only where no person has more than `bound`, there is no order, and nothing depends on one.
         bound: The most rows of a person.
     """
     place, first = _by_person(keys)
     starts = np.flatnonzero(first)
     sizes = np.diff(np.append(starts, len(place)))
-    if order is None and (not len(sizes) or sizes.max() <= bound):
+    if order is None and ties is None:
         return Persons(rows=place, sizes=sizes)
     person = np.cumsum(first) - 1
     columns = [column[place] for column in (ties, order) if column is not None]

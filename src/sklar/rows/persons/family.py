@@ -23,6 +23,7 @@ from sklar.rows.persons.gather import PART_BITS, Gathering
 from sklar.rows.persons.keys import key_encoders
 from sklar.rows.persons.linked import WHOLE, Column, Gathered, LinkedRows, Places
 from sklar.rows.sources import FILES, Source, open_source
+from sklar.rows.sources.databases.snapshot import Snapshot
 from sklar.rows.sources.source import suffix_of
 from sklar.schema import Schema
 from sklar.schema.coordinates import Coordinates
@@ -120,6 +121,8 @@ def _open(data: Any, name: str, schema: Schema, key: str, read: ReadOptions) -> 
         if len(files) != 1:
             raise SourceError(f"the folder must have just one file called {name}, as {name}.csv or {name}.parquet")
         return open_source(files[0], schema=schema, read=read, also=(key,))
+    if isinstance(data, Snapshot) and data.address.table:
+        raise SourceError("two tables are fitted: leave the name of one table out of the address of their database")
     return open_source(data, schema=schema, read=replace(read, table=name), also=(key,))
 
 

@@ -1,6 +1,7 @@
 """What tells persons apart and puts their rows in order: 128 keyed bits of the key, and the value of the order.
 
-Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person. A
+Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person.
+The texts 7 and 7.0 are two, for some keys mean two by them (a number that is stored as a float has the text 7). A
 missing key, the empty text, texts that stand for null and values without a text are one key together. The bits are two
 SipHashes under a secret of this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten
 million persons, and nobody can look for such a pair without the secret.

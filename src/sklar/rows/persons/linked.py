@@ -76,6 +76,8 @@ class LinkedRows(PersonRows):
 
     def __init__(self, *given: Any, cache_bytes: int, **named: Any):
         super().__init__(*given, cache_bytes=cache_bytes, **named)
+        if not self.votes:
+            raise DoorError("tables of persons whose rows are linked are counted in votes")
         self._wide, self._views = linked_views(self._by.declared)
         self._stores = {
             view.name: KeptCodes(_sizes(view), cache_bytes // len(self._views), self._folder) for view in self._views
@@ -84,6 +86,10 @@ class LinkedRows(PersonRows):
         if self._person.parents is not None:
             self._static = RowReading(self.null_values)
         self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
+
+    @property
+    def _in_order(self) -> bool:
+        return True
 
     def close(self) -> None:
         self._forget()

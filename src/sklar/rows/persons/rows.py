@@ -104,13 +104,18 @@ class PersonRows(EncodedRows):
                 waiting, held = {}, 0
         yield from self._flushed(waiting)
 
+    @property
+    def _in_order(self) -> bool:
+        """Whether it matters which row of a person comes first: then it never depends on how many others have."""
+        return self._person.order is not None
+
     def _used(self, gathering: Gathering, parts: Sequence[int]) -> tuple[Persons, list[Column]]:
         """The rows of some persons that are used, and all codes that are held of them."""
         slices = gathering.slices(parts)
         if slices == 1:
             columns = gathering.columns(parts)
             ties = None
-            if self._person.order is not None or has_more((columns[0], columns[1]), self._person.bound):
+            if self._in_order or has_more((columns[0], columns[1]), self._person.bound):
                 ties = self._ties(columns)
             return self._chosen(columns, ties)
         found: list[list[Column]] = []

@@ -92,6 +92,11 @@ def hold(data: Any, read: ReadOptions) -> Any:
     return Snapshot(address) if address is not None and address.kind == "postgresql" else data
 
 
+def address_of(path: str, table: str | None) -> TableAddress | None:
+    """The table of a database that a URL or the path of a database file leads to; None for everything else."""
+    return table_address(path, table) or _database_file(path, table)
+
+
 def _open(data: Any, options: SourceOptions) -> Source:
     if isinstance(data, Snapshot):
         return PostgresTable(data, options)
@@ -112,7 +117,7 @@ def _open(data: Any, options: SourceOptions) -> Source:
 
 
 def _open_path(path: str, options: SourceOptions) -> Source:
-    address = table_address(path, options.table) or _database_file(path, options.table)
+    address = address_of(path, options.table)
     if address is not None:
         return KINDS[address.kind](address, options)
     if scheme_of(path) not in (None, *STORES):
@@ -125,7 +130,7 @@ def _open_path(path: str, options: SourceOptions) -> Source:
 
 def _open_file(path: str, options: SourceOptions) -> Source:
     if options.table is not None:
-        raise SourceError(f"{path} is no database: a file is one table, so leave out its name")
+        raise SourceError(f"{without_secrets(path)} is no database: a file is one table, so leave out its name")
     kind = FILES.get(suffix_of(path))
     if kind is None and (os.path.exists(path) or scheme_of(path) is not None):
         raise SourceError(f"{without_secrets(path)} has no known ending; known are {', '.join(FILES)}")

@@ -9,7 +9,7 @@ first table: parents with their number of rows, which may be none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sklar.schema.columns import Column, Labels
 from sklar.schema.numbers import Integer, Ranged
@@ -87,6 +87,14 @@ def links(columns: Mapping[str, Column], person: Person | None) -> bool:
         return person.weights == "votes" and 1 <= person.rows <= MOST_LINKED and _few(columns, person.order)
     ordered = person.order in columns and _few(columns, person.order)
     return ordered and person.shares_vote and 2 <= person.rows <= MOST_LINKED
+
+
+def with_static_modelled(columns: Mapping[str, Column], person: Person | None) -> Person | None:
+    """The person with those of its static columns that are still modelled; with none where rows stand alone."""
+    if person is None or (person.parents is not None and not links(columns, person)):
+        return person
+    kept = [name for name in person.static if _modelled(columns, name)] if links(columns, person) else []
+    return replace(person, static=kept)
 
 
 def linked_columns(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person) -> LinkedColumns:

@@ -76,8 +76,13 @@ class Person:
 
     @property
     def shares_vote(self) -> bool:
-        """Whether several rows share one vote; a person with one row has it whole."""
-        return self.weights == "votes" and self.rows != 1
+        """Whether the rows share one vote; the one row of a person has it whole, unless a parent has a row as well."""
+        return self.weights == "votes" and (self.rows != 1 or self.parents is not None)
+
+    @property
+    def name(self) -> str:
+        """What tells persons apart: promises about persons by other names do not add up."""
+        return self.key if self.parents is None else f"{self.parents.table}.{self.parents.key}"
 
     @property
     def bound(self) -> int:
@@ -135,6 +140,11 @@ def entry_of(person: Person) -> dict[str, Any]:
     if person.source != "assumed":
         entry["source"] = person.source
     return entry
+
+
+def declared_of(person: Person) -> dict[str, Any]:
+    """What is said of a person before anything is measured: all but the bound, which may be paid for."""
+    return {name: said for name, said in entry_of(person).items() if name not in ("rows", "source")}
 
 
 def person_from(entry: object, faults: list[str]) -> Person | None:

@@ -133,8 +133,26 @@ def test_a_command_line_with_a_password_is_refused(locked: str, tmp_path: Path) 
         ("postgresql://u:p%40@h:5432/db?table=x", "postgresql://u@h:5432/db?table=x"),
         ("postgresql://u:p@ss/w@h/db", "postgresql://u@h/db"),
         ("postgresql://u:p?w#x@h/db", "postgresql://u@h/db"),
-        ("postgresql://h:5432/db?user=a@b", "postgresql://h:5432/db?user=a@b"),
-        ("postgresql://h/db?password=pw&table=x", "postgresql://h/db?password=...&table=x"),
+        ("postgresql://u:S3 CRET@h/db?table=t", "postgresql://u@h/db?table=t"),
+        ("postgresql://u:a\nb@h/db", "postgresql://u@h/db"),
+        ("postgresql://u:1?SEKRET@h", "postgresql://u@h"),
+        ("postgresql://u:5432#s@h", "postgresql://u@h"),
+        ("postgresql://u:5432/s@h/db", "postgresql://u@h/db"),
+        ("postgresql://u%3apw@h/db", "postgresql://u@h/db"),
+        ("postgresql://joe@work:pw@h/db", "postgresql://joe@work@h/db"),
+        ("--prior=postgresql://u:pw@h/db", "--prior=postgresql://u@h/db"),
+        ("postgresql://postgres:@/db?host=/tmp", "postgresql://postgres:@/db?host=/tmp"),
+        ("postgresql://h:5432/db?user=a%40b&SSLMode=require", "postgresql://h:5432/db?user=a%40b&SSLMode=require"),
+        ("postgresql://h/db?password=pw&table=x", "postgresql://h/db?...&table=x"),
+        ("postgresql://h/db?password=p&w&table=x", "postgresql://h/db?...&...&table=x"),
+        ("postgresql://h/db?pass%77ord=pw", "postgresql://h/db?..."),
+        ("postgresql://h/db?table=x#pw", "postgresql://h/db?..."),
+        ("postgresql://h/db?oauth_client_secret=a&scram_client_key=b", "postgresql://h/db?...&..."),
+        ("s3://b/x.csv?region=eu&X-Amz-Signature=a&access_token=b", "s3://b/x.csv?region=eu&...&..."),
+        ("s3://b/x.csv?endpoint_override=http%3A%2F%2Fu%3Apw%40h", "s3://b/x.csv?..."),
+        ("s3://b/x.csv?endpoint_override=http://h:9000", "s3://b/x.csv?endpoint_override=http://h:9000"),
+        ("gs://b/x.csv?json_credentials=a", "gs://b/x.csv?..."),
+        ("https://h/x.csv?sig=a", "https://h/x.csv?..."),
         ("s3://key:secret@bucket/x.parquet", "s3://key@bucket/x.parquet"),
         ("people.csv", "people.csv"),
     ],
@@ -144,3 +162,10 @@ def test_what_is_shown_of_an_address(address: str, shown: str) -> None:
     assert has_secrets(address) == (address != shown)
     found = table_address(address)
     assert found is None or (str(found) == shown and "p%40" not in repr(found))
+
+
+def test_an_address_that_cannot_be_split_is_refused_without_its_password() -> None:
+    with pytest.raises(SklarError) as error:
+        table_address(f"postgresql://u:{chr(0x2100)}w@h/db")
+    assert chr(0x2100) not in "".join(traceback.format_exception(error.value))
+    assert without_secrets("host=h password=pw") == "host=h password=..."

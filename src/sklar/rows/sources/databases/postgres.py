@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sklar.errors import SklarError, SourceError
@@ -74,6 +75,8 @@ class PostgresTable(Source):
         self._own = isinstance(data, TableAddress)
         self.snapshot = Snapshot(data) if isinstance(data, TableAddress) else data
         address = self.snapshot.address
+        if address.table is None and options.table:  # a moment of the whole database
+            address = replace(address, table=options.table)
         self.what = f"the table {address.table} of {address}"
         self.place = address.name
         oid, rows = self._found(options.rows_are_rows)

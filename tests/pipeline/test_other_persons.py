@@ -1,0 +1,88 @@
+"""Promises about persons by one key are not those by another: no total, price or model file mixes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sklar
+from sklar.errors import LedgerError, SchemaError
+from sklar.pipeline.fit.claim import _person_fact
+from sklar.pipeline.model import Model
+
+COLUMNS = {"pid": sklar.Id(), "hid": sklar.Id(), "x": sklar.Category(["a", "b"]), "n": sklar.Integer(0, 9)}
+BY_ROW = None
+BY_PID = sklar.Person(key="pid", rows=1)
+VOTES, HOUSE = sklar.Person(key="pid", rows=3), sklar.Person(key="hid", rows=3)
+ROWS = sklar.Person(key="pid", rows=3, weights="rows")
+
+
+def rows() -> pa.Table:
+    at = range(300)
+    return pa.table({"pid": [f"p{i // 2}" for i in at], "hid": [f"h{i // 9}" for i in at],
+                     "x": ["ab"[i % 2] for i in at], "n": [i % 10 for i in at]})  # fmt: skip
+
+
+def fit(person: sklar.Person | None, ledger: Path, **more: Any) -> sklar.Model:
+    return sklar.fit(rows(), sklar.Schema(COLUMNS, person=person), method="independent", epsilon=1.0,
+                     ledger=ledger, new_ledger=not ledger.exists(), **more)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "each"),
+    [(BY_ROW, BY_PID, 1), (VOTES, HOUSE, 1), (BY_PID, replace(BY_PID, key="hid"), 1), (BY_ROW, ROWS, 3)],
+)
+def test_a_ledger_is_of_one_kind_of_person(tmp_path: Path, first: Any, second: Any, each: int) -> None:
+    ledger = tmp_path / "l.ledger"
+    fit(first, ledger, rows_per_person=each)
+    before = ledger.read_bytes()
+    with pytest.raises(LedgerError, match="told apart by"):
+        fit(second, ledger)
+    assert ledger.read_bytes() == before
+    fit(first, ledger, rows_per_person=each)
+
+
+def test_facts_that_were_paid_for_another_person_are_refused(tmp_path: Path) -> None:
+    columns = {**COLUMNS, "n": sklar.Integer(0, 9, source={"lower": "pay", "upper": "pay"})}
+    paid = sklar.pay(rows(), sklar.Schema(columns), epsilon=2.0, ledger=tmp_path / "pay.ledger", new_ledger=True).schema
+    assert paid.prices[0].person is None
+    with pytest.raises(SchemaError, match="do not add up"):
+        sklar.fit(rows(), paid.with_person(BY_PID), method="independent", epsilon=1.0, ledger=tmp_path / "pay.ledger")
+    text = sklar.Schema(columns, person=VOTES)
+    by_vote = sklar.pay(rows(), text, epsilon=2.0, ledger=tmp_path / "votes.ledger", new_ledger=True).schema
+    by_vote.write(tmp_path / "paid.toml")
+    again = sklar.Schema.read(tmp_path / "paid.toml")
+    assert again.prices[0].person == "pid"
+    with pytest.raises(SchemaError, match="do not add up"):
+        sklar.fit(rows(), again.with_person(HOUSE), method="independent", epsilon=1.0, ledger=tmp_path / "votes.ledger")
+
+
+@pytest.mark.parametrize(
+    ("fitted", "told", "each"),
+    [
+        (BY_ROW, BY_PID, 1),
+        (BY_ROW, replace(ROWS, rows=900), 1),
+        (BY_ROW, ROWS, 3),
+        (ROWS, replace(ROWS, rows=900), 1),
+        (VOTES, replace(VOTES, rows=2), 1),
+        (VOTES, HOUSE, 1),
+        (BY_PID, None, 1),
+        (BY_PID, replace(BY_PID, order="n"), 1),
+    ],
+)
+def test_a_model_that_tells_of_other_persons_is_not_verified(tmp_path: Path, fitted: Any, told: Any, each: int) -> None:
+    ledger = tmp_path / "l.ledger"
+    model = fit(fitted, ledger, rows_per_person=each)
+    model.save(tmp_path / "true.sklar")
+    assert sklar.verify(tmp_path / "true.sklar", ledger=ledger).ok
+    stored = model._stored
+    assumed = tuple(fact for fact in stored.claim.assumed if fact != "rows_per_person")
+    person = None if told is None else _person_fact(told)
+    claim = replace(stored.claim, person=person, assumed=assumed if told else ("rows_per_person", *assumed))
+    forged = replace(stored, schema=stored.schema.with_person(told), claim=claim)
+    Model(forged).save(tmp_path / "forged.sklar")
+    assert not sklar.verify(tmp_path / "forged.sklar").ok
