@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     )
     from sklar.schema.persons.tables import Tables
     from sklar.schema.reading import ReadOptions
-    from sklar.schema.sdv import read_sdv, schema_from_sdv, to_sdv
+    from sklar.schema.sdv import read_sdv, schema_from_sdv, tables_from_sdv, to_sdv
     from sklar.studio.serve import open_studio
 
 _HOMES = {
