@@ -63,7 +63,7 @@ SMALLER = {
         ),
         f'"{PEER}"': '"cp {train} {output}"',
     },
-    "trajectories.md": {"panel_table(5000)": "panel_table(150)", "hospital_tables(2000)": "hospital_tables(200)"},
+    "trajectories.md": {"2000": "600"},
     "scale.md": {"1000000000": "100000", "--workers 16": "--workers 1"},
 }
 """Numbers and names that are smaller here than on the page, so that all pages take a minute and not a day."""
