@@ -110,7 +110,7 @@ class PersonFact:
     def __str__(self) -> str:
         which = "picked by a keyed hash" if self.order is None else f"the first by '{self.order}'"
         rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
-        share = " and share one vote" if self.votes else ""
+        share = " and share one vote in every table of counts" if self.votes else ""
         return (
             f"A person is a value of '{self.key}' (rows without one are one person together), of whom at most {rows}, "
             f"{which}, were used{share}: rows beyond that were left out, whoever's they are."

@@ -95,7 +95,7 @@ def _measured_rows(person: Person | None) -> tuple[str, ...]:
 
 
 def _person_fact(person: Person) -> PersonFact:
-    return PersonFact(key=person.key, rows=person.bound, order=person.order, votes=person.shares_vote)
+    return PersonFact(key=person.name, rows=person.bound, order=person.order, votes=person.shares_vote)
 
 
 def _prior_fact(prior: PublicPrior) -> PriorFact:
