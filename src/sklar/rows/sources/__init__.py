@@ -140,6 +140,8 @@ def _open_file(path: str, options: SourceOptions) -> Source:
 def _database_file(path: str, table: str | None) -> TableAddress | None:
     """The address of a table in a file that is a database, by its first bytes; None for any other."""
     try:
+        if not Path(path).is_file():  # a pipe would be waited for
+            return None
         with Path(path).open("rb") as file:
             head = file.read(16)
     except (OSError, ValueError):
