@@ -58,7 +58,7 @@ def warn_of_large_epsilon(budget: Budget) -> None:
             f"epsilon = {epsilon:.4g} protects nobody much: what anyone concludes may be exp({epsilon:.4g}) times as "
             f"likely with a person as without. Epsilons of about 1 are usual, and {LARGEST_EPSILON:g} is a lot.",
             WeakPromiseWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
