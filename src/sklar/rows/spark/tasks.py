@@ -50,7 +50,9 @@ class TaskCodes(CodedPart):
         self.schema, self.seen = schema, 0
         self._batches = batches
 
-    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+    votes = False
+
+    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         place = {name: at for at, name in enumerate(self.schema.modelled)}
         sizes, places = [self.schema[name].size for name in place], [place[name] for name in columns]
         for rows, blob in _blobs(self._batches):
