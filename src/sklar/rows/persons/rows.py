@@ -78,6 +78,11 @@ class PersonRows(EncodedRows):
         return self._exact_persons
 
     @property
+    def persons_seen(self) -> int:
+        """Persons among the codes of the last pass."""
+        return self._exact_persons
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Columns that are read."""
         return tuple(dict.fromkeys(name for one in self._person_encoders() for name in one.sources))
