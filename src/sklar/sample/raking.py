@@ -52,7 +52,7 @@ class RowsOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counted:
+class CountedRows:
     """Rows as cells of the columns and pairs that are counted.
 
     Attributes:
@@ -97,7 +97,7 @@ def choose_persons(
     return chosen
 
 
-def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Generator) -> Counted:
+def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Generator) -> CountedRows:
     """Cells of the rows of a table, and what is expected in them if persons have so many votes in it."""
     columns = rows.table.columns
     codes = {
@@ -119,7 +119,7 @@ def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Genera
         expected.append(np.bincount(model, minlength=size) * (votes / LAW_ROWS))
     person = rows.person
     shared = 1.0 / np.bincount(person)[person]
-    return Counted(cells=np.stack(cells, axis=1), votes=shared, person=person, expected=np.concatenate(expected))
+    return CountedRows(cells=np.stack(cells, axis=1), votes=shared, person=person, expected=np.concatenate(expected))
 
 
 def _counted(
@@ -151,7 +151,7 @@ def _groups(column: Column, codes: Ints, most: int) -> Ints:
     return np.unique(found, return_inverse=True)[1].ravel()
 
 
-def _together(parts: Sequence[Counted]) -> Counted:
+def _together(parts: Sequence[CountedRows]) -> CountedRows:
     """All tables as one, person by person; shorter lines are filled with a cell of which nothing is expected."""
     width, start = max(part.cells.shape[1] for part in parts), 0
     cells: list[Ints] = []
@@ -162,7 +162,7 @@ def _together(parts: Sequence[Counted]) -> Counted:
         start += len(part.expected)
     person = np.concatenate([part.person for part in parts])
     order = np.argsort(person, kind="stable")
-    return Counted(
+    return CountedRows(
         cells=np.concatenate(cells)[order],
         votes=np.concatenate([part.votes for part in parts])[order],
         person=person[order],
