@@ -134,8 +134,8 @@ def test_record_and_replay_by_whole_persons(
 def test_persons_who_name_a_label_for_each_row_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = schema().with_person(sklar.Person(key="id", rows=3))
     asked = {"schema": facts, "method": "independent", "epsilon": 5.0, "neighbours": "add-remove"}
-    right = person_labels.Choice
-    monkeypatch.setattr(person_labels, "Choice", lambda **said: right(**{**said, "bound": 100}))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    right = person_labels.RowChoice
+    monkeypatch.setattr(person_labels, "RowChoice", lambda **said: right(**{**said, "bound": 100}))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     base = crowd()
     first = record(monkeypatch, data=base, **asked)
     own = people(60).assign(id="x")

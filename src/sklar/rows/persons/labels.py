@@ -20,7 +20,7 @@ from sklar.rows.counting.labels import as_text, label_texts
 from sklar.rows.persons.choice import Words
 from sklar.rows.persons.gather import MEMORY_BYTES, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, label_encoders
-from sklar.rows.persons.used import Choice, chosen_rows
+from sklar.rows.persons.used import RowChoice, chosen_rows
 
 BUCKET_BITS = 22
 """Labels are first counted by so many bits of their words, and only those in full buckets once more, by all bits."""
@@ -35,7 +35,7 @@ def exact_named_labels(
     """For each column the labels that at least `floor` persons named, and how many did."""
     gatherings = [Gathering(folder, MEMORY_BYTES // len(floors)) for _ in floors]
     encoders = [label_encoders(name, secret, rows.null_values) for name in floors]
-    choice = Choice(bound=1, ordered=False, mixing=secret.mixing)
+    choice = RowChoice(bound=1, ordered=False, mixing=secret.mixing)
     try:
         keys = key_encoders(key, secret, rows.null_values)
         for batch in rows.read_by([*keys, *(one for both in encoders for one in both)]):
@@ -49,7 +49,7 @@ def exact_named_labels(
     return _with_texts(rows, dict(zip(floors, named, strict=True)), secret)
 
 
-def _named(gathering: Gathering, choice: Choice, floor: int) -> Named:
+def _named(gathering: Gathering, choice: RowChoice, floor: int) -> Named:
     """Labels with at least `floor` persons: counted by buckets first, so that memory does not grow with the others."""
     buckets = np.zeros(1 << BUCKET_BITS, dtype=np.int64)
     for one, _ in _words(gathering, choice):
@@ -68,7 +68,7 @@ def _bucket(words: Words) -> Words:
     return words >> np.uint64(64 - BUCKET_BITS)
 
 
-def _words(gathering: Gathering, choice: Choice) -> Iterator[tuple[Words, Words]]:
+def _words(gathering: Gathering, choice: RowChoice) -> Iterator[tuple[Words, Words]]:
     """The label that each person names, by its words; not those of persons who name none."""
     for parts in gathering.parts():
         for persons, columns in chosen_rows(gathering, parts, choice):

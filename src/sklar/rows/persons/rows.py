@@ -17,7 +17,7 @@ from sklar.rows.persons.choice import Column, Persons
 from sklar.rows.persons.gather import Block, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, order_encoder
 from sklar.rows.persons.labels import exact_named_labels
-from sklar.rows.persons.used import Choice, chosen_rows
+from sklar.rows.persons.used import RowChoice, chosen_rows
 from sklar.rows.sources import Source
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import Coordinates, RowsOfPerson
@@ -143,9 +143,9 @@ class PersonRows(EncodedRows):
         yield from self._flushed(waiting)
 
     @property
-    def _choice(self) -> Choice:
+    def _choice(self) -> RowChoice:
         person = self._person
-        return Choice(bound=person.bound, ordered=person.order is not None, mixing=self._secret.mixing)
+        return RowChoice(bound=person.bound, ordered=person.order is not None, mixing=self._secret.mixing)
 
     def _used(self, gathering: Gathering) -> Iterator[tuple[Persons, list[Column]]]:
         """The rows of persons that are used, and all codes that are held of them; some persons at a time."""

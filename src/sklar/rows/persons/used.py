@@ -23,7 +23,7 @@ from sklar.rows.persons.gather import Block, Gathering, Inside, slice_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class RowChoice:
     """Which rows of a person are used (`sklar.rows.persons.choice`).
 
     Attributes:
@@ -49,7 +49,9 @@ class Choice:
         return self.made(columns, tie_words(keys, columns[2:], self.mixing) if told else None)
 
 
-def chosen_rows(gathering: Gathering, parts: Sequence[int], choice: Choice) -> Iterator[tuple[Persons, list[Column]]]:
+def chosen_rows(
+    gathering: Gathering, parts: Sequence[int], choice: RowChoice
+) -> Iterator[tuple[Persons, list[Column]]]:
     """The used rows of the persons of some parts, and all columns that are held of them.
 
     As many persons at a time as fit into memory: those of a part, or of a slice of it.
@@ -71,7 +73,9 @@ def chosen_rows(gathering: Gathering, parts: Sequence[int], choice: Choice) -> I
             yield choice.made(columns[:-1], columns[-1]), columns[:-1]
 
 
-def _used_of_many(blocks: Callable[[], Iterator[Block]], slices: int, choice: Choice, most_rows: int) -> list[Column]:
+def _used_of_many(
+    blocks: Callable[[], Iterator[Block]], slices: int, choice: RowChoice, most_rows: int
+) -> list[Column]:
     """Of persons with more rows than fit into memory, those that may be used and their words as a last column.
 
     Slice by slice of what rows hold, equal ones once with their number.
