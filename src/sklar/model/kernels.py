@@ -312,7 +312,7 @@ def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array)
             gap[start + i] = best[i] - next_best[i]
 
 
-@njit(cache=True)
+@compiled()
 def move_person(cells: Array, votes: Array, rows: tuple[int, int], sign: float, excess: Array, weight: Array) -> float:
     """Count a person's rows (1) or take them away (-1), in place; returned is by how much that raises the error."""
     raised = 0.0
@@ -325,7 +325,7 @@ def move_person(cells: Array, votes: Array, rows: tuple[int, int], sign: float, 
     return raised
 
 
-@njit(cache=True)
+@compiled()
 def swap_persons(
     cells: Array, votes: Array, starts: Array, excess: Array, weight: Array, chosen: Array, visits: Array, tried: Array
 ) -> None:

@@ -123,7 +123,7 @@ def strip_spaces(data, begins, ends, new_begins, new_ends):
         new_begins[i], new_ends[i] = at, end
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def trim_zero_fractions(data, begins, ends):
     """Whole numbers without a fraction of zeros: 7.0 and 7. end where 7 does; all other texts stay as they are."""
     for i in range(len(begins)):
