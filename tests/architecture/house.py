@@ -163,4 +163,4 @@ def parameters(root: Path, public: set[str]) -> list[str]:
 
 def _compiled(node: ast.FunctionDef) -> bool:
     """Kernels take arrays one by one."""
-    return any("njit" in ast.unparse(d) or "vectorize" in ast.unparse(d) for d in node.decorator_list)
+    return any(ast.unparse(d).startswith(("compiled", "vectorize")) for d in node.decorator_list)
