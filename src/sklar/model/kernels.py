@@ -309,3 +309,52 @@ def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array)
                     second[start + i], next_best[i] = group, value
         for i in range(height):
             gap[start + i] = best[i] - next_best[i]
+
+
+@njit(cache=True)
+def move_person(cells: Array, votes: Array, rows: tuple[int, int], sign: float, excess: Array, weight: Array) -> float:
+    """Count a person's rows (1) or take them away (-1), in place; returned is by how much that raises the error."""
+    raised = 0.0
+    for row in range(rows[0], rows[1]):
+        vote = sign * votes[row]
+        for k in range(cells.shape[1]):
+            cell = cells[row, k]
+            raised += weight[cell] * vote * (2.0 * excess[cell] + vote)
+            excess[cell] += vote
+    return raised
+
+
+@njit(cache=True)
+def swap_persons(
+    cells: Array, votes: Array, starts: Array, excess: Array, weight: Array, chosen: Array, visits: Array, tried: Array
+) -> None:
+    """Replace persons, in place, by the best of a few others when that lowers sum weight (count - expected)^2.
+
+    Args:
+        cells: for each row of a person the cells that it counts in.
+        votes: what a row counts.
+        starts: where the rows of each person begin, and the end.
+        excess: of each cell what is expected, negative; in the end the count is added.
+        weight: of each cell.
+        chosen: the persons, all different; they stay so.
+        visits: places in `chosen`, one after the other.
+        tried: persons that compete for each of them.
+    """
+    inside = np.zeros(starts.shape[0] - 1, dtype=np.bool_)
+    for person in chosen:
+        inside[person] = True
+        move_person(cells, votes, (starts[person], starts[person + 1]), 1.0, excess, weight)
+    for visit in range(visits.shape[0]):
+        old = chosen[visits[visit]]
+        choice, best = old, -move_person(cells, votes, (starts[old], starts[old + 1]), -1.0, excess, weight)
+        for new in tried[visit]:
+            if not inside[new]:
+                rows = starts[new], starts[new + 1]
+                price = move_person(cells, votes, rows, 1.0, excess, weight)
+                move_person(cells, votes, rows, -1.0, excess, weight)
+                if price < best - CLEARLY:
+                    choice, best = new, price
+        move_person(cells, votes, (starts[choice], starts[choice + 1]), 1.0, excess, weight)
+        inside[old] = False
+        inside[choice] = True
+        chosen[visits[visit]] = choice

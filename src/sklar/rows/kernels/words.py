@@ -122,3 +122,22 @@ def strip_spaces(data, begins, ends, new_begins, new_ends):
         while end > at and is_space(data[end - 1]):
             end -= 1
         new_begins[i], new_ends[i] = at, end
+
+
+@njit(nogil=True, cache=True)
+def trim_zero_fractions(data, begins, ends):
+    """Whole numbers without a fraction of zeros: 7.0 and 7. end where 7 does; all other texts stay as they are."""
+    for i in range(len(begins)):
+        first = begins[i]
+        if first < ends[i] and data[first] == ord("-"):
+            first += 1
+        point = first
+        while point < ends[i] and ord("0") <= data[point] <= ord("9"):
+            point += 1
+        if point == first or point == ends[i] or data[point] != ord("."):
+            continue
+        at = point + 1
+        while at < ends[i] and data[at] == ord("0"):
+            at += 1
+        if at == ends[i]:
+            ends[i] = point
