@@ -27,7 +27,8 @@ def compiled(**options: Any) -> Any:
     """
     from numba import njit  # slow to load: modules of compiled loops are imported where they are called
 
-    return njit(nogil=True, cache=True, no_cfunc_wrapper=True, **options)
+    settings: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, **options}
+    return njit(**settings)
 
 
 def compiled_part(**options: Any) -> Any:
