@@ -163,7 +163,7 @@ class PrivateDoor:
 
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         check_discoveries(requests, self.schema)
-        self._rows.require_repeatable()
+        self._rows.require_labels()  # before anything is charged
         events = discovery_events(requests, label, self.unit)
 
         def measure() -> tuple[Release, ...]:

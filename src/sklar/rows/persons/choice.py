@@ -8,8 +8,10 @@ being random, and persons with the same rows choose apart.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -82,21 +84,25 @@ def tie_words(keys: tuple[Words, Words], codes: Sequence[npt.NDArray[Any]], mixi
     return mixed(content ^ keys[0] ^ (number * STEP))
 
 
-def distinct_rows(blocks: Iterable[Sequence[Column]], mixing: int, most_rows: int) -> list[Column]:
-    """The different rows of each person, and how many there are of each as a last column; no columns if there are none.
+def distinct_rows(
+    blocks: Iterable[Sequence[Column]], mixing: int, at_once: int, most: float = math.inf
+) -> list[Column] | None:
+    """The different rows of each person, and how many there are of each as a last column; no columns for no rows.
 
-    The first two columns of a block tell the person. About `most_rows` are held, or twice as many as are different.
+    The first two columns of a block tell the person. Besides the different ones about `at_once` rows are held; None
+    where there are more than `most` different ones.
     """
-    held: list[list[Column]] = []
-    rows, most = 0, most_rows
-    for block in blocks:
-        held.append([*block, np.ones(len(block[0]), dtype=np.int64)])
-        rows += len(block[0])
-        if rows > most:
-            held = [_merged(held, mixing)]
-            rows = len(held[0][0])
-            most = max(most_rows, 2 * rows)
-    return _merged(held, mixing) if held else []
+    found, held, rows = list[Column](), list[list[Column]](), 0
+    for block in chain(blocks, [None]):
+        if block is not None:
+            held.append([*block, np.ones(len(block[0]), dtype=np.int64)])
+            rows += len(block[0])
+        if held and (block is None or rows > at_once):
+            found = _merged([*([found] if found else []), *held], mixing)
+            held, rows = [], 0
+            if len(found[0]) > most:
+                return None
+    return found
 
 
 def _merged(blocks: Sequence[Sequence[Column]], mixing: int) -> list[Column]:

@@ -78,21 +78,29 @@ def _used_of_many(
 ) -> list[Column]:
     """Of persons with more rows than fit into memory, those that may be used and their words as a last column.
 
-    Slice by slice of what rows hold, equal ones once with their number.
+    Equal rows are held once, with their number. If there are too many different ones even so, they are looked at slice
+    by slice of what rows hold.
     """
+    found = distinct_rows(blocks(), choice.mixing, most_rows, most_rows)
+    if found is not None:
+        return _with_ties(found, choice)
     best = list[Column]()
-    for number in range(slices):
-        inside = (_only(block, _content_in(block, slices, number, choice.mixing)) for block in blocks())
+    for number in range(2 * slices):  # as above
+        inside = (_only(block, _content_in(block, 2 * slices, number, choice.mixing)) for block in blocks())
         found = distinct_rows(inside, choice.mixing, most_rows)
-        if not found:
-            continue
-        *columns, copies = found
-        places, ties = least_ties(columns, copies, choice.mixing, choice.bound)
-        some = [*(column[places] for column in columns), ties]
-        best = [np.concatenate(both) for both in zip(best, some, strict=True)] if best else some
-        rows = choice.made(best[:-1], best[-1]).rows
-        best = [column[rows] for column in best]
+        if found:
+            some = _with_ties(found, choice)
+            best = [np.concatenate(both) for both in zip(best, some, strict=True)] if best else some
+            rows = choice.made(best[:-1], best[-1]).rows
+            best = [column[rows] for column in best]
     return best
+
+
+def _with_ties(distinct: Sequence[Column], choice: RowChoice) -> list[Column]:
+    """The rows among equal ones that may be used, and their words."""
+    *columns, copies = distinct
+    places, ties = least_ties(columns, copies, choice.mixing, choice.bound)
+    return [*(column[places] for column in columns), ties]
 
 
 def _content_in(block: Block, slices: int, number: int, mixing: int) -> Mask:
