@@ -163,7 +163,7 @@ class PrivateDoor:
 
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         check_discoveries(requests, self.schema)
-        self._rows.require_repeatable()
+        self._rows.require_labels()  # before anything is charged
         events = discovery_events(requests, label, self.unit)
 
         def measure() -> tuple[Release, ...]:
@@ -228,11 +228,12 @@ def noisy_labels(
 ) -> tuple[NoisyLabels, ...]:
     """Labels that nobody listed: noise on the count of each, and only those above the threshold are shown.
 
-    A row has at most one label, which depends on the row alone (`counting.labels`). So the counts of labels are a table
-    over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than rows_per_person. Two things
-    differ from an ordinary table: labels with fewer than `floor` rows are left out, and only noisy counts from
-    `threshold` on are shown. That a label which is in one neighbour's list and not in the other's stays hidden, except
-    with the charged delta, is proved in `sklar.accounting.composition.discovery`.
+    A row has at most one label, which depends on the row alone (`counting.labels`). Where the schema says who a person
+    is, a person names at most one, which depends on that person's rows alone (`persons.labels`). So the counts of
+    labels are a table over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than
+    rows_per_person. Two things differ from an ordinary table: labels with fewer than `floor` are left out, and only
+    noisy counts from `threshold` on are shown. That a label which is in one neighbour's list and not in the other's
+    stays hidden, except with the charged delta, is proved in `sklar.accounting.composition.discovery`.
     """
     listed = [[(x, n) for x, n in exact_labels[r.column].items() if n >= r.floor] for r in requests]
     exact = [np.array([count for _, count in labels], dtype=np.int64) for labels in listed]

@@ -69,6 +69,9 @@ class Rows(Protocol):
     def require_repeatable(self) -> None:
         """Refuse a source that can be read once only."""
 
+    def require_labels(self) -> None:
+        """Refuse rows in which labels that nobody listed cannot be looked for."""
+
     def keep_codes(self) -> None:
         """Find out that the source is a table, and keep its codes where they fit."""
 

@@ -106,6 +106,9 @@ class EncodedRows(CodedPart):
                 "Parquet file first"
             )
 
+    def require_labels(self) -> None:
+        self.require_repeatable()
+
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for batch in self._source.batches(columns):
             yield tuple(batch.columns)

@@ -1,14 +1,17 @@
 """Which rows of a person are used: the first ones in their order, ties and all others by a keyed hash of the row.
 
-The hash is of the row's codes, its number among equal rows of the same person, and a secret. So which rows are used is
-a function of the secret and of the collection of that person's rows: never of their order in a file, nor of anybody
-else's rows. Without an order every choice of so many rows is as likely as any other, the secret being random.
+The hash is of the row's codes, its number among equal rows of the same person, the person, and a secret. So which rows
+are used is a function of the secret, the person and the collection of that person's rows: never of their order in a
+file, nor of anybody else's rows. Without an order every choice of so many rows is as likely as any other, the secret
+being random, and persons with the same rows choose apart.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -71,31 +74,35 @@ def has_more(keys: tuple[Words, Words], bound: int) -> bool:
 
 
 def tie_words(keys: tuple[Words, Words], codes: Sequence[npt.NDArray[Any]], mixing: int) -> Words:
-    """A word a row from its codes, its number among equal rows of its person, and a secret."""
+    """A word a row from its codes, its number among equal rows of its person, the person, and a secret."""
     content = row_words(codes, len(keys[0]), mixing)
     place = np.lexsort((content, keys[1], keys[0]))
     first = _begins([keys[0][place], keys[1][place], content[place]])
     rows = np.arange(len(place))
     number = np.empty(len(place), dtype=np.uint64)
     number[place] = (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
-    return mixed(content ^ (number * STEP))
+    return mixed(content ^ keys[0] ^ (number * STEP))
 
 
-def distinct_rows(blocks: Iterable[Sequence[Column]], mixing: int, most_rows: int) -> list[Column]:
-    """The different rows of each person, and how many there are of each as a last column; no columns if there are none.
+def distinct_rows(
+    blocks: Iterable[Sequence[Column]], mixing: int, at_once: int, most: float = math.inf
+) -> list[Column] | None:
+    """The different rows of each person, and how many there are of each as a last column; no columns for no rows.
 
-    The first two columns of a block tell the person. About `most_rows` are held, or twice as many as are different.
+    The first two columns of a block tell the person. Besides the different ones about `at_once` rows are held; None
+    where there are more than `most` different ones.
     """
-    held: list[list[Column]] = []
-    rows, most = 0, most_rows
-    for block in blocks:
-        held.append([*block, np.ones(len(block[0]), dtype=np.int64)])
-        rows += len(block[0])
-        if rows > most:
-            held = [_merged(held, mixing)]
-            rows = len(held[0][0])
-            most = max(most_rows, 2 * rows)
-    return _merged(held, mixing) if held else []
+    found, held, rows = list[Column](), list[list[Column]](), 0
+    for block in chain(blocks, [None]):
+        if block is not None:
+            held.append([*block, np.ones(len(block[0]), dtype=np.int64)])
+            rows += len(block[0])
+        if held and (block is None or rows > at_once):
+            found = _merged([*([found] if found else []), *held], mixing)
+            held, rows = [], 0
+            if len(found[0]) > most:
+                return None
+    return found
 
 
 def _merged(blocks: Sequence[Sequence[Column]], mixing: int) -> list[Column]:
@@ -106,8 +113,9 @@ def _merged(blocks: Sequence[Sequence[Column]], mixing: int) -> list[Column]:
     return [*(column[place[starts]] for column in columns), np.add.reduceat(copies[place], starts)]
 
 
-def least_ties(content: Words, copies: Ints, bound: int) -> tuple[Ints, Words]:
+def least_ties(columns: Sequence[Column], copies: Ints, mixing: int, bound: int) -> tuple[Ints, Words]:
     """For rows that stand for so many equal ones each, the `bound` least of their tie words: (places, words)."""
+    content = row_words(columns[2:], len(copies), mixing) ^ columns[0]
     places, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint64)]
     few = np.flatnonzero(copies <= COPIES_AT_ONCE)
     cuts = np.flatnonzero(np.diff(np.cumsum(copies[few]) // COPIES_AT_ONCE)) + 1

@@ -22,6 +22,7 @@ from sklar.rows.encode.coordinates import coordinate_encoder, pair_codes, value_
 from sklar.rows.persons.choice import Column, Persons
 from sklar.rows.persons.gather import Gathering
 from sklar.rows.persons.rows import PersonRows, packed_batch, vote_weight
+from sklar.rows.persons.used import RowChoice
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quotient, Same, View, linked_views
 from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
@@ -83,8 +84,8 @@ class LinkedRows(PersonRows):
         self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
 
     @property
-    def _in_order(self) -> bool:
-        return True
+    def _choice(self) -> RowChoice:
+        return replace(super()._choice, always=True)
 
     def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
         """Codes of all tables that tell persons."""

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.unit import VOTE_BITS
-from sklar.arrays import Mask
-from sklar.errors import DoorError, SourceError
+from sklar.errors import DoorError
 from sklar.rows.codes.batch import CodeBatch, PackedBits
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.codes.table import EncodedRows, RowEncoder, stored_places, stored_tables
-from sklar.rows.persons.choice import (
-    Column,
-    Persons,
-    distinct_rows,
-    has_more,
-    least_ties,
-    row_words,
-    tie_words,
-    used_rows,
-)
-from sklar.rows.persons.gather import Block, Gathering, Inside, slice_of
+from sklar.rows.persons.choice import Column, Persons
+from sklar.rows.persons.gather import Block, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, order_encoder
+from sklar.rows.persons.labels import exact_named_labels
+from sklar.rows.persons.used import RowChoice, chosen_rows
 from sklar.rows.sources import Source
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import Coordinates, RowsOfPerson
@@ -96,9 +86,9 @@ class PersonRows(EncodedRows):
         for store in self._stores:
             store.close()
 
-    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Refused: raw rows are not those that are used."""
-        raise SourceError("labels cannot be looked for where persons may have several rows; list them in the schema")
+    def exact_label_counts(self, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
+        """Each person names one label of a column."""
+        return exact_named_labels(self, self._person.key, self._secret, floors, self._folder)
 
     def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         self.keep_codes()
@@ -153,69 +143,21 @@ class PersonRows(EncodedRows):
         yield from self._flushed(waiting)
 
     @property
-    def _in_order(self) -> bool:
-        """Whether it matters which row of a person comes first: then it never depends on how many others have."""
-        return self._person.order is not None
+    def _choice(self) -> RowChoice:
+        person = self._person
+        return RowChoice(bound=person.bound, ordered=person.order is not None, mixing=self._secret.mixing)
 
     def _used(self, gathering: Gathering) -> Iterator[tuple[Persons, list[Column]]]:
         """The rows of persons that are used, and all codes that are held of them; some persons at a time."""
         for parts in gathering.parts():
-            for persons, codes in self._used_of(gathering, parts):
+            for persons, columns in self._used_of(gathering, parts):
                 self._exact_persons += len(persons.sizes)
-                yield persons, codes
+                yield persons, columns
 
     def _used_of(self, gathering: Gathering, parts: Sequence[int]) -> Iterator[tuple[Persons, list[Column]]]:
-        """The same of some parts: as many persons at a time as fit into memory."""
-        slices = gathering.slices(gathering.rows_of(parts))
-        if slices == 1:
-            yield self._used_at_once(gathering.columns(parts))
-            return
-        slices *= 2  # by chance some have more than their share
-        for number, rows in enumerate(gathering.rows_of_slices(parts, slices).tolist()):
-            inside = _in_slice(slices, number)
-            again = gathering.slices(rows)
-            if rows and again == 1:
-                yield self._used_at_once(gathering.columns(parts, inside))
-            elif rows:
-                yield self._used_of_many(gathering, lambda inside=inside: gathering.blocks(parts, inside), again)
-
-    def _used_at_once(self, columns: list[Column]) -> tuple[Persons, list[Column]]:
-        ties = None
-        if self._in_order or has_more((columns[0], columns[1]), self._person.bound):
-            ties = self._ties(columns)
-        return self._chosen(columns, ties)
-
-    def _used_of_many(
-        self, gathering: Gathering, blocks: Callable[[], Iterator[Block]], slices: int
-    ) -> tuple[Persons, list[Column]]:
-        """Of persons with more rows than fit into memory: slice by slice of what rows hold, equal ones once."""
-        mixing, bound, best = self._secret.mixing, self._person.bound, list[Column]()
-        for number in range(slices):
-            inside = ([column[self._content_in(block, slices, number)] for column in block] for block in blocks())
-            found = distinct_rows(inside, mixing, gathering.most_rows)
-            if not found:
-                continue
-            *columns, copies = found
-            places, ties = least_ties(row_words(columns[2:], len(copies), mixing), copies, bound)
-            some = [*(column[places] for column in columns), ties]
-            best = [np.concatenate(both) for both in zip(best, some, strict=True)] if best else some
-            rows = self._chosen(best[:-1], best[-1])[0].rows
-            best = [column[rows] for column in best]
-        return self._chosen(best[:-1], best[-1])
-
-    def _content_in(self, block: Block, slices: int, number: int) -> Mask:
-        """Which rows fall into one of so many slices by what they hold: equal rows fall into the same one."""
-        return row_words(block[2:], len(block[0]), self._secret.mixing) % np.uint64(slices) == number
-
-    def _ties(self, columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
-        return tie_words((columns[0], columns[1]), columns[2:], self._secret.mixing)
-
-    def _chosen(self, columns: Sequence[Column], ties: npt.NDArray[np.uint64] | None) -> tuple[Persons, list[Column]]:
-        ordered = self._person.order is not None
-        order = columns[2] if ordered else None
-        return used_rows((columns[0], columns[1]), order, ties, self._person.bound), list(
-            columns[3 if ordered else 2 :]
-        )
+        """The same of some parts."""
+        for persons, columns in chosen_rows(gathering, parts, self._choice):
+            yield persons, columns[3 if self._person.order is not None else 2 :]
 
     def _flushed(self, waiting: dict[int, list[list[Column]]]) -> Iterator[tuple[int, CodeBatch]]:
         for size, blocks in waiting.items():
@@ -241,7 +183,3 @@ def packed_batch(codes: Sequence[Column], kinds: Sequence[int], weight: int) -> 
         for column, kind in zip(codes, kinds, strict=True)
     )
     return CodeBatch(rows=rows, columns=columns, weight=weight)
-
-
-def _in_slice(slices: int, number: int) -> Inside:
-    return lambda block: slice_of(block, slices) == number

@@ -192,12 +192,17 @@ class SparkRows:
     def require_repeatable(self) -> None:
         """It is: a cluster can be asked for its rows again and again."""
 
-    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def require_labels(self) -> None:
         """Refused: raw values do not come to the driver."""
         raise SourceError(
             "labels cannot be looked for in rows on Spark, since raw values do not leave the executors; list them in "
             "the schema, or measure them first with `sklar schema pay` on a file"
         )
+
+    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Refused as well."""
+        self.require_labels()
+        return iter(())
 
     @property
     def exact_rows(self) -> int:
