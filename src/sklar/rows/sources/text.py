@@ -90,6 +90,7 @@ def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: 
         raise SourceError(RAGGED_FAULT)
     if fault == OPEN_QUOTE:
         raise SourceError(QUOTE_FAULT)
+    data.flags.writeable = False  # as text from Arrow is: loops are then compiled once for both
     valid = np.ones(rows, dtype=bool)
     texts = [Text(data=data, begins=b[:rows], ends=e[:rows], valid=valid) for b, e in zip(begins, ends, strict=True)]
     return ColumnBatch(num_rows=rows, columns=tuple(texts)), used
