@@ -130,7 +130,7 @@ def spread_evenly(cuts: np.ndarray, u: np.ndarray, rng: np.random.Generator) -> 
 def _stable_order(u: np.ndarray) -> np.ndarray:
     """np.argsort(u, kind="stable") in half the time.
 
-    numpy's quicker sort leaves equal numbers in any order, by machine; keys of their run and place put them right again.
+    numpy's quicker sort leaves equal numbers in any order, by machine; keys of their run and place put them right.
     """
     order = np.argsort(u)
     ranked = u[order]
