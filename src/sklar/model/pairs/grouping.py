@@ -9,6 +9,10 @@ import numpy as np
 
 from sklar.model.axis import TINY, Scale, Tops
 
+CLEARLY = 3.0
+"""Times the mass that is worth a group from which on light public cells are cut, where groups are to be fine: with 1,
+tables of Adult with its target have 1% more error of pairs at epsilon 1, with 3 half of that."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
@@ -84,12 +88,14 @@ def _along(
     mass: np.ndarray, levels: Sequence[np.ndarray], most: int, least_mass: float, *, fine: bool = False
 ) -> np.ndarray:
     """Group number of each cell along the axis, nested in public cells where they are known and coarser."""
-    free = _partition(mass, most, least_mass)
     coarser = [level for level in levels if 0 < level[-1] < len(mass) - 1]
     if not coarser:
-        return free
+        return _partition(mass, most, least_mass)
     nested = _partition_nested(mass, coarser, most, least_mass)
-    return _merge_light(_consecutive(nested * len(mass) + free), mass, most, least_mass) if fine else nested
+    if not fine:
+        return nested
+    free = _partition(mass, most, CLEARLY * least_mass)
+    return _merge_light(_consecutive(nested * len(mass) + free), mass, most, least_mass)
 
 
 def _consecutive(labels: np.ndarray) -> np.ndarray:
