@@ -96,6 +96,21 @@ def test_smoothed_rows_have_the_same_columns_and_rank_correlations_and_no_lump_o
     assert np.sum((found["a"] >= rows["a"][0]) & (found["b"] <= rows["b"][0])) < 20
 
 
+def test_a_smooth_law_that_releases_speak_against_is_not_believed(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    model, frame = fitted
+    heard = listen(stored_of(model).fitted)
+    mine = codes_of(frame.sample(20_000, replace=True, random_state=3))
+    apart = CodeTable(columns={name: generator(6).permutation(codes) for name, codes in mine.columns.items()})
+    both = mine.and_then(apart)
+    psi = ((both.columns["x"] - 26.0) * (both.columns["g"] == 2))[None].astype(float)
+    alone, found = (
+        one_step(heard, codes, values, ("x", "g"), ROWS, False, 20_000)
+        for codes, values in ((mine, psi[:, :20_000]), (both, psi))
+    )
+    assert alone is not None and found is not None
+    assert found.shift[0] == pytest.approx(alone.shift[0], rel=1e-6)
+
+
 def test_without_releases_about_the_columns_there_is_no_step(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     model, frame = fitted
     heard = listen(stored_of(model).fitted)
