@@ -1,10 +1,10 @@
 """Whether the intervals of noise fission hold the true error: many fits of tables that are known.
 
-    python -m benchmarks.fission [--fits 200] [--rows 2000] [--epsilon 1] [--method vine]
+    python -m benchmarks.fission [--fits 200] [--rows 2000] [--epsilon 1] [--method vine] [--held 0.1]
 
 The error of the published fit (not of the refit on one half) is what must lie inside. Prints how often it does, for
 each released table and for all together, and how often the residual check names a table although the rows come from
-one law that the method can express only in part.
+one law that the method can express only in part. With `--held` the same of tables that were held back.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import numpy as np
 
 import sklar
 from sklar.inference.checks.fission import fission
+from sklar.inference.checks.held_out import held_out, held_releases
 from sklar.inference.checks.residuals import residuals
 from sklar.inference.errors_of_tables import ErrorScore
+from sklar.inference.fitted import Fitted
 from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.sample.rng import generator
@@ -57,10 +59,10 @@ def true_error(told: ReleasedTable, model: np.ndarray, truth: np.ndarray) -> tup
     return float(np.sum((told.told(model) - told.told(truth)) ** 2)), truth.size
 
 
-def one_fit(rows: int, epsilon: float, method: str, seed: int) -> dict[str, list[bool]]:
+def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> dict[str, list[bool]]:
     """Which intervals hold, by kind."""
     codes = known_table(rows, seed)
-    model = sklar.fit(frame(codes), SCHEMA, epsilon=epsilon, method=method)
+    model = sklar.fit(frame(codes), SCHEMA, epsilon=epsilon, method=method, check_share=share)
     fitted = stored_of(model).fitted
     design = design_of(fitted)
     found = fission(fitted, design, DRAWN, generator(seed))
@@ -82,7 +84,16 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int) -> dict[str, list
     for kind, score, wanted in (("columns together", found.columns, True), ("pairs together", found.pairs, False)):
         if score is not None:
             held[kind] = [inside(score, [e for e, single in zip(errors, singles, strict=True) if single == wanted])]
-    return held
+    return held | (held_back(fitted, codes, seed) if share else {})
+
+
+def held_back(fitted: Fitted, codes: np.ndarray, seed: int) -> dict[str, list[bool]]:
+    """Which intervals from tables that were held back hold."""
+    tables, found = held_releases(fitted), held_out(fitted, DRAWN, generator(seed))
+    shares = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, generator(seed)))
+    errors = [true_error(*each) for each in zip(tables, shares, tables_of_rows(tables, codes), strict=True)]
+    each = [inside(score, [error]) for score, error in zip(found.tables, errors, strict=True)]
+    return {"held back": each, "held back together": [inside(found.together, errors)]}
 
 
 def inside(score: ErrorScore, errors: list[tuple[float, int]]) -> bool:
@@ -97,11 +108,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--method", default="vine")
+    parser.add_argument("--held", type=float, default=0.0, help="share of the budget that is held back")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     all_held: dict[str, list[bool]] = {}
     for seed in range(asked.fits):
-        for kind, held in one_fit(asked.rows, asked.epsilon, asked.method, seed).items():
+        for kind, held in one_fit(asked.rows, asked.epsilon, asked.method, seed, asked.held).items():
             all_held.setdefault(kind, []).extend(held)
     print(f"{asked.fits} fits of {asked.method}, {asked.rows:,} rows, epsilon {asked.epsilon:g}: intervals that hold")
     for kind, held in all_held.items():

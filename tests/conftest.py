@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+SLOW = ("page/", "end_to_end/", "contracts/", "rows/spark/", "hostile/", "lab/", "pipeline/", "methods/", "studio/")
+"""Folders with files that take a minute: begun first, so that no process is left alone with one at the end."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -67,10 +69,15 @@ def _failed_if_skipped(report: Any) -> Any:
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
+    items.sort(key=lambda item: _turn(item.path.relative_to(HERE).as_posix()))
     for item in items:
         place = item.path.relative_to(HERE).as_posix()
         group = "rows/spark" if place.startswith("rows/spark/") else place
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _turn(place: str) -> int:
+    return next((turn for turn, folder in enumerate(SLOW) if place.startswith(folder)), len(SLOW))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What every room that works on arrays shares: their types, how many cores to keep busy, and bits that repeat."""
+"""What every room that works on arrays shares: types, compiled loops, how many cores to use, and bits that repeat."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,22 @@ Mask = NDArray[np.bool_]
 
 GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows control groups, and which of them this process belongs to."""
+
+
+def compiled(**options: Any) -> Any:
+    """A decorator: the loop is compiled when first called, and kept on disk for later processes.
+
+    Nothing is compiled but the loop and the way to it from Python: a first fit waits for every bit of it.
+    """
+    from numba import njit  # slow to load: modules of compiled loops are imported where they are called
+
+    settings: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, **options}
+    return njit(**settings)
+
+
+def compiled_part(**options: Any) -> Any:
+    """The same for what only other compiled loops call."""
+    return compiled(no_cpython_wrapper=True, **options)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 LEAST, MOST = 3, 15
@@ -13,6 +14,15 @@ LEAST, MOST = 3, 15
 MOST_PARAMETERS = 8
 MAP_WORDS = 25
 """Fewer words than this cannot say what belongs in a room, what may not, and where to start."""
+
+
+def tree_of(path: Path) -> ast.Module:
+    """The syntax of a module."""
+    return _parsed(path.read_text())
+
+
+_parsed = cache(ast.parse)
+"""Most of the copies that faults are planted in are alike, and need not be parsed again."""
 
 
 def modules(root: Path) -> dict[str, Path]:
@@ -59,7 +69,7 @@ def maps(root: Path) -> list[str]:
     faults = []
     house = {path.stem for path in (root / "sklar").iterdir()}
     for room in rooms(root):
-        text = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+        text = ast.get_docstring(tree_of(room / "__init__.py")) or ""
         names = {p.stem for p in room.glob("*.py")} | {p.name for p in room.iterdir() if p.is_dir()}
         start = text.partition("Start")[2]
         if len(text.split()) < MAP_WORDS or not any(f"`{name}`" in start for name in names):
@@ -75,7 +85,7 @@ def imports(root: Path) -> dict[str, set[str]]:
     known = modules(root)
     edges: dict[str, set[str]] = defaultdict(set)
     for name, path in known.items():
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         typing = {id(x) for n in ast.walk(tree) if _type_checking(n) for x in ast.walk(n)}
         for node in ast.walk(tree):
             if id(node) in typing:
@@ -126,7 +136,7 @@ def repeated_classes(root: Path) -> list[str]:
     """No two public classes of one name."""
     places = defaultdict(list)
     for name, path in modules(root).items():
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name)
     return [f"class {kind}: {', '.join(found)}" for kind, found in places.items() if len(found) > 1]
@@ -138,7 +148,7 @@ def generators(root: Path) -> list[str]:
     for name, path in modules(root).items():
         if name == "sklar.sample.rng":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and ast.unparse(node.func).startswith(
                 ("np.random.", "numpy.random.", "random.")
             ):
@@ -152,7 +162,7 @@ def parameters(root: Path, public: set[str]) -> list[str]:
     for name, path in modules(root).items():
         if name.startswith("sklar.cli"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef) and node.name not in public | {"__init__"} and not _compiled(node):
                 many = len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs)
                 many -= bool(node.args.args) and node.args.args[0].arg in ("self", "cls")
@@ -163,4 +173,4 @@ def parameters(root: Path, public: set[str]) -> list[str]:
 
 def _compiled(node: ast.FunctionDef) -> bool:
     """Kernels take arrays one by one."""
-    return any("njit" in ast.unparse(d) or "vectorize" in ast.unparse(d) for d in node.decorator_list)
+    return any(ast.unparse(d).startswith("compiled") for d in node.decorator_list)

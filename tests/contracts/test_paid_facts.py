@@ -18,6 +18,9 @@ from sklar.errors import OverspendError
 from sklar.methods.facts import fit as facts_module
 from sklar.pipeline.fit.run import fit
 from sklar.release.values import NoisyLabels
+from sklar.rows.persons import labels as person_labels
+from sklar.rows.persons import rows as person_rows
+from sklar.rows.persons.keys import Secret
 from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import Recording, compare, record
 
@@ -88,6 +91,56 @@ def test_record_and_replay(monkeypatch: pytest.MonkeyPatch, relation: str, optio
         other = pd.concat([kept, more], ignore_index=True)
         again = record(monkeypatch, first, data=other, **settings(relation, **options))
         assert compare(first, again) == []
+
+
+def crowd() -> pd.DataFrame:
+    """Persons of up to four rows each."""
+    return people().assign(id=np.random.default_rng(6).integers(0, 300, 600).astype(str))
+
+
+@pytest.fixture
+def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which row of a person counts depends on the secret of a fit: neighbours are compared under the same one."""
+    monkeypatch.setattr(person_rows, "Secret", lambda: Secret(words=(1, 2, 3, 4, 5)))
+
+
+@pytest.mark.usefixtures("one_secret")
+@pytest.mark.parametrize(
+    ("relation", "person"),
+    [
+        ("add-remove", {"rows": 3}),
+        ("replace", {"rows": "pay"}),
+        ("add-remove", {"rows": 2, "weights": "rows"}),
+        ("add-remove", {"rows": 3, "order": "age", "linked": True}),
+    ],
+)
+def test_record_and_replay_by_whole_persons(
+    monkeypatch: pytest.MonkeyPatch, relation: str, person: dict[str, Any]
+) -> None:
+    facts = schema().with_person(sklar.Person(key="id", **person))
+    method = "vine" if person.get("linked") else "independent"
+    asked = {"schema": facts, "method": method, "epsilon": 5.0, "neighbours": relation}
+    base = crowd()
+    kept = base if relation == "add-remove" else base[base["id"] != "5"]
+    first = record(monkeypatch, data=base, **asked)
+    assert any(isinstance(event, DiscoveryEvent) for _, events in first.charges for event in events)
+    for key in ("x", None):
+        own = pd.concat([odd_rows()] * 5, ignore_index=True).assign(id=key)
+        again = record(monkeypatch, first, data=pd.concat([own[::2], kept, own[1::2]], ignore_index=True), **asked)
+        assert compare(first, again) == []
+
+
+@pytest.mark.usefixtures("one_secret")
+def test_persons_who_name_a_label_for_each_row_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = schema().with_person(sklar.Person(key="id", rows=3))
+    asked = {"schema": facts, "method": "independent", "epsilon": 5.0, "neighbours": "add-remove"}
+    right = person_labels.RowChoice
+    monkeypatch.setattr(person_labels, "RowChoice", lambda **said: right(**{**said, "bound": 100}))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    base = crowd()
+    first = record(monkeypatch, data=base, **asked)
+    own = people(60).assign(id="x")
+    again = record(monkeypatch, first, data=pd.concat([base, own], ignore_index=True), **asked)
+    assert any("moved too far" in fault for fault in compare(first, again))
 
 
 @pytest.mark.parametrize(

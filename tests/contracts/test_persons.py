@@ -14,6 +14,7 @@ from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from sklar.rows.persons import linked as linked_rows
 from sklar.rows.persons import rows as person_rows
+from sklar.rows.persons import used
 from sklar.rows.persons.keys import Secret
 from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import compare, record
@@ -132,9 +133,9 @@ def test_with_rows_as_weights_the_bound_is_charged(monkeypatch: pytest.MonkeyPat
 
 def test_a_person_without_a_bound_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"schema": with_persons(3, "rows", None), "method": "independent", "epsilon": 1.0}
-    base, right = crowd(), person_rows.used_rows
+    base, right = crowd(), used.used_rows
     first = record(monkeypatch, data=base, **settings)
-    monkeypatch.setattr(person_rows, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**6))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(used, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**6))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     again = record(
         monkeypatch, first, data=neighbour(base, "add-remove", whole_persons()["beyond the bound"]), **settings
     )

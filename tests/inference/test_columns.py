@@ -127,3 +127,20 @@ def test_the_number_of_rows_is_told_by_other_columns(public: int | None, sigma: 
     assert found.sigma == pytest.approx(sigma)
     assert abs(found.rows - 500) <= 8 * sigma
     assert known_rows([own], 0, None).sigma == math.inf
+
+
+def test_what_a_range_has_clipped_is_thought_possible() -> None:
+    """A tail that goes on beyond the range lies in its last cell, where noise hides it."""
+    mass, rng, sigma, rows = lognormal(), generator(9), 12.0, 20_000
+    beyond = 0.5 * math.erfc(math.log(30) / math.sqrt(2))
+    clipped = np.append(mass[:-1], mass[-1] + beyond / (1 - beyond)) * (1 - beyond)
+    counts = np.rint(rows * clipped).astype(int)
+    sums = column_sums(
+        [histogram(counts, COARSE, sigma, rng)], mass, np.full(CODES, 0.25), KnownRows(rows=rows, sigma=1.0), rows
+    )
+    assert sums is not None
+    (tail,) = (tail for tail in sums.tails if tail.cells[-1] == COARSE[-1])
+    last = tail.tables[:, -1]
+    held = (tail.tables * tail.weight[:, None]).sum(axis=0)
+    assert tail.weight[last > 0.5 * rows * beyond].sum() > 0.05  # about seven rows
+    assert held[-1] > held[-2]

@@ -9,7 +9,8 @@ import pytest
 import sklar
 from sklar.inference.heard import listen
 from sklar.inference.mechanism.sums import CodeTable
-from sklar.inference.one_step import one_step
+from sklar.inference.one_step import one_step, smoothed
+from sklar.inference.released_tables import ReleasedTable
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.sample.rng import generator
 from tests.golden.cases import scripted_fit
@@ -61,6 +62,53 @@ def test_what_is_told_of_two_columns_sets_a_wrong_model_right(fitted: tuple[skla
     truth = (frame["x"] * (frame["g"] == "c")).mean()
     assert abs(psi.mean() - truth) > 1.0
     assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.2)
+
+
+def test_interactions_tell_all_together_with_margins_far_from_even(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    """Their margins are taken out cell by cell, not row by row: alone they told less than half of this."""
+    model, frame = fitted
+    heard = listen(stored_of(model).fitted)
+    heard.linear = tuple(
+        one
+        for one in heard.linear
+        if set(one.columns) == {"z", "g"} and isinstance(one.of, ReleasedTable) and one.of.interaction
+    )
+    codes = codes_of(frame[(frame["z"] < 2) | (np.arange(ROWS) % 8 == 0)].sample(20_000, replace=True, random_state=2))
+    psi = ((codes.columns["z"] == 3) * (codes.columns["g"] == 2))[None] * 1.0
+    step = one_step(heard, codes, psi, ("z", "g"), ROWS, False)
+    assert heard.linear and step is not None and step.told[0] > 0.95
+    truth = ((frame["z"] == 3) & (frame["g"] == "c")).mean()
+    assert abs(psi.mean() - truth) > 0.01
+    assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.002)
+
+
+def test_smoothed_rows_have_the_same_columns_and_rank_correlations_and_no_lump_of_both() -> None:
+    rng = generator(4)
+    first = rng.normal(size=20_000)
+    second = 0.8 * first + 0.6 * rng.normal(size=20_000)
+    first[:200], second[:200] = 3.0, -3.0  # rows that only noise can have made
+    rows = {"a": np.digitize(first, np.linspace(-3, 3, 60)), "b": np.digitize(second, np.linspace(-3, 3, 60))}
+    found = smoothed(CodeTable(columns=rows)).columns
+    for name in rows:
+        assert np.array_equal(np.sort(found[name]), np.sort(rows[name]))
+    both = [pd.DataFrame(one).corr("spearman").iloc[0, 1] for one in (rows, found)]
+    assert both[1] == pytest.approx(both[0], abs=0.03)
+    assert np.sum((found["a"] >= rows["a"][0]) & (found["b"] <= rows["b"][0])) < 20
+
+
+def test_a_smooth_law_that_releases_speak_against_is_not_believed(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    model, frame = fitted
+    heard = listen(stored_of(model).fitted)
+    mine = codes_of(frame.sample(20_000, replace=True, random_state=3))
+    apart = CodeTable(columns={name: generator(6).permutation(codes) for name, codes in mine.columns.items()})
+    both = mine.and_then(apart)
+    psi = ((both.columns["x"] - 26.0) * (both.columns["g"] == 2))[None].astype(float)
+    alone, found = (
+        one_step(heard, codes, values, ("x", "g"), ROWS, False, 20_000)
+        for codes, values in ((mine, psi[:, :20_000]), (both, psi))
+    )
+    assert alone is not None and found is not None
+    assert found.shift[0] == pytest.approx(alone.shift[0], rel=1e-6)
 
 
 def test_without_releases_about_the_columns_there_is_no_step(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:

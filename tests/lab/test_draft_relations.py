@@ -27,6 +27,7 @@ def planted(rows: int = 600) -> pd.DataFrame:
             "is_c": kind == 2,
             "weight": np.where(gone, np.nan, rng.normal(70, 9, rows).round(1)),
             "height": np.where(gone, np.nan, rng.normal(170, 9, rows).round(1)),
+            "stage": np.where((kind == 2) | (rng.random(rows) < 0.05), None, rng.choice(["early", "late"], rows)),
             "net": net,
             "tax": tax,
             "gross": net + tax,
@@ -47,6 +48,7 @@ def test_planted_relations_are_asked_about_and_change_nothing() -> None:
     assert 'column = "state", of = "town", table = { "Graz" = "Styria"' in said["state"]
     assert "Of is_a, is_b, is_c just one is 1" in said["is_a"]
     assert "just the rows in which weight is" in said["height"]
+    assert 'columns = ["stage"], only_if = { "is_c" = [false] }' in said["stage"] and "only_if" not in said["height"]
     assert "It is net + tax in all rows seen" in said["gross"]
     assert "It is 0.05 times gross, rounded" in said["fee"] and "It is net + 2000" in said["bonus"]
     assert "0.6 to 0.95 times gross" in said["paid"] or "0.6 to 0.96 times gross" in said["paid"]
@@ -104,7 +106,9 @@ def test_chance_is_not_asked_about() -> None:
     )
     draft = sklar.draft_schema(data)
     said = " ".join(note for name in draft.names for note in draft.notes[name])
-    assert not any(words in said for words in ("in all rows seen", "just the rows", "just one is 1", "multiples of"))
+    assert not any(
+        words in said for words in ("all rows seen", "just the rows", "filled only", "just one is 1", "multiples of")
+    )
 
 
 def orders(rows: int = 3_000) -> pd.DataFrame:

@@ -232,3 +232,19 @@ def test_metadata_of_several_tables_need_a_name(people: Path, tmp_path: Path) ->
     assert run(*command, "--table", "cats", "--force").exit_code == 1
     with pytest.raises(UsageError, match="metadata"):
         sklar.draft_schema(people, table="people")
+
+
+@pytest.mark.parametrize(
+    ("line", "number"), [("39,State-gov,77516,13", 1), ("f,39,yes", 2), ("ann,3.5e2", 2), ("b,1984,7%", 2)]
+)
+def test_a_row_in_place_of_the_header_gives_no_names(line: str, number: int, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(line + "\n" + line + "\n")
+    with pytest.raises(SourceError, match=f"column number {number} has a number for a name") as told:
+        sklar.draft_schema(tmp_path / "t.csv")
+    assert not any(cell in str(told.value) for cell in line.split(",") if len(cell) > 1)
+
+
+@pytest.mark.parametrize("line", ["country,1999,2000,2001", "0,1,2", "1", "x1,x2", "age,nan"])
+def test_columns_may_be_counted(line: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(line + "\n" + ",".join("5" for _ in line.split(",")) + "\n")
+    assert list(sklar.draft_schema(tmp_path / "t.csv")) == line.split(",")

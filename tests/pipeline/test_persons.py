@@ -145,12 +145,19 @@ def test_what_is_refused_once_the_bound_is_known_is_refused_before_it_is_paid_fo
         sklar.fit(visits(50), schema(rows="pay", linked=None), method="independent", epsilon=1.0)
 
 
-def test_labels_cannot_be_looked_for_among_persons_and_nothing_is_charged(tmp_path: Path) -> None:
-    pa.csv.write_csv(visits(50), tmp_path / "t.csv")
-    facts = schema().with_columns({"ill": sklar.Category(["true"], source={"values": "pay"})})
-    with pytest.raises(sklar.SchemaError, match="names a person"):
-        sklar.fit(tmp_path / "t.csv", facts, epsilon=1.0, ledger=tmp_path / "l", new_ledger=True)
-    assert not (tmp_path / "l").exists() or not read_ledger(tmp_path / "l").fits
+def test_labels_among_persons_can_be_paid_for(tmp_path: Path) -> None:
+    """Each of 2,000 persons names one of two labels, one person a third: that one is hidden."""
+    rows = visits()
+    lone = [str(at == 0 or ill) for at, ill in enumerate(rows["ill"].to_pylist())]
+    rows = rows.append_column("label", pa.array(["alone" if at == 7 else text for at, text in enumerate(lone)]))
+    facts = schema(rows="pay").with_columns({"label": sklar.Category(["?"], source={"values": "pay"})})
+    model = sklar.fit(rows, facts, method="independent", epsilon=60.0, delta=1e-9)
+    assert set(model.schema["label"].values) == {"True", "False"}
+    assert "label (values)" in str(model.claim) and model.claim.complete
+    model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar").ok
+    with pytest.raises(sklar.SourceError, match="read once only"):
+        sklar.fit(rows.to_reader(), facts, method="independent", epsilon=60.0)
 
 
 def test_a_bound_on_whole_rows_cannot_be_paid_for() -> None:

@@ -6,15 +6,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.stats import ks_2samp
 
 import sklar
 from sklar.errors import SchemaError
 from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.sample.assemble import assemble
-from sklar.sample.decode import decode
+from sklar.sample.conditions import conditions_hold, read_conditions
+from sklar.sample.decode import decode, take
 from sklar.sample.draw import sample_with_worth
 from sklar.sample.rules import rules_hold
-from sklar.schema import AtMost, Category, Column, Integer, Never, Ratio, Real, Rule, Schema, Sum
+from sklar.sample.translate import on_coordinates
+from sklar.schema import AtMost, Category, Column, Datetime, Integer, Never, Ratio, Real, Rule, Schema, Sum
 from sklar.schema.coordinates import coordinates
 from sklar.schema.rules import Expression
 
@@ -194,6 +197,38 @@ def test_a_rare_range_of_a_sum_is_found_and_not_copied(fake_model, given: dict[s
     assert ((table[name].data >= low) & (table[name].data <= high)).all()
     if name != "age":  # of which there are few pairs of years
         assert len(set(zip(table["room"].data.tolist(), table["meals"].data.tolist(), strict=True))) > 300
+
+
+WHOLE, DAYS = Integer(0, 9_000), Datetime("1990-01-01", "2019-12-31")
+TOLD: dict[str, tuple[Column, Rule]] = {
+    "ratio": (Real(0, 9_000, decimals=2), Ratio(column="x", of="of", lower=0.5, upper=1)),
+    "above": (WHOLE, AtMost(low="of", high="x", at_least=2, at_most=40)),
+    "below": (Real(0, 9_000), AtMost(low="x", high="of", at_most=40)),
+    "dates": (DAYS, AtMost(low="of", high="x", at_most=40)),
+    "a step": (Integer(0, 9_000, step=5), AtMost(low="of", high="x", at_most=40)),
+    "nulls": (Integer(0, 9_000, nullable=True), AtMost(low="of", high="x", at_most=40)),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_a_range_of_what_a_difference_or_ratio_tells_bounds_its_anchor(fake_model, case: str) -> None:
+    """What one row of hundreds is in fills a sample with different rows, whose law is that of filtered rows."""
+    column, rule = TOLD[case]
+    schema = Schema({"of": column, "x": column}, [rule])
+    by, limits = coordinates(schema), ("2003-05-01", "2003-05-20") if column is DAYS else (3_000, 3_020)
+    asked = read_conditions(schema, {"x": limits})
+    anchor = on_coordinates(by, asked)["of (year)" if column is DAYS else "of"]
+    assert anchor.allowed.mean() < 0.4
+    unknown = np.ones(column.size)
+    unknown[-1] = 1_000.0 if case == "nulls" else 1.0
+    model = fake_model(by.schema, {} if column is DAYS else {"of": unknown})
+    found = sample_with_worth(model, schema, 2_000, seed=1, given={"x": limits})[0]
+    assert (rules_hold(schema, found) & conditions_hold(schema, asked, found)).all()
+    free = sample_with_worth(model, schema, 400_000, seed=2)[0]
+    free = take(free, np.flatnonzero(conditions_hold(schema, asked, free)))
+    wanted, got = (np.where(one["of"].null, -1, one["of"].data) for one in (free, found))
+    assert 300 < len(wanted) < 4_000 and ks_2samp(wanted, got).pvalue > 1e-3
+    assert (case == "nulls") == ((got == -1).mean() > 0.01)
 
 
 def test_rows_that_had_to_be_copied_are_told(fake_model) -> None:

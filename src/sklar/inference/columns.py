@@ -9,7 +9,8 @@ variance a' S a with A' a = h (Aitken 1935) give a sum without bias, whatever th
 Tails. Beyond, such weights would carry more noise than rows: of 1,000 rows at epsilon 1 the mean of a column with room
 for ten times as much is then told to about that mean itself. Instead a tail is taken for a generalized Pareto one
 (Pickands 1975): density d exp(b) (1 + x k / s)^(-1/k - 1) at the distance x from the body, d the model's at its end.
-The shape k (from a Gaussian's to a Pareto's), the scale s and b are summed out over a grid, given the counts there.
+The shape k (from a Gaussian's to a Pareto's), the scale s and b are summed out over a grid, given the counts there; and
+whether the tail ends with the range or was clipped to it, which puts what lies beyond into the last cell.
 Their posterior variance is part of the error: it is what the counts leave open about a tail of any of these shapes.
 """
 
@@ -215,10 +216,12 @@ def _tail(
     log: list[float] = []
     for shape in SHAPES:
         for scale, unusual in zip(scales * (1.0 + shape), SCALES, strict=True):
-            held = -np.diff(_survival(far / scale, shape))
-            for sigmas in BREAKS:
-                possible.append(density * scale * math.exp(BREAK_SPREAD * sigmas) * held)
-                log.append(-0.5 * (sigmas**2 + unusual**2))
+            upto = _survival(far / scale, shape)
+            for end in (upto[-1], 0.0):  # what lies beyond the range is not there, or was clipped to its last cell
+                held = upto[:-1] - np.append(upto[1:-1], end)
+                for sigmas in BREAKS:
+                    possible.append(density * scale * math.exp(BREAK_SPREAD * sigmas) * held)
+                    log.append(-0.5 * (sigmas**2 + unusual**2))
     found, weight = np.stack(possible), np.array(log)
     for table, part in zip(tables, parts, strict=True):
         groups = np.setdiff1d(part[beyond], np.delete(part, beyond))

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sklar.arrays import compiled, compiled_part
 from sklar.rows.kernels.bits import popcount
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_cells(first: np.ndarray, second: np.ndarray, lookup: np.ndarray, cells: int) -> np.ndarray:
     """Rows in each cell; `lookup` gives the cell of each of many equal steps of [0, 1]."""
     steps = lookup.shape[0]
@@ -21,7 +21,7 @@ def count_cells(first: np.ndarray, second: np.ndarray, lookup: np.ndarray, cells
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def read_table(table: np.ndarray, low: float, step: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Bilinear interpolation of a square table at pairs of normal scores, held at the ends."""
     last = table.shape[0] - 1
@@ -37,7 +37,7 @@ def read_table(table: np.ndarray, low: float, step: float, first: np.ndarray, se
     return result
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _mismatches(target, other, low, high):
     """Number of columns in which two packed rows differ.
 
@@ -52,7 +52,7 @@ def _mismatches(target, other, low, high):
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def hamming_counts(targets, others, low, high, out):
     """out[i, d] += number of other rows that differ from target i in d columns."""
     for i in range(targets.shape[0]):
@@ -60,7 +60,7 @@ def hamming_counts(targets, others, low, high, out):
             out[i, _mismatches(targets[i], others[j], low, high)] += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def mixed_nearest(numbers, words, other_numbers, other_words, low, high, skip, distance, place):
     """Squared distance to, and place of, the nearest other row: squared gaps of numbers plus labels that differ.
 
@@ -83,7 +83,7 @@ def mixed_nearest(numbers, words, other_numbers, other_words, low, high, skip, d
         distance[i], place[i] = best, found
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def mixed_within(numbers, words, other_numbers, other_words, low, high, radius, scale, eta, counts, scores):
     """For each target, how many other rows lie within its radius, and the sum of -log(distance / scale + eta) of them.
 

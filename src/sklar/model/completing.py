@@ -49,8 +49,8 @@ Accept = Callable[[Codes, Ints], Mask]
 """Tells which proposals will do, from their codes and the rows that they are for."""
 
 
-def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator) -> Completion:
-    """Draw what is UNKNOWN in rows of codes."""
+def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator, more: int = MORE_PARTICLES) -> Completion:
+    """Draw what is UNKNOWN in rows of codes; rows of which too few particles count get `more`."""
     codes = np.empty(known.shape, dtype=np.int32, order="F")
     effective, particles = np.full(len(known), float(PARTICLES)), np.full(len(known), PARTICLES)
     shared = None if isinstance(model, RowwiseModel) else matching_rows(model)
@@ -59,8 +59,8 @@ def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator) ->
         codes[rows], effective[rows] = _resample(propose, known[rows], PARTICLES, rng)
         again = rows[effective[rows] < LEAST_EFFECTIVE]
         if len(again):
-            codes[again], effective[again] = _resample(propose, known[again], MORE_PARTICLES, rng)
-            particles[again] = MORE_PARTICLES
+            codes[again], effective[again] = _resample(propose, known[again], more, rng)
+            particles[again] = more
     lost = np.flatnonzero(effective == 0)
     if len(lost):
         codes[lost] = np.where(known[lost] >= 0, known[lost], model.simulate(len(lost), rng))

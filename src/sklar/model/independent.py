@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from sklar.arrays import Floats, Mask
+from sklar.arrays import Floats, Mask, compiled
 from sklar.model.margins.margin import Margin, restrict
 from sklar.model.protocol import Codes, Proposals, RowProposals
 
@@ -70,7 +69,7 @@ def draw_codes(margin: Margin, u: Floats, out: Codes) -> None:
     _inverse(u, edges, margin.mass, margin.starts, margin.widths(), guide, cells, out)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _inverse(u, edges, mass, starts, widths, guide, last, out):
     parts = len(guide)
     for i in range(len(u)):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sklar.arrays import compiled, compiled_part
 
 Array = np.ndarray
 
 
-@njit(cache=True, inline="always")
+@compiled_part()
 def place(edges: Array, guide: Array, u: float) -> int:
     """The last i with edges[i] <= u, kept inside the grid; `guide` is the index of `sklar.model.axis.guide`."""
     step = min(max(int(u * guide.shape[0]), 0), guide.shape[0] - 1)
@@ -18,7 +19,7 @@ def place(edges: Array, guide: Array, u: float) -> int:
     return i
 
 
-@njit(cache=True)
+@compiled()
 def places(edges: Array, guide: Array, u: Array) -> Array:
     """`place` of every number."""
     result = np.empty(u.shape[0], dtype=np.int64)
@@ -27,7 +28,7 @@ def places(edges: Array, guide: Array, u: Array) -> Array:
     return result
 
 
-@njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def tilt(cells: Array, offsets: Array, dual: Array) -> Array:
     """Sum over tables of the dual value of each particle's cell."""
     tables, particles = cells.shape
@@ -43,7 +44,7 @@ BLOCK = 2_048
 """Particles whose codes stay in the cache while all tables are visited."""
 
 
-@njit(cache=True)
+@compiled()
 def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
     """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
     particles = codes.shape[1]
@@ -60,7 +61,7 @@ def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
     return cells
 
 
-@njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def tilt_codes(codes: Array, parts: Array, strides: Array, offsets: Array, dual: Array) -> Array:
     """`tilt` without holding the cells of all tables."""
     particles = codes.shape[1]
@@ -82,7 +83,7 @@ def tilt_codes(codes: Array, parts: Array, strides: Array, offsets: Array, dual:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def solve_cell(mass: float, observed: float, variance: float, dual: float) -> float:
     """The d with mass e^d + variance (dual + d) = observed.
 
@@ -113,7 +114,7 @@ def solve_cell(mass: float, observed: float, variance: float, dual: float) -> fl
     return min(max(d, -50.0), 60.0)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def soft_fit(
     cells: Array,
     offsets: Array,
@@ -164,7 +165,7 @@ CLEARLY = 1e-4
 """A swap must lower the error by this much: sums of 32-bit numbers may be off by a little."""
 
 
-@njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def cells_by_particle(codes: Array, parts: Array, strides: Array) -> Array:
     """`all_cells` with a particle's cells side by side: swaps read all cells of one particle after the other."""
     tables, particles = parts.shape[0], codes.shape[1]
@@ -179,7 +180,7 @@ def cells_by_particle(codes: Array, parts: Array, strides: Array) -> Array:
     return cells
 
 
-@njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def weighted_counts(cells: Array, offsets: Array, weights: Array) -> Array:
     """Weight in every cell of every table."""
     counts = np.zeros(offsets[-1])
@@ -189,7 +190,7 @@ def weighted_counts(cells: Array, offsets: Array, weights: Array) -> Array:
     return counts
 
 
-@njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: Array, twice: Array) -> None:
     """Replace rows, in place, by the best of a few proposals when that lowers E = sum weight (count - target)^2.
 
@@ -237,7 +238,7 @@ def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: 
             chosen[i] = choice
 
 
-@njit(cache=True)
+@compiled()
 def forward(
     edges: Array, edges_guide: Array, given: Array, given_guide: Array, cdf: Array, tiny: float, u: Array, v: Array
 ) -> Array:
@@ -250,7 +251,7 @@ def forward(
     return result
 
 
-@njit(cache=True)
+@compiled()
 def inverse(
     edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guide: Array, tiny: float, p: Array, v: Array
 ) -> Array:
@@ -269,7 +270,7 @@ TILE = 1024
 """Rows at a time: what is known of them stays in the cache while the groups pass by."""
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pick(scores: Array, offsets: Array, out: Array) -> None:
     """The group (line) with the largest sum of score and offset, for every row (column)."""
     groups, rows = scores.shape
@@ -287,7 +288,7 @@ def pick(scores: Array, offsets: Array, out: Array) -> None:
                 out[start + i] = group if larger else out[start + i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array) -> None:
     """The same with the group behind it, and by how much it is behind; at least two groups."""
     groups, rows = scores.shape
@@ -309,3 +310,52 @@ def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array)
                     second[start + i], next_best[i] = group, value
         for i in range(height):
             gap[start + i] = best[i] - next_best[i]
+
+
+@compiled()
+def move_person(cells: Array, votes: Array, rows: tuple[int, int], sign: float, excess: Array, weight: Array) -> float:
+    """Count a person's rows (1) or take them away (-1), in place; returned is by how much that raises the error."""
+    raised = 0.0
+    for row in range(rows[0], rows[1]):
+        vote = sign * votes[row]
+        for k in range(cells.shape[1]):
+            cell = cells[row, k]
+            raised += weight[cell] * vote * (2.0 * excess[cell] + vote)
+            excess[cell] += vote
+    return raised
+
+
+@compiled()
+def swap_persons(
+    cells: Array, votes: Array, starts: Array, excess: Array, weight: Array, chosen: Array, visits: Array, tried: Array
+) -> None:
+    """Replace persons, in place, by the best of a few others when that lowers sum weight (count - expected)^2.
+
+    Args:
+        cells: for each row of a person the cells that it counts in.
+        votes: what a row counts.
+        starts: where the rows of each person begin, and the end.
+        excess: of each cell what is expected, negative; in the end the count is added.
+        weight: of each cell.
+        chosen: the persons, all different; they stay so.
+        visits: places in `chosen`, one after the other.
+        tried: persons that compete for each of them.
+    """
+    inside = np.zeros(starts.shape[0] - 1, dtype=np.bool_)
+    for person in chosen:
+        inside[person] = True
+        move_person(cells, votes, (starts[person], starts[person + 1]), 1.0, excess, weight)
+    for visit in range(visits.shape[0]):
+        old = chosen[visits[visit]]
+        choice, best = old, -move_person(cells, votes, (starts[old], starts[old + 1]), -1.0, excess, weight)
+        for new in tried[visit]:
+            if not inside[new]:
+                rows = starts[new], starts[new + 1]
+                price = move_person(cells, votes, rows, 1.0, excess, weight)
+                move_person(cells, votes, rows, -1.0, excess, weight)
+                if price < best - CLEARLY:
+                    choice, best = new, price
+        move_person(cells, votes, (starts[choice], starts[choice + 1]), 1.0, excess, weight)
+        inside[old] = False
+        inside[choice] = True
+        chosen[visits[visit]] = choice

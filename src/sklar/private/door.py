@@ -26,6 +26,7 @@ from sklar.private.requests import (
     check_tables,
 )
 from sklar.private.scores import exact_scores, score_sensitivity, score_tables
+from sklar.private.wide import WholeNumbers, with_noise
 from sklar.release.charges import (
     choice_event,
     count_events,
@@ -114,7 +115,7 @@ class PrivateDoor:
             exact_tables = [exact_interactions(counts) for counts in exact_counts(self._rows, specs)]
             # Sensitivity: one person moves each table by at most `table.norms`, as proved in private/interactions.py;
             # each was charged as one event for exactly these norms at its own scale.
-            noisy = self._noise.add(exact_tables, inside)
+            noisy = with_noise(self._noise, exact_tables, inside)
             return tuple(
                 _in_counts(values, table, step) for table, values, step in zip(tables, noisy, steps, strict=True)
             )
@@ -136,7 +137,7 @@ class PrivateDoor:
             exact_sums = exact_feature(feature, self._rows)
             # Sensitivity: one person moves the vector by at most (l1, l2), as proved in the feature's own file; the
             # charge above is for exactly these norms at this scale.
-            (noisy,) = self._noise.add([exact_sums], [inside])
+            (noisy,) = with_noise(self._noise, [exact_sums], [inside])
             values = np.asarray(noisy * step, dtype=np.float64)
             return (NoisySums(values=values, noise=noise, resolution=step),)
 
@@ -162,7 +163,7 @@ class PrivateDoor:
 
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
         check_discoveries(requests, self.schema)
-        self._rows.require_repeatable()
+        self._rows.require_labels()  # before anything is charged
         events = discovery_events(requests, label, self.unit)
 
         def measure() -> tuple[Release, ...]:
@@ -212,7 +213,7 @@ class PrivateDoor:
         return releases
 
 
-def _in_counts(noisy_values: Ints, table: Interaction, step: float) -> NoisySums:
+def _in_counts(noisy_values: WholeNumbers, table: Interaction, step: float) -> NoisySums:
     """Whole numbers of an interaction that carry their noise, in units of counts."""
     return NoisySums(values=np.asarray(noisy_values * step, dtype=np.float64), noise=table.noise, resolution=step)
 
@@ -227,11 +228,12 @@ def noisy_labels(
 ) -> tuple[NoisyLabels, ...]:
     """Labels that nobody listed: noise on the count of each, and only those above the threshold are shown.
 
-    A row has at most one label, which depends on the row alone (`counting.labels`). So the counts of labels are a table
-    over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than rows_per_person. Two things
-    differ from an ordinary table: labels with fewer than `floor` rows are left out, and only noisy counts from
-    `threshold` on are shown. That a label which is in one neighbour's list and not in the other's stays hidden, except
-    with the charged delta, is proved in `sklar.accounting.composition.discovery`.
+    A row has at most one label, which depends on the row alone (`counting.labels`). Where the schema says who a person
+    is, a person names at most one, which depends on that person's rows alone (`persons.labels`). So the counts of
+    labels are a table over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than
+    rows_per_person. Two things differ from an ordinary table: labels with fewer than `floor` are left out, and only
+    noisy counts from `threshold` on are shown. That a label which is in one neighbour's list and not in the other's
+    stays hidden, except with the charged delta, is proved in `sklar.accounting.composition.discovery`.
     """
     listed = [[(x, n) for x, n in exact_labels[r.column].items() if n >= r.floor] for r in requests]
     exact = [np.array([count for _, count in labels], dtype=np.int64) for labels in listed]

@@ -28,13 +28,13 @@ Reference: Xiao, He, Zhang, Kifer (2023), "An optimal and scalable matrix mechan
 from __future__ import annotations
 
 from sklar.arrays import Ints
-from sklar.errors import DoorError
+from sklar.private.wide import LARGEST, WholeNumbers
 
 
-def exact_interactions(counts: Ints) -> Ints:
+def exact_interactions(counts: Ints) -> WholeNumbers:
     """The whole numbers of a table of counts: along each axis in turn, K times the table minus its sums."""
-    if int(counts.sum()) * counts.size >= 2**62:  # in parts of a vote even a table of millions can be too much
-        raise DoorError("there are too many persons for an interaction of so many cells; use coarser grids (bins)")
+    # In parts of a vote even a table of millions of persons can leave 64 bits. The numbers are the same either way.
+    whole: WholeNumbers = counts if int(counts.sum()) * counts.size < LARGEST else counts.astype(object)
     for axis, groups in enumerate(counts.shape):
-        counts = groups * counts - counts.sum(axis=axis, keepdims=True)
-    return counts
+        whole = groups * whole - whole.sum(axis=axis, keepdims=True)
+    return whole

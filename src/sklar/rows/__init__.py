@@ -94,8 +94,8 @@ def is_spark_frame(data: Any) -> bool:
 
 
 def _refuse_on_spark(read: ReadOptions, schema: Schema) -> None:
-    if schema.person is not None:
-        raise SourceError("persons with several rows cannot be fitted on Spark; write the table to Parquet files first")
+    if schema.person is not None and schema.person.parents is not None:
+        raise SourceError("two tables with a key cannot be fitted on Spark; write both to Parquet files first")
     for name in ("sql", "table", "counts", "rows_are_rows", "threads"):
         if name in read.said:
             raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")

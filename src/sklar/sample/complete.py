@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.model.completing import complete_accepted, complete_codes
+from sklar.model.completing import MORE_PARTICLES, complete_accepted, complete_codes
 from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.proportion import in_proportion
@@ -27,12 +27,26 @@ from sklar.schema.columns import Column
 from sklar.schema.coordinates import Coordinates
 from sklar.schema.table import Schema
 
-SEARCHES = (256, 4_096)
-"""Particles to look for a row among that is as it should be, round by round: rarer rows are told as unmet."""
 PLACINGS = 8
 """Draws of the values inside the cells of a row that was found."""
 ROWS_AT_ONCE = 20_000
 """Rows completed at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How far rows are looked for.
+
+    Attributes:
+        particles: For each row of which too few of the first ones count.
+        searches: Particles to look for a row among that is as it should be, round by round: rarer rows are unmet.
+    """
+
+    particles: int = MORE_PARTICLES
+    searches: tuple[int, ...] = (256, 4_096)
+
+
+THOROUGH = Effort()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,12 +87,14 @@ class CompletedRows:
     unmet: Mask
 
 
-def complete_rows(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
+def complete_rows(
+    sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator, effort: Effort = THOROUGH
+) -> CompletedRows:
     """Draw what is not known of each row."""
     sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     known = replace(known, codes=_with_mass(by.schema, sampler.margins, known.codes))
     batches = even_batches(len(known.codes), ROWS_AT_ONCE)
-    parts = [_complete(sampler, by, known.take(np.arange(at.start, at.stop)), rng) for at in batches]
+    parts = [_complete(sampler, by, known.take(np.arange(at.start, at.stop)), rng, effort) for at in batches]
     return CompletedRows(
         table=concatenate(part.table for part in parts),
         effective=np.concatenate([part.effective for part in parts]),
@@ -86,12 +102,14 @@ def complete_rows(sampler: TableModel, by: Coordinates, known: KnownCells, rng: 
     )
 
 
-def _complete(sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator) -> CompletedRows:
+def _complete(
+    sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator, effort: Effort
+) -> CompletedRows:
     untold = _untold(by, known)
-    done = complete_codes(sampler, known.codes, rng)
+    done = complete_codes(sampler, known.codes, rng, effort.particles)
     effective = done.effective / done.particles
     table, good = _place(by, known, untold, done.codes, rng)
-    for particles in SEARCHES:
+    for particles in effort.searches:
         bad = np.flatnonzero(~good & (effective > 0))
         if not len(bad):
             break

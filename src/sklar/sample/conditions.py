@@ -120,10 +120,18 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
         return Condition(allowed=allowed)
     if not isinstance(column, Number):
         raise UsageError(f"given: '{name}' has no order, so it takes values but no range.")
-    window = as_window(name, column, wanted)
+    return _in_window(column, as_window(name, column, wanted))
+
+
+def within(name: str, column: Number, low: int | float, high: int | float) -> Condition:
+    """What a column must be to lie between two numbers (of a datetime, ticks) inside its bounds."""
+    return _in_window(column, _on_multiples(name, column, Window(low=low, high=high)))
+
+
+def _in_window(column: Number, window: Window) -> Condition:
     ends = column.grid.code(np.array([window.low, window.high], dtype=column.grid.starts.dtype))
-    allowed[ends[0] : ends[1] + 1] = True
-    return _numeric(column, allowed, window)
+    codes = np.arange(column.size)
+    return _numeric(column, (codes >= ends[0]) & (codes <= ends[1]), window)
 
 
 def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:

@@ -18,7 +18,8 @@ from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
 from sklar.sample.decode import SampledTable, Values, concatenate, decode, row_count, take, with_keys
-from sklar.sample.persons import DrawnPersons, Heads, draw_persons, draw_rows_of_persons
+from sklar.sample.persons import DrawnPersons, draw_persons, draw_rows_of_persons
+from sklar.sample.raking import Law
 from sklar.sample.rng import generator, seed_entropy, substream
 from sklar.sample.rules.enforce import Drawn, enforce
 from sklar.sample.rules.totals import meet_totals
@@ -79,7 +80,9 @@ def draw_block(
     if isinstance(sampler, LinkedModel):
         if schema.person is not None and schema.person.parents is not None:
             raise UsageError("this model tells two tables: draw whole persons with sample_persons")
-        found = draw_rows_of_persons(sampler, schema, rows, _heads(sampler, schema, rng, conditions, rounded), rng)
+        found = draw_rows_of_persons(
+            sampler, schema, rows, _law(sampler, schema, rng, conditions, rounded), rng, rounded
+        )
         return _keyed(schema, found, first_key), float(rows)
     table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, told=drawn)
     if totals := not conditions and any(isinstance(rule, Totals) for rule in schema.rules):
@@ -101,7 +104,8 @@ def sample_persons(
     rng, persons = generator(seed), whole_number(persons, "the number of persons")
     if persons > MOST_ROWS_AT_ONCE // sampler.parts[0].margins[-1].size:
         raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
-    return _keyed(schema, draw_persons(sampler, schema, persons, _heads(sampler, schema, rng, {}, not iid), rng))
+    law = _law(sampler, schema, rng, {}, not iid)
+    return _keyed(schema, draw_persons(sampler, schema, persons, law, rng, not iid))
 
 
 @one_blas_thread()
@@ -110,23 +114,21 @@ def sample_families(
 ) -> dict[str, SampledTable]:
     """So many parents, and the rows that belong to them: keys of rows are those of their parents."""
     rng, persons = generator(seed), whole_number(persons, "the number of persons")
-    found = draw_persons(sampler, schema, persons, _heads(sampler, schema, rng, {}, not iid), rng)
+    found = draw_persons(sampler, schema, persons, _law(sampler, schema, rng, {}, not iid), rng, not iid)
     assert schema.person is not None and schema.person.parents is not None
     key = Values(data=np.arange(1, persons + 1, dtype=np.int64), null=np.zeros(persons, bool))
     names = schema.person.parents
     return {names.table: {names.key: key, **found.heads}, names.rows: _keyed(schema, found)}
 
 
-def _heads(
-    sampler: LinkedModel, schema: Schema, rng: np.random.Generator, conditions: Conditions, rounded: bool
-) -> Heads:
-    """What draws the rows that persons begin with."""
+def _law(sampler: LinkedModel, schema: Schema, rng: np.random.Generator, conditions: Conditions, rounded: bool) -> Law:
+    """What draws rows of the tables that tell persons."""
     if conditions:
         raise UsageError(
             "persons whose rows follow one another are drawn as they come: filter them, or set linked=False"
         )
-    first = linked_views(schema)[1][0].by.declared
-    return lambda persons: _draw_rows(sampler.parts[0], first, persons, rng, {}, rounded=rounded)[0]
+    declared = {view.name: view.by.declared for view in linked_views(schema)[1]}
+    return lambda name, rows: _draw_rows(sampler.part(name), declared[name], rows, rng, {}, rounded=rounded)[0]
 
 
 def _keyed(schema: Schema, found: DrawnPersons, first_key: int = 1) -> SampledTable:

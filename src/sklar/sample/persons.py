@@ -6,16 +6,18 @@ first row on, and after a few rounds its rows end there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from sklar.arrays import Ints, Mask
+from sklar.model.conditioning import even_batches
 from sklar.model.linked import LinkedModel
 from sklar.model.protocol import UNKNOWN, Codes
-from sklar.sample.complete import KnownCells, codes_of, complete_rows
+from sklar.sample.complete import Effort, KnownCells, codes_of, complete_rows
 from sklar.sample.decode import SampledTable, Values, concatenate, row_count, take
+from sklar.sample.raking import Law, RowsOf, choose_persons
 from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Same, linked_views
 from sklar.schema.persons.linked import FIRST, NEXT, PARENT, LinkedColumns
 from sklar.schema.table import Schema
@@ -25,8 +27,15 @@ ROUNDS = 8
 SPARE = 1.02
 """Persons drawn for a number of rows, beyond those expected to have so many."""
 
-Heads = Callable[[int], SampledTable]
-"""Draws so many rows of the first table of persons: first rows or parents, each with the number of rows to come."""
+STEP = Effort(particles=64, searches=(256,))
+"""For each next row. On the made panel 256 particles took 3.5 times as long, and brought tables of neighbouring rows 9%
+nearer and those of single rows no nearer; none of 159 rows that were not found among 256 was found among 4,096."""
+RAKED_FROM = 300
+"""Persons from which on they are chosen from more than are wanted; fewer differ from what is expected by chance."""
+DRAWN = 1.6
+"""Persons drawn for each that is wanted, where they are chosen: more come nearer to what is expected, for time."""
+ROWS_AT_ONCE = 60_000
+"""Rows of persons that are chosen together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,11 +72,34 @@ class DrawnPersons:
 
 
 def draw_persons(
-    model: LinkedModel, schema: Schema, persons: int, heads: Heads, rng: np.random.Generator
+    model: LinkedModel, schema: Schema, persons: int, law: Law, rng: np.random.Generator, rounded: bool
 ) -> DrawnPersons:
-    """So many persons, in an order that tells nothing."""
+    """So many persons, in an order that tells nothing.
+
+    Args:
+        model: Tells persons.
+        schema: What is public about them.
+        persons: How many.
+        law: Draws rows of the tables of the model.
+        rng: Source of randomness.
+        rounded: Whether persons are chosen so that their rows together are as the model tells.
+    """
+    if not rounded or persons < RAKED_FROM:
+        return _as_they_come(model, schema, persons, law, rng)
+    most = max(int(ROWS_AT_ONCE / max(DRAWN * model.mean_rows, 1.0)), RAKED_FROM)
+    parts: list[DrawnPersons] = []
+    for batch in even_batches(persons, most):
+        wanted = batch.stop - batch.start
+        drawn = _as_they_come(model, schema, int(DRAWN * wanted), law, rng)
+        rows = list(_rows_of(drawn, linked_views(schema)[0]))
+        parts.append(drawn.take(choose_persons(rows, drawn.persons, wanted, model.fewest, law, rng)))
+    return _together(parts)
+
+
+def _as_they_come(model: LinkedModel, schema: Schema, persons: int, law: Law, rng: np.random.Generator) -> DrawnPersons:
+    """Persons drawn forward; those without a next row are drawn again."""
     found: list[DrawnPersons] = []
-    begun = heads(persons)
+    begun = law(model.names[0], persons)
     for turn in range(ROUNDS):
         drawn, stuck = _forward(model, schema, begun, rng)
         found.append(drawn if turn == ROUNDS - 1 else drawn.take(np.flatnonzero(~stuck)))
@@ -78,16 +110,31 @@ def draw_persons(
 
 
 def draw_rows_of_persons(
-    model: LinkedModel, schema: Schema, rows: int, heads: Heads, rng: np.random.Generator
+    model: LinkedModel, schema: Schema, rows: int, law: Law, rng: np.random.Generator, rounded: bool
 ) -> DrawnPersons:
     """Just so many rows; the last person may have more of them than there is room for."""
     parts: list[DrawnPersons] = []
     have = 0
     while have < rows:
         wanted = int(np.ceil(SPARE * (rows - have) / max(model.mean_rows, 1e-3)))
-        parts.append(draw_persons(model, schema, wanted, heads, rng))
+        parts.append(draw_persons(model, schema, wanted, law, rng, rounded))
         have += len(parts[-1].person)
     return _together(parts).first_rows(rows)
+
+
+def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
+    """The rows of persons in each of the tables that tell them."""
+    sizes = np.bincount(drawn.person, minlength=drawn.persons)
+    place = np.arange(len(drawn.person)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    first, later = np.flatnonzero(place == 0), np.flatnonzero(place > 0)
+    numbers = {PARENT: sizes, FIRST: sizes[drawn.person[first]], NEXT: (sizes[drawn.person] - 1 - place)[later]}
+    moving = {name: drawn.table[name] for name in wide.moving}
+    before = {wide.previous[name]: values for name, values in take(moving, later - 1).items()}
+    told = {PARENT: drawn.heads, FIRST: take(drawn.table, first), NEXT: {**before, **take(drawn.table, later)}}
+    person = {PARENT: np.arange(drawn.persons), FIRST: drawn.person[first], NEXT: drawn.person[later]}
+    for name, table in wide.tables.items():
+        values = {**told[name], **_number(wide, name, numbers[name])}
+        yield RowsOf(table=table, values=values, person=person[name])
 
 
 def _together(parts: list[DrawnPersons]) -> DrawnPersons:
@@ -114,7 +161,7 @@ def _forward(
     def drawn(name: str, known: SampledTable) -> SampledTable:
         """Rows of one table given what is known of them, of those persons for whom there is one."""
         nonlocal owner, left
-        done = complete_rows(model.part(name), by[name], _known(by[name], known), rng)
+        done = complete_rows(model.part(name), by[name], _known(by[name], known), rng, STEP)
         stuck[owner[done.unmet]] = True
         met = np.flatnonzero(~done.unmet)
         owner, left = owner[met], left[met]

@@ -2,8 +2,8 @@
 
 A condition on a column that is a coordinate stands as it is; one on a function of another column is one on its
 argument, and one on a dummy column is one on the category it belongs to. Columns that are filled together are asked for
-together. A range of a sum bounds each of its parts. What cannot be said of a coordinate is left to rejection: rows that
-are not as asked for are drawn again.
+together. A range of a sum bounds each of its parts, and one of a column that a difference or ratio tells its anchor.
+What cannot be said of a coordinate is left to rejection: rows that are not as asked for are drawn again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.errors import UsageError
-from sklar.sample.conditions import Condition, Conditions, holds, read_conditions
+from sklar.sample.conditions import Condition, Conditions, Number, holds, read_conditions, within
 from sklar.sample.decode import CellPoints, Restriction, Values, Window, decode_codes
 from sklar.sample.rules.dummies import switched
 from sklar.sample.rules.function import apply_function
@@ -64,6 +64,10 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
                 left.append(rule.gives)
                 for name, found in _on_parts(by.declared, rule, condition).items():
                     asked[name] = _both(asked.get(name), found)
+    for step in reversed(by.steps):
+        if not isinstance(step, DummyChoice) and step.column in asked:
+            for name, found in _on_anchor(by.declared, step, asked[step.column]).items():
+                asked[name] = _both(asked.get(name), found)
     parts, dated, out = by.by_name, by.dated, dict[str, Condition]()
     for name, condition in asked.items():
         part = parts[told[name]]
@@ -127,36 +131,62 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
     return Condition(allowed=allowed)
 
 
+def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition) -> dict[str, Condition]:
+    """The range that the anchor of a difference or ratio must lie in, if it is known and the column is as asked for."""
+    limit, anchor = condition.restriction, schema[part.anchor]
+    if limit is None or _may_be_null(schema[part.column], condition):
+        return {}
+    low, high = _ends(limit)
+    if isinstance(part, Quotient):
+        reach = low / part.most, high / part.least if part.least > 0 else math.inf
+    else:
+        reach = (low - part.most, high - part.least) if part.above else (low + part.least, high + part.most)
+    slack = HAIR * max(abs(low), abs(high)) if isinstance(anchor, Real) else 0
+    found = _window(schema, part.anchor, (reach[0] - slack, reach[1] + slack))
+    if found is None:
+        return {}
+    allowed = found.allowed | (np.arange(anchor.size) == anchor.null_code)
+    return {part.anchor: replace(found, allowed=allowed)}
+
+
+def _ends(limit: Restriction) -> tuple[int | float, int | float]:
+    return (limit.low, limit.high) if isinstance(limit, Window) else (limit.values[0], limit.values[-1])
+
+
 def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Condition]:
     """The range that each part of a sum must lie in if the total is as asked for, whatever the other parts are."""
     total, limit = schema[rule.total], condition.restriction
     if limit is None or _may_be_null(total, condition):
         return {}
-    low, high = (limit.low, limit.high) if isinstance(limit, Window) else (limit.values[0], limit.values[-1])
+    low, high = _ends(limit)
     rounded = 0.0 if rule.exact else 0.5 * 10.0 ** -(getattr(total, "decimals", None) or 0)
     slack = rounded + HAIR * max(abs(low), abs(high), abs(rule.offset))
     ends = {name: sorted(factor * end for end in cast(Ranged, schema[name]).span) for name, factor in rule.factors}
-    windows: dict[str, tuple[float, float]] = {}
+    asked: dict[str, Condition] = {}
     for name, factor in rule.factors:
         least = sum(ends[other][0] for other in ends if other != name) + rule.offset
         most = sum(ends[other][1] for other in ends if other != name) + rule.offset
         reach = sorted(((low - most - slack) / factor, (high - least + slack) / factor))
-        lower, upper = cast(Ranged, schema[name]).span
-        windows[name] = max(reach[0], float(lower)), min(reach[1], float(upper))
-    if any(start > end for start, end in windows.values()):
-        return {}  # no row can be as asked for, which those who draw them will find
-    return dict(
-        read_conditions(schema, {name: window for name, window in windows.items() if _cuts(schema, name, window)})
-    )
+        found = _window(schema, name, (reach[0], reach[1]))
+        asked |= {} if found is None else {name: found}
+    return asked
 
 
-def _cuts(schema: Schema, name: str, window: tuple[float, float]) -> bool:
-    """Whether a range leaves out some value of a column, and leaves one."""
-    column = cast(Ranged, schema[name])
+def _window(schema: Schema, name: str, reach: tuple[int | float, int | float]) -> Condition | None:
+    """A column between two numbers; None if that leaves out none of its values, or leaves none.
+
+    (Then no row can be as asked for, which those who draw them will find.)
+    """
+    column = cast(Number, schema[name])
+    lower, upper = column.span
+    low, high = max(reach[0], lower), min(reach[1], upper)
+    if not isinstance(column, Real):
+        low, high = math.ceil(low), math.floor(high)
+    first, last = low, high
     if (isinstance(column, Real) and column.unit is not None) or getattr(column, "step", None):
-        first, last = (float(x) for x in to_grid(column, np.array(window), up=False))
-        return first < last and window != column.span
-    return window != column.span and (isinstance(column, Real) or math.ceil(window[0]) <= math.floor(window[1]))
+        first, last = to_grid(column, np.array([low, high]), up=False)
+        last = last if first < last else lower - 1
+    return None if first > last or (low, high) == (lower, upper) else within(name, column, low, high)
 
 
 def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:

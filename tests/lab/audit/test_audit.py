@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,6 +24,7 @@ from sklar.methods.registry import METHODS
 from sklar.pipeline.fit.request import FitRequest, fit_request
 from sklar.pipeline.fit.run import fitting, releases
 from sklar.private.noise import NoiseSource, SystemNoise
+from sklar.rows.persons import rows as person_rows
 
 SURE = 1 - 1e-6
 """All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""
@@ -52,6 +54,41 @@ def test_true_claims_pass(method: str, options: dict[str, Any]) -> None:
     assert found.epsilon_low <= 1.0 < found.visible
     assert "proves nothing" in found.verdict
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("independent", {"repair": "clip", "neighbours": "replace"}),
+        ("independent", {"repair": "clip", "delta": 0.0}),
+        ("vine", {}),
+        ("dpcopula-hybrid", {}),
+        ("dpc-gauss", {"rounds": 0, "bins": 3}),
+    ],
+    ids=str,
+)
+def test_true_claims_about_whole_persons_pass(method: str, options: dict[str, Any]) -> None:
+    found = sklar.audit(method, 1.0, persons=5, runs=10, pairs=["extreme value"], confidence=SURE, **options)
+    assert found.passed, found.verdict
+    assert found.epsilon_low <= 1.0 < found.visible
+
+
+def test_a_person_with_five_votes_is_caught_and_one_with_one_shows_what_is_claimed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As for rows: mu is about that of the claim, since the pair is a worst case, within six standard errors."""
+    ask = partial(sklar.audit, "independent", 8.0, pairs=PAIRS, runs=60, repair="clip", confidence=SURE, persons=5)
+    found = ask()
+    assert found.passed and found.mu is not None and found.claimed_mu is not None
+    assert abs(found.mu.value - found.claimed_mu) < 6 * math.sqrt(2 / 30) * (1 + found.claimed_mu / 4)
+    monkeypatch.setattr(person_rows, "vote_weight", lambda rows: 1 << 20)  # pyright: ignore[reportUnknownLambdaType]
+    assert not ask().passed
+
+
+@pytest.mark.parametrize("method", ["dpcopula-kendall", "dpcopula-mle"])
+def test_methods_of_whole_rows_are_not_audited_by_votes(method: str) -> None:
+    with pytest.raises(UsageError, match="share one vote"):
+        sklar.audit(method, 1.0, persons=5)
 
 
 def test_the_statistic_has_the_stated_spread_and_shift() -> None:

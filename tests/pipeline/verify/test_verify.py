@@ -138,6 +138,13 @@ def test_another_version_is_told_before_a_model_is_called_changed(place: Path) -
         margins[0] = dataclasses.replace(margins[0], mass=mass)
         return dataclasses.replace(older(stored), model=dataclasses.replace(model, margins=tuple(margins)))
 
+    def other_code(stored: Stored) -> Stored:
+        claim = dataclasses.replace(stored.claim, caveats=())
+        made = {**stored.fit["versions"], "code": "0" * 16}
+        return dataclasses.replace(stored, claim=claim, fit={**stored.fit, "versions": made})
+
+    silent = sklar.verify(forged(place, other_code))["claim"]
+    assert not silent.ok and f"code {'0' * 16}, here" in silent.says
     assert "bit for bit" in sklar.verify(forged(place, older))["model"].says
     close = sklar.verify(forged(place, nearly))
     assert close.ok and "numpy 1.0" in close["model"].says

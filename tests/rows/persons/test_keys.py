@@ -45,4 +45,30 @@ def test_keys_of_any_arrow_type_are_compared_by_their_text() -> None:
             pa.array(["7", "8", None], pa.large_string())]  # fmt: skip
     for array in same:
         assert np.array_equal(encode(array), plain)
-    assert encode(pa.array(["7.0"]))[0] != plain[0]  # texts are not read as numbers
+
+
+def test_a_whole_number_is_one_key_with_a_fraction_of_zeros_and_without() -> None:
+    """As in CSV files of one table, of which one has gaps in its column; nothing else is read as a number."""
+    encode = key_encoders("id", Secret(words=(1, 2, 3, 4, 5)), ())[0].encode
+    for whole, others in {"7": ["7.0", " 7.", "7.000"], "-12": ["-12.0"], "0": ["0.0"]}.items():
+        assert len({int(word) for word in encode(pa.array([whole, *others]))}) == 1
+    apart = [
+        "7",
+        "07",
+        "7.01",
+        "7.10",
+        "7.1",
+        "-7",
+        "7.0.0",
+        ".0",
+        ".",
+        "-.0",
+        "7,0",
+        "7.0a",
+        "+7",
+        "7e0",
+        "70",
+        "a7.0",
+        "a7",
+    ]
+    assert len(set(encode(pa.array(apart)).tolist())) == len(apart)

@@ -15,7 +15,7 @@ import pytest
 import sklar
 from sklar.errors import SourceError
 from sklar.rows import exact_counts, exact_pair_counts, open_rows
-from sklar.rows.persons import gather
+from sklar.rows.persons import choice, gather, used
 from sklar.rows.persons import rows as person_rows
 from sklar.rows.persons.keys import Secret
 from sklar.schema.coordinates import coordinates
@@ -200,6 +200,32 @@ def test_every_row_of_a_person_is_as_likely_to_be_used(monkeypatch: pytest.Monke
     assert 20 <= found <= 65  # 40 expected, with a standard deviation of 6
 
 
+def test_persons_with_the_same_rows_choose_apart() -> None:
+    """One row of either sex each, one used: about half of a thousand persons are of either, not all of them."""
+    counts = sex_by_ward(table([(k, 2000, sex, 0) for k in range(1_000) for sex in "FM"]), schema(1, None))
+    assert counts.sum() == 1_000 and 350 < counts[0, 0] < 650
+
+
+def test_a_crowd_of_equal_rows_takes_no_memory_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person of many equal rows and few others, in slices: the same rows are used, however they are held."""
+    rows = [(7, 2000, "F", 0)] * 5_000 + [(7, 2000, "M", k % 7) for k in range(70)] + made(30)
+    expected = [sex_by_ward(table(rows), schema(3, order)) for order in ("year", None)]
+    held: list[int] = []
+    right = choice._merged
+
+    def merged(blocks: Any, mixing: int) -> Any:
+        held.append(sum(len(block[0]) for block in blocks))
+        return right(blocks, mixing)
+
+    monkeypatch.setattr(choice, "_merged", merged)
+    monkeypatch.setattr(choice, "COPIES_AT_ONCE", 1_000)
+    monkeypatch.setattr(gather, "READ_ROWS", 200)
+    monkeypatch.setattr(gather.Gathering.__init__, "__defaults__", (4_000,))
+    found = [sex_by_ward(table(rows), schema(3, order)) for order in ("year", None)]
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    assert 0 < max(held) < 600
+
+
 NEIGHBOURS: dict[str, list[Row]] = {
     "all rows in one cell": [("x", 2000 + k, "F", 0) for k in range(3)],
     "rows spread": [("x", 2000 + k, "FM"[k % 2], k) for k in range(3)],
@@ -243,8 +269,8 @@ def test_a_weight_that_is_one_too_large_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_bound_that_is_not_kept_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    right = person_rows.used_rows
-    monkeypatch.setattr(person_rows, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**9))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    right = used.used_rows
+    monkeypatch.setattr(used, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**9))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     assert largest_move(NEIGHBOURS["beyond the bound"], schema(4, weights="rows"), tmp_path / "both") > 4
 
 

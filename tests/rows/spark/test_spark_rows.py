@@ -19,6 +19,7 @@ from sklar.private.features.blocks import MomentJob
 from sklar.release.features import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows
+from sklar.rows.sources.source import SourceOptions
 from sklar.rows.spark import rows as spark_rows
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import read_store
@@ -177,7 +178,8 @@ def test_rows_that_change_between_passes_are_noticed(spark: Any) -> None:
     rows = open_rows(spark.range(100).selectExpr("cast(id as int) as x"), Schema({"x": Integer(0, 99)}))
     rows.keep_codes()
     rows._codes.unpersist()
-    rows._codes = spark.range(0).mapInArrow(tasks.encoding_task(coordinates(SCHEMA), ()), tasks.CODES_TYPE)
+    encoding = tasks.Encoding(by=coordinates(SCHEMA), options=SourceOptions(schema=SCHEMA))
+    rows._codes = spark.range(0).mapInArrow(tasks.encoding_task(encoding), tasks.CODES_TYPE)
     with pytest.raises(SourceError, match="other rows"):
         exact_counts(rows, [(("x",), None)])
 

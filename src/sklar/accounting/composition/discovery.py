@@ -1,6 +1,7 @@
 """Finding labels that nobody listed: the threshold that hides a lone person's label, its delta, and the proof.
 
 A row has one label or none. Let c(x) be the number of rows with label x, k the most rows of one person, Z fresh noise.
+Where rows of a person share a vote, the person names the label of one of them: c(x) counts persons, and k is 1.
 
     For every label x with c(x) >= floor: if c(x) + Z >= threshold, show x and c(x) + Z. All other labels stay hidden.
 

@@ -21,6 +21,10 @@ def command(
     delta: Annotated[float, typer.Option("--delta", help="The delta to claim; 0 for pure epsilon.")] = 1e-9,
     runs: Annotated[int, typer.Option("--runs", help="Fits for each pair of neighbouring tables.")] = 2_000,
     neighbours: NeighboursName = None,
+    persons: Annotated[
+        int | None,
+        typer.Option("--persons", help="Neighbours differ by a whole person, of whose many rows so many are used."),
+    ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option("--pair", help="'lone label', 'extreme value' or 'all null'; repeatable. Default: all."),
@@ -37,13 +41,14 @@ def command(
     \b
     Example:
       sklar audit independent -e 1 --runs 2000
+      sklar audit independent -e 1 --runs 2000 --persons 5
     """
     from sklar.lab.audit.audit import audit
 
     relation: Any = neighbours
     with step_bar("auditing") as progress:
         found = audit(
-            method, epsilon, delta, runs=runs, neighbours=relation, pairs=pair, confidence=confidence,
+            method, epsilon, delta, runs=runs, neighbours=relation, persons=persons, pairs=pair, confidence=confidence,
             progress=progress, **read_options(method_option),
         )  # fmt: skip
     if json:

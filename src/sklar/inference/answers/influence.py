@@ -15,7 +15,7 @@ import numpy as np
 from sklar.arrays import Floats, Mask
 from sklar.inference.answers.questions import REGRESSIONS, Enquiry
 from sklar.inference.answers.statistics import answers, column_numbers, group_rows, is_value, regression_design
-from sklar.sample.decode import SampledTable, row_count
+from sklar.sample.decode import SampledTable, row_count, take
 from sklar.schema.table import Schema
 
 EDGE = 1 - 1e-9
@@ -24,14 +24,20 @@ NEAR = 0.02
 """Half the span of levels around a quantile over which its density is taken: smooth enough on 40,000 rows."""
 
 
-def influences(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> tuple[Floats, Floats]:
-    """(answers, influence of each row of the table on each: one line an answer); on Fisher's scale for correlations."""
-    found = fisher(question, answers(question, schema, table, rows))
+def influences(
+    question: Enquiry, schema: Schema, table: SampledTable, rows: float, own: int | None = None
+) -> tuple[Floats, Floats]:
+    """(answers, influence of each row of the table on each: one line an answer); on Fisher's scale for correlations.
+
+    With `own`, the answers are those of so many first rows; the influence of others is what they would have there.
+    """
+    mine = np.arange(row_count(table)) < (row_count(table) if own is None else own)
+    found = fisher(question, answers(question, schema, take(table, np.flatnonzero(mine)), rows))
     groups = group_rows(question, schema, table)
     if question.statistic == "difference":
-        parts = [_influence(question, schema, table, group, rows) for group in groups]
+        parts = [_influence(question, schema, table, (group, mine), rows) for group in groups]
         return found, parts[0] - parts[1]
-    return found, np.concatenate([_influence(question, schema, table, group, rows) for group in groups])
+    return found, np.concatenate([_influence(question, schema, table, (group, mine), rows) for group in groups])
 
 
 def fisher(question: Enquiry, found: Floats) -> Floats:
@@ -39,53 +45,54 @@ def fisher(question: Enquiry, found: Floats) -> Floats:
     return np.arctanh(np.clip(found, -EDGE, EDGE)) if question.statistic == "correlation" else found
 
 
-def _influence(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
-    """One line for each answer of one group."""
+def _influence(question: Enquiry, schema: Schema, table: SampledTable, masks: tuple[Mask, Mask], rows: float) -> Floats:
+    """One line for each answer of one group; the masks are of its rows, and of those whose answers are meant."""
+    kept, mine = masks
     if question.statistic in REGRESSIONS:
-        return _of_regression(question, schema, table, kept)
+        return _of_regression(question, schema, table, kept, mine)
     if question.is_share:
         x = is_value(schema, question.columns[0], question.value, table).astype(np.float64)
-        return _in_group(x - _mean(x, kept), kept)[None]
+        return _in_group(x - _mean(x[kept & mine]), kept, mine)[None]
     numbers = [column_numbers(table, name) for name in question.columns]
     whole = kept & ~np.isnan(sum(numbers))
-    x = np.where(whole, numbers[0], 0.0)
+    x, known = np.where(whole, numbers[0], 0.0), whole & mine
     if question.statistic == "total":
         return rows * x[None]
     if question.statistic == "quantile":
-        return _in_group(_of_quantile(x, whole, question.at), whole)[None]
+        return _in_group(_of_quantile(x, known, question.at), whole, mine)[None]
     if question.statistic == "correlation":
-        return _in_group(_of_correlation(x, np.where(whole, numbers[1], 0.0), whole), whole)[None]
-    return _in_group(x - _mean(x, whole), whole)[None]
+        return _in_group(_of_correlation(x, np.where(whole, numbers[1], 0.0), known), whole, mine)[None]
+    return _in_group(x - _mean(x[known]), whole, mine)[None]
 
 
-def _mean(x: Floats, kept: Mask) -> float:
-    return float(x[kept].mean()) if kept.any() else np.nan
+def _mean(x: Floats) -> float:
+    return float(x.mean()) if len(x) else np.nan
 
 
-def _in_group(psi: Floats, kept: Mask) -> Floats:
-    return np.where(kept, psi, 0.0) / max(float(kept.mean()), 1e-12)
+def _in_group(psi: Floats, kept: Mask, mine: Mask) -> Floats:
+    return np.where(kept, psi, 0.0) / max(float(kept[mine].mean()), 1e-12)
 
 
-def _of_quantile(x: Floats, whole: Mask, at: float) -> Floats:
-    if not whole.any():
+def _of_quantile(x: Floats, known: Mask, at: float) -> Floats:
+    if not known.any():
         return np.full(len(x), np.nan)
     near = min(NEAR, at / 2, (1 - at) / 2)
-    low, here, high = np.quantile(x[whole], [at - near, at, at + near])
-    below = float(np.mean(x[whole] <= here))  # of whole numbers: not the level itself
+    low, here, high = np.quantile(x[known], [at - near, at, at + near])
+    below = float(np.mean(x[known] <= here))  # of whole numbers: not the level itself
     return (below - (x <= here)) * max(high - low, 1e-12) / (2 * near)
 
 
-def _of_correlation(x: Floats, y: Floats, whole: Mask) -> Floats:
-    spread = [float(np.std(v[whole])) if whole.any() else 0.0 for v in (x, y)]
+def _of_correlation(x: Floats, y: Floats, known: Mask) -> Floats:
+    spread = [float(np.std(v[known])) if known.any() else 0.0 for v in (x, y)]
     if min(spread) <= 0:
         return np.full(len(x), np.nan)
-    first, second = ((v - v[whole].mean()) / s for v, s in zip((x, y), spread, strict=True))
-    corr = float(np.clip(np.mean((first * second)[whole]), -1 + 1e-9, 1 - 1e-9))
+    first, second = ((v - v[known].mean()) / s for v, s in zip((x, y), spread, strict=True))
+    corr = float(np.clip(np.mean((first * second)[known]), -1 + 1e-9, 1 - 1e-9))
     return (first * second - corr * (first**2 + second**2) / 2) / (1 - corr**2)
 
 
-def _of_regression(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask) -> Floats:
-    design, outcome, beta = regression_design(question, schema, table, kept)
+def _of_regression(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, mine: Mask) -> Floats:
+    design, outcome, beta = regression_design(question, schema, table, kept & mine)
     psi: Any = np.full((len(beta), row_count(table)), np.nan)
     seen = np.isfinite(beta)
     if not seen.any():
@@ -96,6 +103,7 @@ def _of_regression(question: Enquiry, schema: Schema, table: SampledTable, kept:
     if question.statistic == "logistic":
         fitted = 1.0 / (1.0 + np.exp(-np.clip(fitted, -30, 30)))
         weight = fitted * (1 - fitted)
-    curvature = (x[whole] * weight[whole, None]).T @ x[whole] / len(x)
+    known = whole & mine
+    curvature = (x[known] * weight[known, None]).T @ x[known] / mine.sum()
     psi[seen] = np.linalg.solve(curvature, (x * np.where(whole, outcome - fitted, 0.0)[:, None]).T)
     return psi

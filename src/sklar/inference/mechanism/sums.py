@@ -60,6 +60,14 @@ class CodeTable:
         """Some of the rows; all are drawn alike, so the first are as good a sample as any."""
         return CodeTable(columns={name: codes[:rows] for name, codes in self.columns.items()})
 
+    def last(self, rows: int) -> CodeTable:
+        """The last of the rows."""
+        return CodeTable(columns={name: codes[self.rows - rows :] for name, codes in self.columns.items()})
+
+    def and_then(self, others: CodeTable) -> CodeTable:
+        """These rows and others below them."""
+        return CodeTable(columns={name: np.concatenate([x, others.columns[name]]) for name, x in self.columns.items()})
+
 
 def feature_sums(feature: Feature, codes: CodeTable) -> Floats:
     """The vector of a feature in its own units."""

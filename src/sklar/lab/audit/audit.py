@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sklar.accounting.unit import Neighbours, Unit
+from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.arrays import Floats
 from sklar.errors import SklarWarning, UsageError
 from sklar.lab.audit.exact import Codes
@@ -42,7 +42,8 @@ from sklar.pipeline.model import Model
 from sklar.release.replay import Asked
 from sklar.release.values import Recorded
 from sklar.sample.rng import generator
-from sklar.schema import Category, Integer, Schema
+from sklar.schema import Category, Integer, Person, Schema
+from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
 
 LABEL = "a lower bound on the privacy loss: an audit that finds nothing proves nothing"
@@ -68,7 +69,12 @@ ROWS_OF: Mapping[str, int] = {"dpcopula-mle": 40_000, "vine": 1_000}
 """Methods that refuse tables of so few rows, or do otherwise with them than with most."""
 KNOWN = 0.9
 """Where the noise on counts alone amounts to so much of the claimed mu, nothing is learned from fits kept for it."""
-PEOPLE: Mapping[str, tuple[int | None, int | None, str | None]] = {
+KEY = "person"
+"""What tells persons apart, where neighbours differ by whole ones."""
+BEYOND = 10
+"""A person who comes or goes has so many times the rows that are used."""
+Row = tuple[int | None, int | None, str | None]
+PEOPLE: Mapping[str, Row] = {
     "lone label": (6, 6, "alone"),
     "extreme value": (0, TOP, "often"),
     "all null": (None, None, None),
@@ -181,6 +187,7 @@ def audit(
     *,
     runs: int = 2_000,
     neighbours: Neighbours | None = None,
+    persons: int | None = None,
     pairs: Sequence[str] | None = None,
     confidence: float = 0.99,
     progress: Progress | None = None,
@@ -195,6 +202,7 @@ def audit(
         delta: The delta to claim.
         runs: Fits for each pair of neighbouring tables, one half on either table.
         neighbours: "add-remove" or "replace"; by default what the method prefers.
+        persons: If given, neighbours differ by a whole person, of whose many rows so many are used and share one vote.
         pairs: Any of "lone label", "extreme value", "all null"; all of them by default.
         confidence: Of all bounds together: the chance that a true claim is not called contradicted.
         progress: Told what is being done, and the fraction that is done.
@@ -208,12 +216,14 @@ def audit(
     if not 0.5 <= confidence < 1:
         raise UsageError(f"confidence must be at least 0.5 and below 1; found {confidence}.")
     relation = neighbours or chosen.neighbours
-    chosen.require_unit(Unit(neighbours=relation))
-    tables = neighbour_pairs(method, relation, pairs)
+    schema = SCHEMA if persons is None else SCHEMA.with_person(Person(key=KEY, rows=persons))
+    unit = unit_of(schema.person, relation, options.get("rows_per_person", 1))
+    chosen.require_unit(unit)
+    tables = neighbour_pairs(method, relation, pairs, schema)
     tell = progress or notebook_bar("auditing") or (lambda what, fraction: None)
     settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}
-    source = _Fits(fit, settings, Notes(method, options)) if fit is not None else _Releases(settings)
-    run = _Run(source=source, settings=settings, half=runs // 2, tell=tell)
+    source = _Fits(fit, schema, settings, Notes(method, options)) if fit is not None else _Releases(schema, settings)
+    run = _Run(source=source, settings=settings, unit=unit, half=runs // 2, tell=tell)
     found = run.judge(tables, 1 - confidence)
     mu = together([judged.told for judged in found], (1 - confidence) / (1 + len(found)))
     tell("done", 1.0)
@@ -230,21 +240,31 @@ def audit(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbourPair:
-    """Two neighbouring tables, which differ by one row, as Arrow tables and as codes. Nothing comes from real rows."""
+    """Two neighbouring tables, which differ by one person, as Arrow tables and as codes. Nothing comes from real rows.
+
+    Attributes:
+        schema: What the codes are of.
+        codes: One row a person for either table. Of a person with several, all of them equal, it stands for their vote.
+    """
 
     name: str
     one: Any
     other: Any
+    schema: Schema
+    codes: tuple[Codes, Codes]
 
     def side(self, unit: Unit, *, is_other: bool) -> Side:
         """What is known about fits on one of the tables."""
-        return Side(schema=SCHEMA, unit=unit, one=_codes(self.one), other=_codes(self.other), is_other=is_other)
+        return Side(schema=self.schema, unit=unit, one=self.codes[0], other=self.codes[1], is_other=is_other)
 
 
-def neighbour_pairs(method: str, neighbours: Neighbours, names: Sequence[str] | None = None) -> list[NeighbourPair]:
+def neighbour_pairs(
+    method: str, neighbours: Neighbours, names: Sequence[str] | None = None, schema: Schema = SCHEMA
+) -> list[NeighbourPair]:
     """A public table with each of the people added, or in the place of the last row.
 
-    Its numbers rise together, so that one who contradicts moves all rank correlations as far as can be.
+    Its numbers rise together, so that one who contradicts moves all rank correlations as far as can be. Where the
+    schema says who a person is, all others have one row, and this one far more than are used.
     """
     chosen = tuple(PEOPLE) if names is None else names
     unknown = [name for name in chosen if name not in PEOPLE]
@@ -254,13 +274,30 @@ def neighbour_pairs(method: str, neighbours: Neighbours, names: Sequence[str] | 
     ages = (np.sort(np.arange(rows) % (TOP - 1)) + 1).tolist()
     base = list(zip(ages, ages, [LABELS[i % 2] for i in range(rows)], strict=True))
     kept = base if neighbours == "add-remove" else base[:-1]
-    return [NeighbourPair(name=name, one=_table(base), other=_table([*kept, PEOPLE[name]])) for name in chosen]
+    return [_pair(name, base, [*kept, PEOPLE[name]], schema) for name in chosen]
 
 
-def _table(rows: Sequence[tuple[Any, ...]]) -> Any:
+def _pair(name: str, base: Sequence[Row], other: Sequence[Row], schema: Schema) -> NeighbourPair:
+    by, codes = coordinates(schema), (dict(_codes(_table(base))), dict(_codes(_table(other))))
+    if schema.person is None:
+        return NeighbourPair(name=name, one=_table(base), other=_table(other), schema=by.schema, codes=codes)
+    used = schema.person.bound
+    if by.rows_of_person is not None:
+        sizes = [np.zeros(len(rows), dtype=np.int64) for rows in (base, other)]
+        sizes[1][-1] = used - 1  # as a code
+        for table, size in zip(codes, sizes, strict=True):
+            table[by.rows_of_person] = size
+    many = [*other[:-1], *[other[-1]] * (BEYOND * used)]
+    keys = [*range(len(other) - 1), *[-1] * (BEYOND * used)]
+    one, two = _table(base, range(len(base))), _table(many, keys)
+    return NeighbourPair(name=name, one=one, other=two, schema=by.schema, codes=codes)
+
+
+def _table(rows: Sequence[Row], keys: Sequence[int] | None = None) -> Any:
     import pyarrow as pa
 
-    return pa.table(dict(zip(SCHEMA.names, zip(*rows, strict=True), strict=True)))
+    columns = dict(zip(SCHEMA.names, zip(*rows, strict=True), strict=True))
+    return pa.table(columns if keys is None else {KEY: list(keys), **columns})
 
 
 def _codes(table: Any) -> Codes:
@@ -272,11 +309,11 @@ def _codes(table: Any) -> Codes:
 class _Fits:
     """Whole fits, by whatever fits; what they asked for is told by a replay."""
 
-    def __init__(self, fit: Callable[..., Model], settings: Mapping[str, Any], notes: Notes):
-        self._fit, self._settings, self._notes = fit, settings, notes
+    def __init__(self, fit: Callable[..., Model], schema: Schema, settings: Mapping[str, Any], notes: Notes):
+        self._fit, self._schema, self._settings, self._notes = fit, schema, settings, notes
 
     def __call__(self, table: Any) -> Told:
-        model = self._fit(table, SCHEMA, **self._settings)
+        model = self._fit(table, self._schema, **self._settings)
         return model.releases, self._notes.requests(model)
 
 
@@ -287,12 +324,13 @@ class _Releases:
     below stays one.
     """
 
-    def __init__(self, settings: Mapping[str, Any]):
+    def __init__(self, schema: Schema, settings: Mapping[str, Any]):
+        self._schema = schema
         self._settings = {"read": ReadOptions(threads=1), **settings}  # starting more takes longer than so few rows do
         self._last: str | None = None
 
     def __call__(self, table: Any) -> Told:
-        found = releases(fit_request(table, SCHEMA, **self._settings), self._last)
+        found = releases(fit_request(table, self._schema, **self._settings), self._last)
         if self._last is None:
             labels = [step.label for step in found.recorded]
             self._last = labels[-1] if labels.count(labels[-1]) == 1 else ""
@@ -313,19 +351,19 @@ class _Run:
 
     source: Callable[[Any], Told]
     settings: Mapping[str, Any]
+    unit: Unit
     half: int
     tell: Progress
 
     def judge(self, tables: Sequence[NeighbourPair], tail: float) -> list[_Judged]:
         """Fit the table that all pairs begin with, then each neighbour, and see what tells them apart."""
-        unit = Unit(neighbours=self.settings["neighbours"], rows_per_person=self.settings.get("rows_per_person", 1))
-        steps, sides = 1 + len(tables), [pair.side(unit, is_other=False) for pair in tables]
+        steps, sides = 1 + len(tables), [pair.side(self.unit, is_other=False) for pair in tables]
         fits = self._fits(tables[0].one, "fitting the first table", 0, steps)
         first = [[look(*fit, side) for side in sides] for fit in fits]
         out: list[_Judged] = []
         for at, pair in enumerate(tables):
             fits = self._fits(pair.other, f"fitting its neighbour: {pair.name}", at + 1, steps)
-            side = pair.side(unit, is_other=True)
+            side = pair.side(self.unit, is_other=True)
             second = [look(*fit, side) for fit in fits]
             share = tail / (1 + len(tables))  # one part is for all pairs together
             out.append(_judge(pair.name, [seen[at] for seen in first], second, self.settings, share))

@@ -26,7 +26,10 @@ BY_CHANCE = 0.05
 FEW_NULLS = 10
 """Nulls that two columns must share before that is called no accident."""
 MOSTLY = 0.5
-"""A range of ratios is told only if so many rows of columns drawn apart would lie outside."""
+"""A range of ratios is told only if so many rows of columns drawn apart would lie outside; a column by which another
+is skipped, only if that is filled in so many of the other rows."""
+SKIPPED_BY_CHANCE = 1e-9
+"""Values of one column at which another is always missing are told if they are less probable than this by chance."""
 ALIKE = 1e-9
 """Relative: numbers that differ by no more are the same."""
 MOST_LISTED = 40
@@ -187,11 +190,38 @@ def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[Fin
             continue
         seen[null.tobytes()].append(name)
     for *others, name in seen.values():
+        gate = _gate(table, name)
+        said, rule = "", f'kind = "together", columns = [{", ".join(map(_quoted, (*others, name)))}]'
         if others:
-            listed = ", ".join(f'"{one}"' for one in (*others, name))
-            said = f"It is missing in just the rows in which {' and '.join(others)} {'are' if others[1:] else 'is'}."
-            rule = f'kind = "together", columns = [{listed}]'
-            yield (name, *others), f"{said} {_if_so(rule)}"
+            said = f"It is missing in just the rows in which {' and '.join(others)} {'are' if others[1:] else 'is'}. "
+        if gate is not None:
+            values = [_word(table.schema[gate[0]], code) for code in gate[1]]
+            said += f"It is filled only where {gate[0]} is {' or '.join(values)}. "
+            rule += f", only_if = {{ {_quoted(gate[0])} = [{', '.join(values)}] }}"
+        if said:
+            yield (name, *others, *([] if gate is None else gate[:1])), said + _if_so(rule)
+
+
+def _gate(table: ExactTable, name: str) -> tuple[str, list[int]] | None:
+    """The column that says by some of its values that another one is skipped, and the values where it is not.
+
+    Of several it is the one where fewest are missing that are not skipped. By chance all rows of some values would be
+    missing with a probability of the share that is, to the power of these rows.
+    """
+    null = table.codes[name] == table.schema[name].null_code
+    found: list[tuple[float, str, list[int]]] = []
+    for gate in [n for n in table.names if n != name and isinstance(table.schema[n], Labels | Boolean)][:MOST_COLUMNS]:
+        codes, values = table.codes[gate], table.schema[gate].value_cells
+        filled = np.unique(codes[~null])
+        skipped = ~np.isin(codes, filled)
+        chance = skipped.sum() * np.log(null.mean())
+        if filled[-1] < values and chance < np.log(SKIPPED_BY_CHANCE) and null[~skipped].mean() <= 1 - MOSTLY:
+            found.append((float(null[~skipped].mean()), gate, filled.tolist()))
+    return min(found)[1:] if found else None
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _nulls(table: ExactTable, name: str) -> Mask | None:

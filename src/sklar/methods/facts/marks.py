@@ -48,16 +48,8 @@ def require_payable(schema: Schema) -> None:
     """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules lean on."""
     faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
     faults += _rule_faults(schema)
-    if schema.person is not None:
-        faults += [
-            f"column '{name}': labels cannot be looked for where the schema names a person, since the threshold that "
-            "hides a lone label is proved for whole rows: list the values"
-            for name in labels_to_pay(schema)
-        ]
-        if schema.person.parents is not None and must_pay(schema):
-            faults.append(
-                "facts of two tables with a key cannot be paid for: state them, or pay for those of one alone"
-            )
+    if schema.person is not None and schema.person.parents is not None and must_pay(schema):
+        faults.append("facts of two tables with a key cannot be paid for: state them, or pay for those of one alone")
     if faults:
         raise SchemaError(faults)
 

@@ -25,7 +25,7 @@ from sklar.inference.estimates import (
 from sklar.inference.heard import Heard, listen
 from sklar.inference.mechanism.replicas import Mechanism, columns_alone, rows_of, values_of
 from sklar.inference.mechanism.sums import CodeTable
-from sklar.inference.one_step import one_step
+from sklar.inference.one_step import one_step, smoothed
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.model_file import Stored, model_digest
@@ -93,18 +93,19 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     if heard is None or not set(columns) <= columns_alone(mechanism):
         return None
     rows, codes = mechanism.rows, _model_rows(mechanism, wanted, memory)
-    share = question.is_share and len(columns) == 1
+    share, own = question.is_share and len(columns) == 1, STEP_ROWS
     if share:  # also of values that the model has not
-        codes = _with_every_code(codes, columns[0], mechanism.by.schema.size(columns[0]))
-    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows)
+        codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
+        own = codes.rows
+    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own)
     whole = np.asarray(np.isfinite(psi).all(axis=1))
     counts = question.is_share or question.statistic == "quantile"
-    step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts)
+    step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)
     if step is None:
         return None
     if question.statistic == "total":  # of rows whose number has noise as well
         step = replace(step, noise=step.noise + (model / rows * heard.rows_sigma) ** 2)
-    chance = psi.var(axis=1) / rows
+    chance = psi[:, :own].var(axis=1) / rows
     if share:
         # Two rows more inside and outside (Agresti and Coull 1998): a share of 0 is not taken for certain.
         likely = np.clip((rows * (model + step.shift) + 2) / (rows + 4), 0.0, 1.0)
@@ -149,10 +150,11 @@ def _heard(stored: Stored, memory: Memory) -> Heard | None:
 
 
 def _model_rows(mechanism: Mechanism, wanted: Wanted, memory: Memory) -> CodeTable:
-    """Rows of the model, in memory once they were asked for."""
+    """Rows of the model and, below them, smoothed ones, in memory once they were asked for."""
     entropy = seed_entropy(wanted.seed)
     if entropy not in memory.model:
-        memory.model[entropy] = rows_of(mechanism, mechanism.fitted.model, STEP_ROWS, substream(entropy, 0))
+        own = rows_of(mechanism, mechanism.fitted.model, STEP_ROWS, substream(entropy, 0))
+        memory.model[entropy] = own.and_then(smoothed(own))
     return memory.model[entropy]
 
 

@@ -30,7 +30,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def key_of(digest: str, count: int, entropy: int) -> dict[str, Any]:
     """What replicas depend on: the model, the seed and how many; and the programs that drew them."""
-    made = {name: versions()[name] for name in ("sklar", "numpy") if name in versions()}
+    made = {name: versions()[name] for name in ("sklar", "code", "numpy")}
     return {"format": FORMAT, "version": VERSION, "model": digest, "count": count, "seed": entropy, "made by": made}
 
 

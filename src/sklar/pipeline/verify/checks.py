@@ -61,11 +61,8 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
-        other = _other_versions(stored)
-        hint = f" It was made by other versions ({other}), which may ask otherwise: try those." if other else ""
-        return [
-            Check(part="price", ok=False, says=f"The releases are not those of the stated budget: {why}.{hint}")
-        ], None
+        says = f"The releases are not those of the stated budget: {why}.{_hint(stored)}"
+        return [Check(part="price", ok=False, says=says)], None
 
 
 def _price(stored: Stored, again: Refit) -> Check:
@@ -125,7 +122,8 @@ def _claim(stored: Stored, again: Refit) -> Check:
     wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
     if wrong:
         told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
-        return Check(part="claim", ok=False, says=f"The claim is not what schema and releases say: {told}.")
+        says = f"The claim is not what schema and releases say: {told}.{_hint(stored)}"
+        return Check(part="claim", ok=False, says=says)
     priced = f"; what its {len(claim.prices)} earlier prices say is checked with their ledger" if claim.prices else ""
     return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
 
@@ -202,6 +200,11 @@ def _model(stored: Stored, again: TableModel) -> Check:
 
 def _because(other: str) -> str:
     return f"; it was made by other versions ({other})" if other else "; the processor may round otherwise"
+
+
+def _hint(stored: Stored) -> str:
+    other = _other_versions(stored)
+    return f" It was made by other versions ({other}), which may ask or say otherwise: try those." if other else ""
 
 
 def _other_versions(stored: Stored) -> str:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.unit import VOTE_BITS, Unit
+from sklar.accounting.unit import VOTE_BITS
 from sklar.arrays import Ints
-from sklar.errors import DoorError
 from sklar.private.features import blocks, coefficients, sample, sphere, tau
+from sklar.private.wide import WholeNumbers, carried, from_words, words_of
 from sklar.release.features import (
     BlockLikelihoods,
     BlockMeans,
@@ -60,39 +60,31 @@ FEATURES: dict[type, SumRule] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SumJob:
-    """The sums of a feature over a part of the rows."""
+    """The sums of a feature over a part of the rows, in two words each (`sklar.private.wide`)."""
 
     feature: Any
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((self.feature.size,),)
+        return ((self.feature.size,), (self.feature.size,))
 
     def __call__(self, rows: CodedPart) -> tuple[Ints, ...]:
         exact_sums = FEATURES[type(self.feature)].exact_sums
         assert exact_sums is not None
-        total = np.zeros(self.feature.size, np.int64)
+        upper, lower = (np.zeros(shape, np.int64) for shape in self.shapes)
         for codes, weight in rows.weighted_matrices(self.feature.columns):
             # Sensitivity: with w parts of a vote for each of a person's m rows, m w is at most one vote, so the person
             # adds at most a mean of what single rows add: never longer than the longest of them.
-            total += exact_sums(self.feature, codes) * (1 if weight == 1 else weight >> (VOTE_BITS - SUM_VOTE_BITS))
-        return (total,)
+            each = 1 if weight == 1 else weight >> (VOTE_BITS - SUM_VOTE_BITS)
+            more = words_of(exact_sums(self.feature, codes), each)
+            upper, lower = carried(upper + more[0], lower + more[1])
+        return upper, lower
 
 
-def exact_feature(feature: Feature, rows: Rows) -> Ints:
+def exact_feature(feature: Feature, rows: Rows) -> WholeNumbers:
     """The exact vector of a feature, in units of its resolution."""
     rule = FEATURES[type(feature)]
     if rule.exact_sums is None:
         assert rule.exact_whole is not None
         return rule.exact_whole(feature, rows)
-    if rows.votes:
-        _require_room(feature, rows.exact_persons)
-    (total,) = rows.summed(SumJob(feature=feature))
-    return total
-
-
-def _require_room(feature: Feature, exact_persons: int) -> None:
-    """Refuse sums over so many persons that parts of their votes could leave 64 bits."""
-    _, longest = feature.norms(Unit(neighbours="add-remove"))
-    if exact_persons * longest / feature.resolution * 2.0**SUM_VOTE_BITS >= 2.0**62:
-        raise DoorError("there are too many persons for sums over so many columns; use weights='rows' for the person")
+    return from_words(*rows.summed(SumJob(feature=feature)))

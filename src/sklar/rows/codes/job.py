@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
+from sklar.errors import DoorError
 from sklar.rows.codes.batch import CodeBatch
 from sklar.schema import Schema
 
@@ -68,6 +69,9 @@ class Rows(Protocol):
     def require_repeatable(self) -> None:
         """Refuse a source that can be read once only."""
 
+    def require_labels(self) -> None:
+        """Refuse rows in which labels that nobody listed cannot be looked for."""
+
     def keep_codes(self) -> None:
         """Find out that the source is a table, and keep its codes where they fit."""
 
@@ -102,12 +106,29 @@ class CodedPart(ABC):
     schema: Schema
     threads: int
 
+    @property
     @abstractmethod
+    def votes(self) -> bool:
+        """Whether the rows of a person share one vote, so that counts are in parts of 2^-20."""
+
+    @abstractmethod
+    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        """One pass over the codes of the given columns, wherever they are."""
+
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the codes of the given columns."""
+        """The same; where rows share no votes, one that would count other than once is refused."""
+        for batch in self.coded(columns):
+            if batch.weight != 1 and not self.votes:
+                raise DoorError("rows that share no votes count one each")
+            yield batch
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[Codes]:
-        """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high."""
+        """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high.
+
+        What rows count is not told, so those that share votes are refused.
+        """
+        if self.votes:
+            raise DoorError("rows that share votes cannot be worked on as if each counted one")
         return (codes for codes, _ in self.weighted_matrices(columns, rows))
 
     def weighted_matrices(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[tuple[Codes, int]]:

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from sklar.arrays import Ints, usable_cores
-from sklar.errors import SourceError
+from sklar.errors import DoorError, SourceError
 from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes
 from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.rows.encode.labels import packed_flags
 from sklar.rows.sources import Source
-from sklar.schema import Boolean, Column
-from sklar.schema.coordinates import Coordinate, Coordinates, Same
+from sklar.schema import Boolean, Column, Schema
+from sklar.schema.coordinates import Coordinate, Coordinates, Same, views_of
 
 T = TypeVar("T")
 AHEAD = 2
@@ -39,6 +39,21 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
         reader.shutdown(cancel_futures=True)
         if isinstance(items, Generator):
             items.close()
+
+
+def stored_tables(schema: Schema) -> tuple[tuple[str, ...], ...]:
+    """The columns of each table that codes are kept of: one, or those that tell persons whose rows are linked."""
+    views = views_of(schema)
+    return tuple(tuple(map(view.full, view.by.schema.modelled)) for view in views) if views else (schema.modelled,)
+
+
+def stored_places(schema: Schema, columns: Sequence[str]) -> tuple[int, list[int]]:
+    """In which of these tables columns are kept, and their places in it."""
+    for number, names in enumerate(stored_tables(schema)):
+        places = {name: at for at, name in enumerate(names)}
+        if all(name in places for name in columns):
+            return number, [places[name] for name in columns]
+    raise DoorError("first rows and steps of persons are tables of their own: no table of counts is of both")
 
 
 class RowEncoder(NamedTuple):
@@ -91,6 +106,9 @@ class EncodedRows(CodedPart):
                 "Parquet file first"
             )
 
+    def require_labels(self) -> None:
+        self.require_repeatable()
+
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for batch in self._source.batches(columns):
             yield tuple(batch.columns)
@@ -111,13 +129,12 @@ class EncodedRows(CodedPart):
             self._exact_rows = sum(batch.rows for batch in self.batches(self.schema.modelled[:1]))
         return self._exact_rows
 
-    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         self.keep_codes()
         if self._kept is None:
             yield from self._encoded(columns)
             return
-        place = {name: at for at, name in enumerate(self.schema.modelled)}
-        yield from self._kept.batches([place[name] for name in columns])
+        yield from self._kept.batches(stored_places(self.schema, columns)[1])
 
     def summed(self, job: Job) -> tuple[Ints, ...]:
         return job(self)

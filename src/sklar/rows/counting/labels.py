@@ -17,10 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sklar.arrays import Mask
 from sklar.rows.codes.job import Rows
 from sklar.rows.encode.arrays import is_too_long, union_parts, unwrapped
 from sklar.rows.encode.spelling import spelled
-from sklar.rows.encode.text import text_of
+from sklar.rows.encode.text import Text, text_of
 
 FULL = 2**32 - 1
 """Rows at which a bucket stops counting."""
@@ -41,6 +42,9 @@ def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[
     Null, the empty text, texts that stand for null, texts beyond LONGEST_LABEL bytes and bytes that are not UTF-8 are
     no labels; so each row has at most one label, which depends on nothing but the row.
     """
+    own = getattr(rows, "exact_label_counts", None)
+    if own is not None:  # rows of persons, each of whom names one label
+        return own(floors)
     bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # as many buckets as fit
     buckets = _bucket_counts(rows, tuple(floors), bits)
     parts = {name: _parts(buckets.pop(name), floor) for name, floor in floors.items()}
@@ -48,7 +52,7 @@ def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[
     for part in range(1, max((int(p.max()) for p in parts.values()), default=0) + 1):
         for name, counts in _part_counts(rows, parts, bits, part).items():
             found[name] |= {label: count for label, count in counts.items() if count >= floors[name]}
-    return {name: _as_text(counts) for name, counts in found.items()}
+    return {name: as_text(counts) for name, counts in found.items()}
 
 
 def _bucket_counts(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str, Buckets]:
@@ -71,6 +75,11 @@ def _buckets(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[
                 places = np.empty(len(flat), dtype=np.int32)
                 text_buckets(flat.data, flat.begins, flat.ends, flat.valid, LONGEST_LABEL, (1 << bits) - 1, places)
                 yield name, texts, places
+
+
+def is_label(text: Text) -> Mask:
+    """Which texts are labels: not null, not empty, not too long."""
+    return text.valid & (text.ends > text.begins) & (text.ends - text.begins <= LONGEST_LABEL)
 
 
 def _parts(buckets: Buckets, floor: int) -> Parts:
@@ -97,7 +106,7 @@ def _part_counts(rows: Rows, parts: Mapping[str, Parts], bits: int, part: int) -
     return counts
 
 
-def _as_text(counts: Mapping[bytes, int]) -> dict[str, int]:
+def as_text(counts: Mapping[bytes, int]) -> dict[str, int]:
     """Alphabetical, without what is not UTF-8."""
     texts: dict[str, int] = {}
     for label in sorted(counts):

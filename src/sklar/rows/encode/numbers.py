@@ -36,14 +36,54 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
 
 
 def _text_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int, grid: Grid) -> Codes:
-    from sklar.rows.kernels.decimals import real_text_cells
+    from sklar.rows.kernels.decimals import UNREAD, real_text_cells
 
     out, doubtful = np.empty(len(text), dtype=np.int32), np.empty(len(text), dtype=np.uint8)
     real_text_cells(text.data, text.begins, text.ends, text.valid, *search, missing, out, doubtful)
     for i in np.flatnonzero(doubtful).tolist():
         # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
         out[i] = grid.code(np.array([float(text.entry(i))]))[0]
+    if len(unread := np.flatnonzero(out == UNREAD)):
+        out[unread] = _careful_cells(text.some(unread), search, missing)
     return out
+
+
+def _careful_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int) -> Codes:
+    """The same for any text, such as one with an exponent. A value that may not be rounded right is within SLACK."""
+    from sklar.rows.kernels.cells import number_cells
+
+    def cells(values: Floats) -> Codes:
+        out = np.empty(len(values), dtype=np.int32)
+        number_cells(values, text.valid, *search, missing, out)
+        return out
+
+    values, doubtful = _read_reals(text)
+    slack = np.where(doubtful, np.abs(values) * SLACK + 1e-280, 0.0)
+    for i in np.flatnonzero(cells(values - slack) != cells(values + slack)).tolist():
+        values[i] = float(text.entry(i))
+    return cells(values)
+
+
+SLACK = 1e-15
+"""Four units in the last place, as a share of the value."""
+
+
+def _read_reals(text: Text) -> tuple[Floats, Mask]:
+    """Each text as a number, NaN where it is none, and which may not be rounded right."""
+    from sklar.rows.kernels.decimals import real_text_values
+
+    values, doubtful = np.empty(len(text), dtype=np.float64), np.empty(len(text), dtype=bool)
+    real_text_values(text.data, text.begins, text.ends, text.valid, values, doubtful)
+    return values, doubtful
+
+
+def _read_integers(text: Text) -> tuple[Ints, Mask]:
+    """Each text as the nearest integer, and which of them are numbers."""
+    from sklar.rows.kernels.decimals import integer_text_values
+
+    values, fine = np.empty(len(text), dtype=np.int64), np.empty(len(text), dtype=bool)
+    integer_text_values(text.data, text.begins, text.ends, text.valid, values, fine)
+    return values, fine
 
 
 def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
@@ -51,7 +91,7 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
     even; NaN and unreadable text count as missing.
     """
     from sklar.rows.kernels.cells import finder
-    from sklar.rows.kernels.decimals import integer_text_cells
+    from sklar.rows.kernels.decimals import UNREAD, integer_text_cells
 
     nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
     search, missing, cells = finder(column.grid.starts), missing_code(column), integer_cells(column)
@@ -61,6 +101,8 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         if numbers is None:
             text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.int32)
             integer_text_cells(text.data, text.begins, text.ends, text.valid, *search, missing, out)
+            if len(unread := np.flatnonzero(out == UNREAD)):
+                out[unread] = cells(*_read_integers(text.some(unread)))
             return out
         values, valid = numbers
         if nulls:
@@ -76,16 +118,13 @@ MISSING = -(2**63)
 
 def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
     """Whole numbers as `integer_encoder` reads them, MISSING where there is none."""
-    from sklar.rows.kernels.decimals import integer_text_values
-
     nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
 
     def encode(array: Any) -> Ints:
         numbers = integers_of(array) or floats_of(array)
         if numbers is None:
-            text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.int64)
-            integer_text_values(text.data, text.begins, text.ends, text.valid, MISSING, out)
-            return out
+            values, fine = _read_integers(text_of(array, null_texts))
+            return np.where(fine, values, MISSING)
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
@@ -96,16 +135,13 @@ def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
 
 def real_values(column: Real, null_values: tuple[str, ...]) -> Encoder:
     """Real numbers as `real_encoder` reads them, NaN where there is none."""
-    from sklar.rows.kernels.decimals import real_text_values
-
     nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
 
     def encode(array: Any) -> Floats:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.float64)
-            doubtful = np.empty(len(text), dtype=np.uint8)
-            real_text_values(text.data, text.begins, text.ends, text.valid, out, doubtful)
+            text = text_of(array, null_texts)
+            out, doubtful = _read_reals(text)
             for i in np.flatnonzero(doubtful).tolist():
                 out[i] = float(text.entry(i))
             return out

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sklar.arrays import Mask
+from sklar.arrays import Ints, Mask
 from sklar.rows.encode.spelling import spelled, valid_of
 
 LONGEST = 2**31 - 1
@@ -33,6 +33,10 @@ class Text:
     def entry(self, at: int) -> bytes:
         """One text."""
         return self.data[self.begins[at] : self.ends[at]].tobytes()
+
+    def some(self, places: Ints) -> Text:
+        """The texts at these places."""
+        return Text(data=self.data, begins=self.begins[places], ends=self.ends[places], valid=self.valid[places])
 
     def to_arrow(self) -> Any:
         """The same as an Arrow array of strings; every entry must be valid."""

@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from sklar.arrays import compiled, compiled_part
 
 TILE = 4
 """Features are taken four by four, so that each word loaded serves four counts. Their number must be a multiple."""
@@ -29,7 +31,7 @@ def _popcount(typing_context: Any, word: Any) -> Any:
 popcount: Any = _popcount
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def count_ones(data):
     """Number of bits set in bytes."""
     total = np.uint64(0)
@@ -38,7 +40,7 @@ def count_ones(data):
     return np.int64(total)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def pair_ones(bits, ones, blocks):
     """Add to ones[i, j], for i <= j, the number of places where rows i and j of `bits` are both set.
 
@@ -57,7 +59,7 @@ def pair_ones(bits, ones, blocks):
                     _tile(bits, i, j, low, high, ones)
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _tile(bits, i, j, low, high, ones):
     """Sixteen counts at once, in registers."""
     n00 = n01 = n02 = n03 = n10 = n11 = n12 = n13 = np.uint64(0)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sklar.arrays import compiled, compiled_part
 
 MAX_BUCKETS = 1 << 16
 """More buckets hold fewer cell starts each, but no longer stay in the cache."""
@@ -39,7 +40,7 @@ def finder(starts: npt.NDArray[Any]) -> Finder:
     return Finder(starts=np.ascontiguousarray(starts), first=first.astype(np.int32), low=low, inverse=inverse)
 
 
-@njit(nogil=True, cache=True, inline="always", error_model="numpy")
+@compiled_part(inline="always", error_model="numpy")
 def cell_of(x, starts, first, low, inverse):
     """Cell of one number that is not NaN; numbers outside the range belong to the first or last cell."""
     last, one = np.uintp(len(starts) - 1), np.uintp(1)
@@ -57,7 +58,7 @@ def cell_of(x, starts, first, low, inverse):
     return np.int64(cell)
 
 
-@njit(nogil=True, cache=True, inline="never", error_model="numpy")
+@compiled_part(inline="never", error_model="numpy")
 def _binary_search(x, starts):
     """The same by halving; out of the way, so that the loop around the quick way stays small."""
     left, right = 0, len(starts)
@@ -70,7 +71,7 @@ def _binary_search(x, starts):
     return np.int64(left)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def number_cells(values, valid, starts, first, low, inverse, missing, out):
     """Cell of each number; NaN and invalid entries become `missing`."""
     for i in range(len(values)):
@@ -81,7 +82,7 @@ def number_cells(values, valid, starts, first, low, inverse, missing, out):
             out[i] = cell_of(x, starts, first, low, inverse)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def unit_cells(values, valid, lower, upper, missing, out):
     """The same for integers where every integer from `lower` to `upper` is a cell."""
     for i in range(len(values)):
@@ -89,7 +90,7 @@ def unit_cells(values, valid, lower, upper, missing, out):
         out[i] = x - lower if valid[i] else missing
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def floor_quotients(values, divisor, out):
     """values // divisor, rounded down, by a product with the inverse and exact corrections: division is slow."""
     inverse = 1.0 / np.float64(divisor)

@@ -8,8 +8,8 @@ inf or infinity in any case. Everything else, nan included, is missing.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sklar.arrays import compiled, compiled_part
 from sklar.rows.kernels.cells import cell_of
 
 MISSING, FINITE, INFINITE = 0, 1, 2
@@ -17,14 +17,16 @@ POWERS = np.array([float(f"1e{k}") for k in range(309)])
 """Correctly rounded powers of ten; exact up to 10^22."""
 INTEGER_POWERS = np.array([10**k for k in range(20)], dtype=np.uint64)
 INT64_TOP = np.uint64(2**63)
+UNREAD = -1
+"""Instead of a cell: the text takes a careful look."""
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def is_space(byte):
     return byte == 32 or (9 <= byte <= 13)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _word_kind(data, at, end):
     """INFINITE for inf and infinity in any case, else MISSING."""
     length = end - at
@@ -37,7 +39,7 @@ def _word_kind(data, at, end):
     return INFINITE
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def decimal_of(data, at, end):
     """(kind, negative, digits, exponent, more): the number is (digits + something in [0, 1) if more) * 10^exponent.
 
@@ -79,7 +81,7 @@ def decimal_of(data, at, end):
     return FINITE, negative, digits, exponent, more
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _exponent_of(data, at, end):
     """(exponent, whether the text is e or E, an optional sign and digits)."""
     if (data[at] | 32) != 101:
@@ -100,7 +102,7 @@ def _exponent_of(data, at, end):
     return (-power if negative else power), True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _rounded(digits, exponent, more):
     """Magnitude rounded to the nearest integer, ties to even; 2^63 stands for everything from there on."""
     if exponent >= 0:
@@ -118,7 +120,7 @@ def _rounded(digits, exponent, more):
     return min(whole + np.uint64(1) if up else whole, INT64_TOP)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _quick(data, at, end):
     """(negative, digits, decimals) of up to 19 plain digits with or without minus and point, else decimals are -1."""
     negative = at < end and data[at] == 45
@@ -141,7 +143,7 @@ def _quick(data, at, end):
     return negative, digits, (end - 1 - point if length > 1 else -1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _careful_integer(data, at, end):
     """(whether it is a number, its nearest int64)."""
     kind, negative, digits, exponent, more = decimal_of(data, at, end)
@@ -153,29 +155,30 @@ def _careful_integer(data, at, end):
     return True, (np.int64(size) if size < INT64_TOP else np.int64(2**63 - 1))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def integer_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out):
-    """Cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded."""
+    """Cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded.
+
+    Texts that are more than digits get UNREAD, for `integer_text_values` to read: few files have any.
+    """
     lowest, highest = starts[0], starts[-1]
     unit = float(highest) - float(lowest) == len(starts) - 1
     for i in range(len(begins)):
         out[i] = missing
-        if not valid[i]:
+        if not valid[i] or begins[i] == ends[i]:
             continue
-        at, end = np.int64(begins[i]), np.int64(ends[i])
-        negative, digits, decimals = _quick(data, at, end)
-        x = -np.int64(digits) if negative else np.int64(digits)
+        negative, digits, decimals = _quick(data, np.int64(begins[i]), np.int64(ends[i]))
         if decimals != 0 or digits >= INT64_TOP:
-            number, x = _careful_integer(data, at, end)
-            if not number:
-                continue
+            out[i] = UNREAD
+            continue
+        x = -np.int64(digits) if negative else np.int64(digits)
         if unit:
             out[i] = min(max(x, lowest), highest) - lowest
         else:
             out[i] = cell_of(x, starts, first, low, inverse)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _careful_real(data, at, end):
     """(kind, value, whether it is the correctly rounded one and not just within 4 units in the last place).
 
@@ -197,9 +200,10 @@ def _careful_real(data, at, end):
     return kind, (-x if negative else x), sure
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out, doubtful):
-    """Cell of each text read as a real number; `doubtful` marks those too close to a cell start to be sure.
+    """Cell of each text read as a real number, UNREAD where it is more than digits and a point; `doubtful` marks those
+    too close to a cell start to be sure.
 
     A value that is not correctly rounded is off by less than 4 units in the last place, so its cell is certain unless
     a start lies within that distance.
@@ -208,34 +212,32 @@ def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, miss
     for i in range(len(begins)):
         out[i] = missing
         doubtful[i] = 0
-        if not valid[i]:
+        if not valid[i] or begins[i] == ends[i]:
             continue
-        at, end = np.int64(begins[i]), np.int64(ends[i])
-        negative, digits, decimals = _quick(data, at, end)
-        if decimals >= 0:
-            x, sure = float(digits) / POWERS[decimals], digits <= np.uint64(2**53)
-            x = -x if negative else x
-        else:
-            kind, x, sure = _careful_real(data, at, end)
-            if kind == MISSING:
-                continue
+        negative, digits, decimals = _quick(data, np.int64(begins[i]), np.int64(ends[i]))
+        if decimals < 0:
+            out[i] = UNREAD
+            continue
+        x = float(digits) / POWERS[decimals]
+        x = -x if negative else x
         cell = cell_of(x, starts, first, low, inverse)
         out[i] = cell
-        if not sure:
+        if digits > np.uint64(2**53):
             slack = abs(x) * 1e-15 + 1e-280
             inside = (cell == 0 or x - slack >= starts[cell]) and (cell == last or x + slack < starts[cell + 1])
             doubtful[i] = not inside
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def integer_text_values(data, begins, ends, valid, missing, out):
-    """Each text read as an integer, as in `integer_text_cells`; `missing` where it is none."""
+@compiled(error_model="numpy")
+def integer_text_values(data, begins, ends, valid, out, fine):
+    """Each text read as an integer, as in `integer_text_cells`; `fine` tells where it is one."""
     for i in range(len(begins)):
         number, x = _careful_integer(data, np.int64(begins[i]), np.int64(ends[i]))
-        out[i] = x if valid[i] and number else missing
+        out[i] = x
+        fine[i] = valid[i] and number
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def real_text_values(data, begins, ends, valid, out, doubtful):
     """Each text read as a real number, NaN where it is none; `doubtful` marks those that may not be rounded right."""
     for i in range(len(begins)):

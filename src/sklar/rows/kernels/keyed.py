@@ -7,15 +7,16 @@ Reference: Aumasson, Bernstein (2012), "SipHash: a fast short-input PRF".
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sklar.arrays import compiled, compiled_part
 
 
-@njit(nogil=True, cache=True, inline="always")
+@compiled_part(inline="always")
 def _rotated(word, bits):
     return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _round(a, b, c, d):
     a += b
     b = _rotated(b, 13) ^ a
@@ -30,7 +31,7 @@ def _round(a, b, c, d):
     return a, b, c, d
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def siphash(data, start, end, low, high):
     """SipHash-2-4 of data[start:end] under the 128-bit key (low, high)."""
     a, b = low ^ np.uint64(0x736F6D6570736575), high ^ np.uint64(0x646F72616E646F6D)
@@ -52,7 +53,7 @@ def siphash(data, start, end, low, high):
     return a ^ b ^ c ^ d
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def text_hashes(data, begins, ends, valid, low, high, out):
     """Hash of each text; those that are not valid get that of the empty one."""
     for i in range(len(begins)):

@@ -8,15 +8,15 @@ after a point or comma, and Z or +HH:MM, +HHMM or +HH. A text with a zone is con
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sklar.arrays import compiled, compiled_part
 from sklar.rows.kernels.decimals import is_space
 
 MONTH_DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 DAYS_BEFORE = np.cumsum(MONTH_DAYS) - MONTH_DAYS
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def days_from_civil(year, month, day):
     """Days since 1970-01-01 in the Gregorian calendar, for years from 1 on."""
     before = np.uint32(year - 1)
@@ -25,26 +25,21 @@ def days_from_civil(year, month, day):
     return 365 * np.int64(before) + np.int64(leap_days) + DAYS_BEFORE[month - 1] + day + (1 if leap else 0) - 719163
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def is_leap(year):
     """Whether a year of the Gregorian calendar has a 29th of February."""
     return year & 3 == 0 and (year % np.uint32(100) != 0 or year % np.uint32(400) == 0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _digits(data, at, end, count):
-    """Number written with exactly `count` digits, or -1."""
-    if at + count > end:
+@compiled_part(error_model="numpy")
+def _digits(data, at, end):
+    """Number written with exactly two digits, or -1."""
+    if at + 2 > end or not (48 <= data[at] <= 57 and 48 <= data[at + 1] <= 57):
         return -1
-    number = 0
-    for k in range(count):
-        if not 48 <= data[at + k] <= 57:
-            return -1
-        number = number * 10 + int(data[at + k]) - 48
-    return number
+    return int(data[at]) * 10 + int(data[at + 1]) - 528
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _zone_minutes(data, at, end):
     """(minutes east of UTC, whether the text is a zone)."""
     if end - at == 1 and (data[at] | 32) == 122:
@@ -52,43 +47,44 @@ def _zone_minutes(data, at, end):
     if data[at] != 43 and data[at] != 45:
         return 0, False
     sign = -1 if data[at] == 45 else 1
-    hours, minutes = _digits(data, at + 1, end, 2), 0
+    hours, minutes = _digits(data, at + 1, end), 0
     at += 3
     if at < end:
         at += 1 if data[at] == 58 else 0
-        minutes = _digits(data, at, end, 2)
+        minutes = _digits(data, at, end)
         at += 2
     fine = at == end and 0 <= hours < 24 and 0 <= minutes < 60
     return sign * (hours * 60 + minutes), fine
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _date_days(data, at, end):
     """(days since 1970, place after the date, whether it is a date)."""
-    year = _digits(data, at, end, 4)
+    century, year = _digits(data, at, end), _digits(data, at + 2, end)
     dashed = at + 4 < end and data[at + 4] == 45
     step = 1 if dashed else 0
-    month = _digits(data, at + 4 + step, end, 2)
+    month = _digits(data, at + 4 + step, end)
     if dashed and (at + 7 >= end or data[at + 7] != 45):
         return 0, at, False
-    day = _digits(data, at + 6 + 2 * step, end, 2)
-    if year < 1 or not 1 <= month <= 12 or day < 1:
+    day = _digits(data, at + 6 + 2 * step, end)
+    if century < 0 or year < 0 or century + year == 0 or not 1 <= month <= 12 or day < 1:
         return 0, at, False
+    year += 100 * century
     if day > MONTH_DAYS[month - 1] + (1 if month == 2 and is_leap(year) else 0):
         return 0, at, False
     return days_from_civil(year, month, day), at + 8 + 2 * step, True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _clock_micros(data, at, end):
     """(microseconds since midnight, place after the time, whether it is a time)."""
-    hour, minute = _digits(data, at, end, 2), _digits(data, at + 3, end, 2)
+    hour, minute = _digits(data, at, end), _digits(data, at + 3, end)
     if not 0 <= hour < 24 or not 0 <= minute < 60 or data[at + 2] != 58:
         return 0, at, False
     at += 5
     seconds, micros = 0, 0
     if at < end and data[at] == 58:
-        seconds = _digits(data, at + 1, end, 2)
+        seconds = _digits(data, at + 1, end)
         if not 0 <= seconds < 60:
             return 0, at, False
         at += 3
@@ -104,7 +100,7 @@ def _clock_micros(data, at, end):
     return ((hour * 60 + minute) * 60 + seconds) * 1_000_000 + micros, at, True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def iso_micros(data, begins, ends, valid, micros, fine, zoned):
     """Microseconds since 1970-01-01 of each text, with `fine` False where it is not a date or time, and `zoned` True
     where it names a zone: then they are those of UTC, else those of its own clock.

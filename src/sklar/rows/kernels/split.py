@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sklar.arrays import compiled, compiled_part
 
 FINE, RAGGED, OPEN_QUOTE = 0, 1, 2
 QUOTE, LINE_FEED, RETURN = 34, 10, 13
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_part(error_model="numpy")
 def _quoted_cell(data, at, stop, delimiter, spare):
     """(start, end, place after the cell, end of the spare room used); the place is -1 if the text ends too soon.
 
@@ -45,7 +46,7 @@ def _quoted_cell(data, at, stop, delimiter, spare):
     return start, spare, (-1 if quoted else at), spare
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def split_cells(data, stop, final, delimiter, slots, starts, ends):
     """(rows, bytes used, fault): split as many whole rows as there are.
 
@@ -102,7 +103,7 @@ def split_cells(data, stop, final, delimiter, slots, starts, ends):
     return rows, used, FINE
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def gather(data, begins, ends, out):
     """Put cells one after the other."""
     at = 0

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sklar.arrays import compiled, compiled_part
 
 LOCAL_CELLS = 4096
 """Tables up to this size are first counted in four interleaved copies."""
@@ -14,14 +15,14 @@ CHUNK_ROWS = 1 << 11
 """Rows whose cells in one table are found before they are counted: they stay in the first-level cache."""
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def recode(codes, lookup, out):
     """out[i] = lookup[codes[i]]."""
     for i in range(len(codes)):
         out[i] = lookup[codes[i]]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def tally(stack, axes, axis_starts, shape, out, out_starts, tables, weight):
     """Add every row of `stack` to the given tables, `weight` times.
 
@@ -56,7 +57,7 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables, weight):
                         local[copy, c] = 0
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _fill_cells(stack, axes, shape, at, cells):
     """The cell of each row, from row `at` on, in the table on these axes: 0 in one without axes."""
     if len(axes) == 0:
@@ -71,7 +72,7 @@ def _fill_cells(stack, axes, shape, at, cells):
             cells[i] = cells[i] * width + np.uint32(codes[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _tally_small(cells, local):
     """Four copies in turn, so that equal neighbours do not wait for each other's store."""
     whole = len(cells) - len(cells) % 4
@@ -84,7 +85,7 @@ def _tally_small(cells, local):
         local[0, np.uintp(cells[i])] += np.uint32(1)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def text_buckets(data, begins, ends, valid, longest, mask, out):
     """Bucket of each text of 1 to `longest` bytes, -1 for all others. Equal texts share a bucket."""
     for i in range(len(begins)):
@@ -99,7 +100,7 @@ def text_buckets(data, begins, ends, valid, longest, mask, out):
         out[i] = (state ^ (state >> np.uint64(29))) & np.uint64(mask)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def tally_buckets(buckets, counts):
     """Add 1 to the bucket of each row that has one; a bucket that is full stays full, and never begins anew."""
     for i in range(len(buckets)):

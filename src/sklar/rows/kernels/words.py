@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from sklar.arrays import Ints
+from sklar.arrays import Ints, compiled, compiled_part
 from sklar.rows.kernels.decimals import is_space
 
 
@@ -37,7 +36,7 @@ def word_list(codes: Mapping[str, int]) -> WordList:
     words = [word.encode("utf-8", "surrogatepass") for word in codes]
     offsets = np.zeros(len(words) + 1, dtype=np.int64)
     np.cumsum([len(w) for w in words], out=offsets[1:])
-    data = np.frombuffer(b"".join(words) or b"\0", dtype=np.uint8).copy()
+    data = np.frombuffer(b"".join(words) or b"\0", dtype=np.uint8)
     slots = np.zeros(1 << max(4, (4 * len(words)).bit_length()), dtype=np.int64)
     heads = np.zeros(len(words), dtype=np.uint64)
     _fill(data, offsets, slots, heads)
@@ -51,7 +50,7 @@ def codes_of_words(text: Any, words: WordList, other: int, missing: int) -> npt.
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _hash(data, start, end):
     """(hash, first eight bytes as a number): eight bytes at a time, multiplied and folded.
 
@@ -69,7 +68,7 @@ def _hash(data, start, end):
     return state, head
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _fill(data, offsets, slots, heads):
     mask = np.uint64(len(slots) - 1)
     for word in range(len(offsets) - 1):
@@ -80,7 +79,7 @@ def _fill(data, offsets, slots, heads):
         slots[at] = word + 1
 
 
-@njit(nogil=True, cache=True)
+@compiled_part()
 def _same(data, start, words, left, length):
     """Whether the bytes from the ninth on are the same."""
     k = 8
@@ -89,7 +88,7 @@ def _same(data, start, words, left, length):
     return k >= length
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def word_codes(data, begins, ends, valid, slots, words, word_offsets, heads, codes, other, missing, out):
     """Code of each text: that of the word it equals byte for byte, `missing` if invalid, else `other`."""
     mask = np.uint64(len(slots) - 1)
@@ -112,7 +111,7 @@ def word_codes(data, begins, ends, valid, slots, words, word_offsets, heads, cod
         out[i] = found
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def strip_spaces(data, begins, ends, new_begins, new_ends):
     """Bounds of each text without the ASCII spaces at either end."""
     for i in range(len(begins)):
@@ -122,3 +121,22 @@ def strip_spaces(data, begins, ends, new_begins, new_ends):
         while end > at and is_space(data[end - 1]):
             end -= 1
         new_begins[i], new_ends[i] = at, end
+
+
+@compiled()
+def trim_zero_fractions(data, begins, ends):
+    """Whole numbers without a fraction of zeros: 7.0 and 7. end where 7 does; all other texts stay as they are."""
+    for i in range(len(begins)):
+        first = begins[i]
+        if first < ends[i] and data[first] == ord("-"):
+            first += 1
+        point = first
+        while point < ends[i] and ord("0") <= data[point] <= ord("9"):
+            point += 1
+        if point == first or point == ends[i] or data[point] != ord("."):
+            continue
+        at = point + 1
+        while at < ends[i] and data[at] == ord("0"):
+            at += 1
+        if at == ends[i]:
+            ends[i] = point

@@ -8,7 +8,7 @@ key no parent has are left out. So what a person adds to a table depends on that
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -17,11 +17,12 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.errors import SourceError
+from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.persons.choice import Persons, Words, tie_words, used_rows
-from sklar.rows.persons.gather import PART_BITS, Gathering
+from sklar.rows.persons.choice import Column, Persons, Words, tie_words, used_rows
+from sklar.rows.persons.gather import PART_BITS, Block, Gathering
 from sklar.rows.persons.keys import key_encoders
-from sklar.rows.persons.linked import WHOLE, Column, Gathered, LinkedRows, Places
+from sklar.rows.persons.linked import WHOLE, Gathered, LinkedRows, Places
 from sklar.rows.sources import FILES, Source, open_source
 from sklar.rows.sources.databases.snapshot import Snapshot
 from sklar.rows.sources.source import suffix_of
@@ -41,31 +42,27 @@ class FamilyRows(LinkedRows):
         super().__init__(source, *given, **named)
         self._parents = parents
 
-    def keep_codes(self) -> None:
-        """Gather both tables in one pass each, and keep the codes of all tables that tell persons."""
-        if self._whole:
-            return
-        self._forget()
+    def used_codes(self, gathered: Iterable[Block]) -> Iterator[tuple[int, CodeBatch]]:
+        """Both tables are gathered in one pass each; codes of all tables that tell persons."""
         heads, rows = Gathering(self._folder), Gathering(self._folder)
         try:
-            self._gather(heads, rows)
+            self._gather_heads(heads)
+            for columns in gathered:
+                rows.add(columns)
             self._exact_persons = 0
             for part in range(1 << PART_BITS):
-                if heads.rows_of(part):
-                    self._add_families(*self._one_each(heads.columns([part])), rows, part)
+                if heads.rows_of([part]):
+                    yield from self._families(*self._one_each(heads.columns([part])), rows, part)
         finally:
             heads.close()
             rows.close()
-        self._whole, self._exact_rows = True, self._exact_persons
 
-    def _gather(self, heads: Gathering, rows: Gathering) -> None:
+    def _gather_heads(self, heads: Gathering) -> None:
         assert self._person.parents is not None
         reader = EncodedRows(self._parents, self._views[0].by, null_values=self.null_values, threads=self.threads)
         keys = key_encoders(self._person.parents.key, self._secret, self.null_values)
         for batch in reader.read_by([*keys, *self._static.encoders]):
             heads.add(batch.codes)
-        for batch in self.read_by(self._person_encoders()):
-            rows.add(batch.codes)
 
     def _person_encoders(self) -> list[Any]:
         """The key once more behind the columns by which rows are chosen: it joins them with their parents."""
@@ -77,21 +74,20 @@ class FamilyRows(LinkedRows):
         chosen = used_rows(keys, None, tie_words(keys, columns[2:], self._secret.mixing), 1).rows
         return (columns[0][chosen], columns[1][chosen]), [column[chosen] for column in columns[2:]]
 
-    def _add_families(self, keys: Keys, heads: list[Column], rows: Gathering, part: int) -> None:
-        """Add some parents with their rows to all tables."""
+    def _families(self, keys: Keys, heads: list[Column], rows: Gathering, part: int) -> Iterator[tuple[int, CodeBatch]]:
+        """Some parents with their rows in all tables."""
         count = len(keys[0])
         self._exact_persons += count
         sizes, place = np.zeros(count, dtype=np.int64), np.arange(count)
-        codes = Gathered(rows=[], heads=heads)
-        if rows.rows_of(part):
-            persons, columns = self._used(rows, [part])
+        for persons, columns in self._used_of(rows, [part]) if rows.rows_of([part]) else ():
             first = persons.rows[np.cumsum(persons.sizes) - persons.sizes]
             parent = _places(keys, (columns[-2][first], columns[-1][first]))
             sizes[parent[parent >= 0]] = persons.sizes[parent >= 0]
             codes = Gathered(rows=columns[:-2], heads=heads)
-            self._add(_only(persons, parent >= 0), parent[parent >= 0], codes)
+            yield from self._family(_only(persons, parent >= 0), parent[parent >= 0], codes)
         # Sensitivity: one row of weight 2^20, a whole vote, for each person.
-        self._keep(PARENT, codes, Places(now=place, before=place, head=place, more=sizes), WHOLE)
+        alone = Gathered(rows=[], heads=heads)
+        yield from self._told(PARENT, alone, Places(now=place, before=place, head=place, more=sizes), WHOLE)
 
 
 def open_family(data: Any, by: Coordinates, read: ReadOptions, cache_bytes: int) -> FamilyRows:

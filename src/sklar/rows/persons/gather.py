@@ -6,14 +6,16 @@ What goes to disk is codes and keyed hashes, never a key or a cell, in a file wi
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sklar.arrays import Ints, Mask
 from sklar.errors import SourceError
 from sklar.rows.codes.kept import nameless_file
+from sklar.rows.persons.choice import Column
 
 PART_BITS = 6
 """Rows are kept apart in 64 parts, each small enough to be sorted in memory."""
@@ -21,8 +23,12 @@ MEMORY_BYTES = 256 << 20
 """Memory for rows that wait for the others of their person; beyond it they go to disk."""
 FEWEST_ROWS = 1 << 17
 """Parts with fewer rows are worked on together."""
+READ_ROWS = 1 << 18
+"""Rows that are read from disk at once."""
 
-Column = npt.NDArray[Any]
+Block = Sequence[Column]
+Inside = Callable[[Block], Mask]
+"""Which rows of a block are looked at."""
 
 
 class Gathering:
@@ -50,37 +56,52 @@ class Gathering:
         if self._bytes > self._most_bytes:
             self._spill()
 
-    def rows_of(self, part: int) -> int:
-        """Number of rows of one part."""
-        return int(self._rows[part])
+    def rows_of(self, parts: Sequence[int]) -> int:
+        """Number of rows of some parts."""
+        return int(self._rows[list(parts)].sum())
 
     def parts(self) -> Iterator[list[int]]:
         """Parts that are worked on together: small ones meet."""
         together: list[int] = []
         for at in np.flatnonzero(self._rows).tolist():
-            if together and int(self._rows[[*together, at]].sum()) > FEWEST_ROWS:
+            if together and self.rows_of([*together, at]) > FEWEST_ROWS:
                 yield together
                 together = []
             together.append(at)
         if together:
             yield together
 
-    def slices(self, parts: Sequence[int]) -> int:
-        """In how many slices some parts must be looked at to fit into memory: one, unless keys are very uneven."""
-        width = sum(kind.itemsize for kind in self._types)
-        return max(1, -(-int(self._rows[list(parts)].sum()) * width // self._most_bytes))
+    @property
+    def most_rows(self) -> int:
+        """Rows that are worked on at once: sorting takes about four times as much memory as they do."""
+        return max(1, self._most_bytes // 4 // sum(kind.itemsize for kind in self._types))
 
-    def columns(self, parts: Sequence[int]) -> list[Column]:
-        """All rows of some parts."""
-        blocks = list(self.blocks(parts))
+    def slices(self, rows: int) -> int:
+        """In how many slices so many rows must be looked at to fit into memory."""
+        return max(1, -(-rows // self.most_rows))
+
+    def rows_of_slices(self, parts: Sequence[int], slices: int) -> Ints:
+        """How many rows of some parts are in each of so many slices of persons."""
+        counts = np.zeros(slices, dtype=np.int64)
+        for block in self.blocks(parts):
+            counts += np.bincount(slice_of(block, slices), minlength=slices)
+        return counts
+
+    def columns(self, parts: Sequence[int], inside: Inside | None = None) -> list[Column]:
+        """All rows of some parts, or those of them that are inside."""
+        blocks = list(self.blocks(parts, inside))
         return [np.concatenate([block[at] for block in blocks]) for at in range(len(self._types))]
 
-    def blocks(self, parts: Sequence[int]) -> Iterator[list[Column]]:
+    def blocks(self, parts: Sequence[int], inside: Inside | None = None) -> Iterator[Block]:
         """The same, some rows at a time."""
         for part in parts:
-            for rows, offset in self._spilled[part]:
-                yield self._read(rows, offset)
-            yield from self._waiting[part]
+            held = (block for rows, offset in self._spilled[part] for block in self._read(rows, offset))
+            for block in chain(held, self._waiting[part]):
+                if inside is None:
+                    yield block
+                else:
+                    chosen = inside(block)
+                    yield [column[chosen] for column in block]
 
     def close(self) -> None:
         """Forget everything; what is on disk vanishes."""
@@ -97,10 +118,9 @@ class Gathering:
             self._handle = nameless_file(self._folder)
         for part, waiting in enumerate(self._waiting):
             if waiting:
-                columns = [np.concatenate([block[at] for block in waiting]) for at in range(len(self._types))]
-                self._spilled[part].append((len(columns[0]), self._end))
-                for column in columns:
-                    self._write(memoryview(column.tobytes()))
+                self._spilled[part].append((sum(len(block[0]) for block in waiting), self._end))
+                for at in range(len(self._types)):
+                    self._write(np.concatenate([block[at] for block in waiting]).view(np.uint8).data)
         self._waiting, self._bytes = [[] for _ in self._waiting], 0
 
     def _write(self, rest: memoryview) -> None:
@@ -117,16 +137,27 @@ class Gathering:
             "folder with room (cache=, --cache)"
         )
 
-    def _read(self, rows: int, offset: int) -> list[Column]:
-        columns: list[Column] = []
-        for kind in self._types:
-            data = bytearray(rows * kind.itemsize)
-            view, at = memoryview(data), offset
-            while view:
-                got = os.preadv(self._handle, [view], at)
-                if not got:
-                    raise SourceError(f"rows that were kept in {self._folder} were cut short; fit again")
-                view, at = view[got:], at + got
-            columns.append(np.frombuffer(data, dtype=kind))
-            offset += rows * kind.itemsize
-        return columns
+    def _read(self, rows: int, offset: int) -> Iterator[Block]:
+        """Some rows that were written together, one column after the other."""
+        starts = np.cumsum([0, *(rows * kind.itemsize for kind in self._types)]) + offset
+        for first in range(0, rows, READ_ROWS):
+            count = min(READ_ROWS, rows - first)
+            yield [
+                np.frombuffer(self._bytes_at(int(start) + first * kind.itemsize, count * kind.itemsize), dtype=kind)
+                for start, kind in zip(starts, self._types, strict=False)
+            ]
+
+    def _bytes_at(self, at: int, count: int) -> bytearray:
+        data = bytearray(count)
+        view = memoryview(data)
+        while view:
+            got = os.preadv(self._handle, [view], at)
+            if not got:
+                raise SourceError(f"rows that were kept in {self._folder} were cut short; fit again")
+            view, at = view[got:], at + got
+        return data
+
+
+def slice_of(block: Block, slices: int) -> Ints:
+    """In which of so many slices the person of each row is: by other bits of the key than those of parts."""
+    return (block[1] % np.uint64(slices)).astype(np.int64)

@@ -1,8 +1,9 @@
 """What tells persons apart and puts their rows in order: 128 keyed bits of the key, and the value of the order.
 
-Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person.
-The texts 7 and 7.0 are two, for some keys mean two by them (a number that is stored as a float has the text 7). A
-missing key, the empty text, texts that stand for null and values without a text are one key together. The bits are two
+Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person. A
+whole number with a fraction of zeros is that number: 7.0 is what becomes of 7 in a column of a CSV file that has gaps,
+and who is spelled in both ways must not have two votes. 07 and 7 are two, as codes with leading zeros are. A missing
+key, the empty text, texts that stand for null and values without a text are one key together. The bits are two
 SipHashes under a secret of this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten
 million persons, and nobody can look for such a pair without the secret.
 """
@@ -10,17 +11,18 @@ million persons, and nobody can look for such a pair without the secret.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.codes.table import RowEncoder
+from sklar.rows.counting.labels import is_label
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.coordinates import value_reader
-from sklar.rows.encode.text import text_of
+from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Column
 from sklar.schema.table import Schema
 
@@ -50,22 +52,40 @@ def order_encoder(schema: Schema, order: str, null_values: tuple[str, ...]) -> R
     return RowEncoder(encode=_ranker(schema[order], null_values), sources=(order,))
 
 
+def label_encoders(column: str, secret: Secret, null_values: tuple[str, ...]) -> list[RowEncoder]:
+    """Two words a row that tell its label in a column, whatever it is; 0 where it has none."""
+    halves = (secret.words[:2], secret.words[2:4])
+    return [RowEncoder(encode=_label_hasher(low, high, null_values), sources=(column,)) for low, high in halves]
+
+
 def _hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
-    from sklar.rows.kernels.keyed import text_hashes
-    from sklar.rows.kernels.words import strip_spaces
+    from sklar.rows.kernels.words import strip_spaces, trim_zero_fractions
 
     def encode(array: Any) -> Words:
         text = text_of(array, null_values)
-        out = np.empty(len(text), dtype=np.uint64)
         begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)
         strip_spaces(text.data, text.begins, text.ends, begins, ends)
-        text_hashes(text.data, begins, ends, text.valid, np.uint64(low), np.uint64(high), out)
-        return out
+        trim_zero_fractions(text.data, begins, ends)
+        return _words(replace(text, begins=begins, ends=ends), low, high)
 
-    def words(array: Any) -> Words:
-        return plain_codes(array, encode)
+    return lambda array: plain_codes(array, encode)
 
-    return words
+
+def _label_hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
+    def encode(array: Any) -> Words:
+        text = text_of(array, null_values)
+        return np.where(is_label(text), _words(text, low, high), np.uint64(0))
+
+    return lambda array: plain_codes(array, encode)
+
+
+def _words(text: Text, low: int, high: int) -> Words:
+    """A keyed word of each text; those that are not valid get that of the empty one."""
+    from sklar.rows.kernels.keyed import text_hashes
+
+    out = np.empty(len(text), dtype=np.uint64)
+    text_hashes(text.data, text.begins, text.ends, text.valid, np.uint64(low), np.uint64(high), out)
+    return out
 
 
 def _ranker(column: Column, null_values: tuple[str, ...]) -> Encoder:

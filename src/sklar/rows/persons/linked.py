@@ -12,23 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.unit import VOTE_BITS
 from sklar.arrays import Ints, Mask
 from sklar.errors import DoorError
-from sklar.rows.codes.batch import CodeBatch, PackedBits
-from sklar.rows.codes.kept import KeptCodes
+from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.table import RowEncoder
 from sklar.rows.encode.coordinates import coordinate_encoder, pair_codes, value_reader
-from sklar.rows.persons.choice import Persons
+from sklar.rows.persons.choice import Column, Persons
 from sklar.rows.persons.gather import Gathering
-from sklar.rows.persons.rows import PersonRows, vote_weight
+from sklar.rows.persons.rows import PersonRows, packed_batch, vote_weight
+from sklar.rows.persons.used import RowChoice
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quotient, Same, View, linked_views
 from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
 
-Column = npt.NDArray[Any]
 WHOLE = 1 << VOTE_BITS
 """What a row counts that has a vote of its own."""
 NO_INTEGER = np.iinfo(np.int64).min
@@ -74,67 +72,35 @@ class LinkedRows(PersonRows):
     What tells what never changes is the first row of the person.
     """
 
-    def __init__(self, *given: Any, cache_bytes: int, **named: Any):
-        super().__init__(*given, cache_bytes=cache_bytes, **named)
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
         if not self.votes:
             raise DoorError("tables of persons whose rows are linked are counted in votes")
         self._wide, self._views = linked_views(self._by.declared)
-        self._stores = {
-            view.name: KeptCodes(_sizes(view), cache_bytes // len(self._views), self._folder) for view in self._views
-        }
+        self._numbers = {view.name: at for at, view in enumerate(self._views)}
         self._gathered = self._static = RowReading(self.null_values)
         if self._person.parents is not None:
             self._static = RowReading(self.null_values)
         self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
 
     @property
-    def _in_order(self) -> bool:
-        return True
+    def _choice(self) -> RowChoice:
+        return replace(super()._choice, always=True)
 
-    def close(self) -> None:
-        self._forget()
-        super().close()
-
-    def _forget(self) -> None:
-        for store in self._stores.values():
-            store.close()
-
-    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the codes of columns of one of the tables."""
-        self.keep_codes()
-        for view in self._views:
-            places = {view.full(name): at for at, name in enumerate(view.by.schema.modelled)}
-            if all(name in places for name in columns):
-                return self._stores[view.name].batches([places[name] for name in columns])
-        raise DoorError("first rows and steps of persons are tables of their own: no table of counts is of both")
-
-    def keep_codes(self) -> None:
-        """Gather the rows of persons in one pass, and keep the codes of both tables."""
-        if self._whole:
-            return
-        self._forget()
-        gathering = Gathering(self._folder)
-        try:
-            for batch in self.read_by(self._person_encoders()):
-                gathering.add(batch.codes)
-            self._exact_persons = 0
-            for parts in gathering.parts():
-                persons, codes = self._used(gathering, parts)
-                self._exact_persons += len(persons.sizes)
-                self._add(persons, persons.rows[_starts(persons)], Gathered(rows=codes, heads=codes))
-        finally:
-            gathering.close()
-        self._whole, self._exact_rows = True, self._exact_persons
+    def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
+        """Codes of all tables that tell persons."""
+        for persons, codes in self._used(gathering):
+            yield from self._family(persons, persons.rows[_starts(persons)], Gathered(rows=codes, heads=codes))
 
     def _person_encoders(self) -> list[Any]:
         return [*super()._person_encoders(), *self._gathered.encoders]
 
-    def _add(self, persons: Persons, heads: Ints, codes: Gathered) -> None:
-        """Add the rows of some persons to the tables of first rows and of steps; `heads` tell what never changes."""
+    def _family(self, persons: Persons, heads: Ints, codes: Gathered) -> Iterator[tuple[int, CodeBatch]]:
+        """Some persons in the tables of first rows and of steps; `heads` tell what never changes."""
         starts = _starts(persons)
         first = persons.rows[starts]
         # Sensitivity: one row of weight 2^20, a whole vote, for each person.
-        self._keep(FIRST, codes, Places(now=first, before=first, head=heads, more=persons.sizes - 1), WHOLE)
+        yield from self._told(FIRST, codes, Places(now=first, before=first, head=heads, more=persons.sizes - 1), WHOLE)
         sizes = persons.size_of_row
         place = np.arange(len(persons.rows)) - np.repeat(starts, persons.sizes)
         later = np.flatnonzero(place > 0)
@@ -146,22 +112,15 @@ class LinkedRows(PersonRows):
         )
         # Sensitivity: m - 1 rows of weight floor(2^20 / (m - 1)) for a person with m rows, at most one vote together.
         for size in np.unique(sizes[later]).tolist():
-            self._keep(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
+            yield from self._told(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
 
-    def _keep(self, name: str, codes: Gathered, rows: Places, weight: int) -> None:
-        """Keep rows of one table, which all count the same."""
-        (sizes,) = (_sizes(view) for view in self._views if view.name == name)
+    def _told(self, name: str, codes: Gathered, rows: Places, weight: int) -> Iterator[tuple[int, CodeBatch]]:
+        """Rows of one table, which all count the same."""
+        number = self._numbers[name]
+        kinds = _sizes(self._views[number])
         for start in range(0, len(rows.now), BATCH_ROWS):
             part = rows.take(slice(start, start + BATCH_ROWS))
-            columns = [codes_of(codes, part) for codes_of in self._codes[name]]
-            packed = tuple(
-                PackedBits(rows=len(part.now), data=np.packbits(column, bitorder="little"))
-                if kind == 2
-                else column.astype(np.min_scalar_type(max(kind - 1, 0)))
-                for column, kind in zip(columns, sizes, strict=True)
-            )
-            if not self._stores[name].add(CodeBatch(rows=len(part.now), columns=packed, weight=weight)):
-                raise DoorError("codes of persons always find room on disk")
+            yield number, packed_batch([codes_of(codes, part) for codes_of in self._codes[name]], kinds, weight)
 
     def _codes_of(self, view: View, part: Coordinate) -> _CodesOf:
         """How a coordinate is told by gathered columns of a row, of the one before, or of both."""

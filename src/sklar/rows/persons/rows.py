@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sklar.accounting.unit import VOTE_BITS
-from sklar.errors import SourceError
+from sklar.errors import DoorError
 from sklar.rows.codes.batch import CodeBatch, PackedBits
 from sklar.rows.codes.kept import KeptCodes
-from sklar.rows.codes.table import EncodedRows
-from sklar.rows.persons.choice import Persons, has_more, row_words, tie_words, used_rows
-from sklar.rows.persons.gather import Gathering
+from sklar.rows.codes.table import EncodedRows, RowEncoder, stored_places, stored_tables
+from sklar.rows.persons.choice import Column, Persons
+from sklar.rows.persons.gather import Block, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, order_encoder
+from sklar.rows.persons.labels import exact_named_labels
+from sklar.rows.persons.used import RowChoice, chosen_rows
 from sklar.rows.sources import Source
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import Coordinates, RowsOfPerson
@@ -25,8 +25,6 @@ from sklar.schema.persons.person import Person
 
 FLUSH_ROWS = 1 << 20
 """Rows that wait for others of the same weight: batches are of one weight, and large ones are counted faster."""
-
-Column = npt.NDArray[Any]
 
 
 def vote_weight(rows: int) -> int:
@@ -52,9 +50,10 @@ class PersonRows(EncodedRows):
         threads: int | None = None,
         secret: Secret | None = None,
     ):
+        super().__init__(source, by, null_values=null_values, threads=threads)
         self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
-        kept = KeptCodes([by.schema.size(name) for name in by.schema.modelled], cache_bytes, self._folder)
-        super().__init__(source, by, null_values=null_values, kept=kept, threads=threads)
+        sizes = [[by.schema.size(name) for name in names] for names in stored_tables(by.schema)]
+        self._stores = [KeptCodes(kinds, cache_bytes // len(sizes), self._folder) for kinds in sizes]
         self._person, self._secret = person, secret or Secret()
         self._exact_rows = None  # the source knows how many rows it has, not how many are used
         self._exact_persons = 0
@@ -68,32 +67,71 @@ class PersonRows(EncodedRows):
         self.keep_codes()
         return self._exact_persons
 
-    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Refused: raw rows are not those that are used."""
-        raise SourceError("labels cannot be looked for where persons may have several rows; list them in the schema")
+    @property
+    def persons_seen(self) -> int:
+        """Persons among the codes of the last pass."""
+        return self._exact_persons
 
-    def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the source: rows are gathered person by person, and those that are used come in batches."""
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Columns that are read."""
+        return tuple(dict.fromkeys(name for one in self._person_encoders() for name in one.sources))
+
+    def close(self) -> None:
+        self._forget()
+        super().close()
+
+    def _forget(self) -> None:
+        self._whole = False
+        for store in self._stores:
+            store.close()
+
+    def exact_label_counts(self, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
+        """Each person names one label of a column."""
+        return exact_named_labels(self, self._person.key, self._secret, floors, self._folder)
+
+    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        self.keep_codes()
+        table, places = stored_places(self.schema, columns)
+        return self._stores[table].batches(places)
+
+    def keep_codes(self) -> None:
+        """Gather the rows of persons in one pass, and keep the codes of those that are used."""
+        if self._whole:
+            return
+        self._forget()  # what a pass that failed left behind would be counted twice
+        rows = [0] * len(self._stores)
+        for table, batch in self.used_codes(self.gathered()):
+            if not self._stores[table].add(batch):
+                raise DoorError("codes of persons always find room on disk")
+            rows[table] += batch.rows
+        self._whole, self._exact_rows = True, rows[0]
+
+    def gathered(self) -> Iterator[Block]:
+        """One pass over the source: of each row the person, and all that is needed to choose and to encode it."""
+        return (batch.codes for batch in self.read_by(self._person_encoders()))
+
+    def used_codes(self, gathered: Iterable[Block]) -> Iterator[tuple[int, CodeBatch]]:
+        """Of all that was gathered of whole persons, the codes of the rows that are used, table by table."""
         gathering = Gathering(self._folder)
         try:
-            for batch in self.read_by(self._person_encoders()):
-                gathering.add(batch.codes)
+            for columns in gathered:
+                gathering.add(columns)
+            self._exact_persons = 0
             yield from self._in_batches(gathering)
         finally:
             gathering.close()
 
-    def _person_encoders(self) -> list[Any]:
+    def _person_encoders(self) -> list[RowEncoder]:
         person, parts = self._person, [part for part in self._by.parts if not isinstance(part, RowsOfPerson)]
         order = [] if person.order is None else [order_encoder(self._by.declared, person.order, self.null_values)]
         keys = key_encoders(person.key, self._secret, self.null_values)
         return [*keys, *order, *(self._row_encoder(part) for part in parts)]
 
-    def _in_batches(self, gathering: Gathering) -> Iterator[CodeBatch]:
+    def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
         waiting: dict[int, list[list[Column]]] = {}
-        held = self._exact_persons = 0
-        for parts in gathering.parts():
-            persons, codes = self._used(gathering, parts)
-            self._exact_persons += len(persons.sizes)
+        held = 0
+        for persons, codes in self._used(gathering):
             sizes = persons.size_of_row if self.votes else np.ones(len(persons.rows), dtype=np.int64)
             for size in np.unique(sizes).tolist():
                 rows = persons.rows[sizes == size]
@@ -105,60 +143,43 @@ class PersonRows(EncodedRows):
         yield from self._flushed(waiting)
 
     @property
-    def _in_order(self) -> bool:
-        """Whether it matters which row of a person comes first: then it never depends on how many others have."""
-        return self._person.order is not None
+    def _choice(self) -> RowChoice:
+        person = self._person
+        return RowChoice(bound=person.bound, ordered=person.order is not None, mixing=self._secret.mixing)
 
-    def _used(self, gathering: Gathering, parts: Sequence[int]) -> tuple[Persons, list[Column]]:
-        """The rows of some persons that are used, and all codes that are held of them."""
-        slices = gathering.slices(parts)
-        if slices == 1:
-            columns = gathering.columns(parts)
-            ties = None
-            if self._in_order or has_more((columns[0], columns[1]), self._person.bound):
-                ties = self._ties(columns)
-            return self._chosen(columns, ties)
-        found: list[list[Column]] = []
-        for number in range(slices):
-            columns = self._slice(gathering, parts, number, slices)
-            ties = self._ties(columns)
-            rows = self._chosen(columns, ties)[0].rows
-            found.append([column[rows] for column in (*columns, ties)])
-        together = [np.concatenate([block[at] for block in found]) for at in range(len(found[0]))]
-        return self._chosen(together[:-1], together[-1])
+    def _used(self, gathering: Gathering) -> Iterator[tuple[Persons, list[Column]]]:
+        """The rows of persons that are used, and all codes that are held of them; some persons at a time."""
+        for parts in gathering.parts():
+            for persons, columns in self._used_of(gathering, parts):
+                self._exact_persons += len(persons.sizes)
+                yield persons, columns
 
-    def _slice(self, gathering: Gathering, parts: Sequence[int], number: int, slices: int) -> list[Column]:
-        """The rows whose content falls into one of so many slices: equal rows fall into the same one."""
-        blocks: list[list[Column]] = []
-        for block in gathering.blocks(parts):
-            words = row_words(block[2:], len(block[0]), self._secret.mixing)
-            inside = words % np.uint64(slices) == number
-            blocks.append([column[inside] for column in block])
-        return [np.concatenate([block[at] for block in blocks]) for at in range(len(blocks[0]))]
+    def _used_of(self, gathering: Gathering, parts: Sequence[int]) -> Iterator[tuple[Persons, list[Column]]]:
+        """The same of some parts."""
+        for persons, columns in chosen_rows(gathering, parts, self._choice):
+            yield persons, columns[3 if self._person.order is not None else 2 :]
 
-    def _ties(self, columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
-        return tie_words((columns[0], columns[1]), columns[2:], self._secret.mixing)
-
-    def _chosen(self, columns: Sequence[Column], ties: npt.NDArray[np.uint64] | None) -> tuple[Persons, list[Column]]:
-        ordered = self._person.order is not None
-        order = columns[2] if ordered else None
-        return used_rows((columns[0], columns[1]), order, ties, self._person.bound), list(
-            columns[3 if ordered else 2 :]
-        )
-
-    def _flushed(self, waiting: dict[int, list[list[Column]]]) -> Iterator[CodeBatch]:
+    def _flushed(self, waiting: dict[int, list[list[Column]]]) -> Iterator[tuple[int, CodeBatch]]:
         for size, blocks in waiting.items():
             columns = [np.concatenate([block[at] for block in blocks]) for at in range(len(blocks[0]))]
             for start in range(0, len(columns[0]), BATCH_ROWS):
-                yield self._batch([column[start : start + BATCH_ROWS] for column in columns], size)
+                yield 0, self._batch([column[start : start + BATCH_ROWS] for column in columns], size)
 
     def _batch(self, codes: list[Column], size: int) -> CodeBatch:
         rows = len(codes[0])
         if self.votes:
             codes = [*codes, np.full(rows, size - 1, dtype=np.min_scalar_type(self._person.bound - 1))]
         kinds = [self.schema.size(name) for name in self.schema.modelled]
-        columns = tuple(
-            PackedBits(rows=rows, data=np.packbits(column, bitorder="little")) if kind == 2 else column
-            for column, kind in zip(codes, kinds, strict=True)
-        )
-        return CodeBatch(rows=rows, columns=columns, weight=vote_weight(size) if self.votes else 1)
+        return packed_batch(codes, kinds, vote_weight(size) if self.votes else 1)
+
+
+def packed_batch(codes: Sequence[Column], kinds: Sequence[int], weight: int) -> CodeBatch:
+    """Codes of rows that all count the same, in the form in which they are kept."""
+    rows = len(codes[0])
+    columns = tuple(
+        PackedBits(rows=rows, data=np.packbits(column, bitorder="little"))
+        if kind == 2
+        else column.astype(np.min_scalar_type(max(kind - 1, 0)), copy=False)
+        for column, kind in zip(codes, kinds, strict=True)
+    )
+    return CodeBatch(rows=rows, columns=columns, weight=weight)

@@ -53,6 +53,9 @@ class PushedRows:
     def keep_codes(self) -> None:
         """Nothing is read ahead: that the table and its columns are there is known from its declaration."""
 
+    def require_labels(self) -> None:
+        self._here.require_labels()
+
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         self._say("labels that nobody listed are looked for")
         return self._here.raw_batches(columns)

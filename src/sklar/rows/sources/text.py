@@ -25,6 +25,8 @@ LARGEST_BLOCK = 128 << 20
 """A row may be this long: a quote that is never closed must not fill the memory."""
 LARGEST_HEADER = 16 << 20
 """A header may be this long, for the same reason."""
+NUMBER = re.compile(r"[-+]?[0-9]*[.,]?[0-9]+(e[-+]?[0-9]+)?%?", re.IGNORECASE)
+"""What no column is called, unless columns are counted."""
 RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
 QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
@@ -88,6 +90,7 @@ def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: 
         raise SourceError(RAGGED_FAULT)
     if fault == OPEN_QUOTE:
         raise SourceError(QUOTE_FAULT)
+    data.flags.writeable = False  # as text from Arrow is: loops are then compiled once for both
     valid = np.ones(rows, dtype=bool)
     texts = [Text(data=data, begins=b[:rows], ends=e[:rows], valid=valid) for b, e in zip(begins, ends, strict=True)]
     return ColumnBatch(num_rows=rows, columns=tuple(texts)), used
@@ -272,4 +275,20 @@ def _checked(header: TextHeader, schema: Schema | None) -> TextHeader:
             shown = f" ('{name}')" if schema is not None and name in schema else ""
             raise SourceError(f"columns number {first[name]} and {place} of the file have the same name{shown}")
         first[name] = place
+    if schema is None:
+        _require_names(header.names)
     return header
+
+
+def _require_names(names: tuple[str, ...]) -> None:
+    """A row in the header's place would become names of a schema: numbers there must count, as 0, 1, 2 or as years."""
+    numbers = [(place, name) for place, name in enumerate(names, 1) if NUMBER.fullmatch(name)]
+    if not numbers:
+        return
+    first = numbers[0][1]
+    counted = [str(int(first) + step) for step in range(len(numbers))] if first.isdigit() else []
+    if [name for _, name in numbers] != counted or not (first in ("0", "1") or (len(first) == 4 and len(numbers) > 1)):
+        raise SourceError(
+            f"the first line of the file seems to be a row: column number {numbers[0][0]} has a number for a name; "
+            "add a line with the names of the columns"
+        )

@@ -20,11 +20,12 @@ from sklar.arrays import Ints
 from sklar.errors import SourceError
 from sklar.rows.codes.job import GroupJob, Job
 from sklar.rows.counting.tables import group_count
+from sklar.rows.persons.keys import Secret
 from sklar.rows.sources import open_source
 from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.spark import tasks
 from sklar.rows.spark.connection import connect, on_cluster, read_store, require_pyspark, require_version, watched
-from sklar.rows.spark.parts import shared_out
+from sklar.rows.spark.parts import TASKS_A_CORE, shared_out
 from sklar.schema import Schema
 from sklar.schema.coordinates import Coordinates
 from sklar.schema.reading import ReadOptions
@@ -59,11 +60,10 @@ def frame_origin(frame: Any, by: Coordinates, options: SourceOptions) -> Origin:
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
-    require_columns(by.declared, tuple(frame.columns), "the Spark frame")
-    task, names = tasks.encoding_task(by, tuple(options.null_values)), by.sources_of(by.parts)
-    return Origin(
-        session=frame.sparkSession, codes=lambda: _chosen(frame, by.declared, names).mapInArrow(task, tasks.CODES_TYPE)
-    )
+    require_columns(by.declared, tuple(frame.columns), "the Spark frame", options.also)
+    encoding = _encoding(frame.sparkSession, by, options)
+    task, names = tasks.encoding_task(encoding), encoding.columns
+    return Origin(session=frame.sparkSession, codes=lambda: _met(_chosen(frame, by.declared, names), task, encoding))
 
 
 def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions) -> Origin:
@@ -71,14 +71,34 @@ def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions
     place = _local_path(path)
     if place is None:
         return frame_origin(read_store(session, path), by, options)
-    source = open_source(place, schema=by.declared, read=options)
+    source = open_source(place, schema=by.declared, read=options, also=options.also)
     parts = shared_out(source, session.sparkContext.defaultParallelism)
+    encoding = _encoding(session, by, options)
 
     def codes() -> Any:
         numbers = session.range(0, len(parts), 1, max(len(parts), 1))
-        return numbers.mapInArrow(tasks.reading_task(parts, by, options), tasks.CODES_TYPE)
+        return _met(numbers, tasks.reading_task(parts, encoding), encoding)
 
     return Origin(session=session, codes=codes, source=source)
+
+
+MOST_PARTS = 512
+"""Partitions between which persons are shared out: each batch of rows is cut into as many blobs."""
+
+
+def _encoding(session: Any, by: Coordinates, options: SourceOptions) -> tasks.Encoding:
+    if by.declared.person is None:
+        return tasks.Encoding(by=by, options=options)
+    parts = min(TASKS_A_CORE * max(session.sparkContext.defaultParallelism, 1), MOST_PARTS)
+    return tasks.Encoding(by=by, options=options, secret=Secret(), parts=parts)
+
+
+def _met(frame: Any, task: tasks.Task, encoding: tasks.Encoding) -> Any:
+    """The codes of rows; those of persons after all rows of each have met in one partition."""
+    found = frame.mapInArrow(task, encoding.type)
+    if encoding.secret is None:
+        return found
+    return found.repartition(encoding.parts, "part").mapInArrow(tasks.choosing_task(encoding), tasks.CODES_TYPE)
 
 
 def _chosen(frame: Any, schema: Schema, names: Sequence[str]) -> Any:
@@ -92,7 +112,8 @@ def _chosen(frame: Any, schema: Schema, names: Sequence[str]) -> Any:
     plain = frame.toDF(*(f"c{at}" for at in range(len(kinds))))
 
     def shown(name: str) -> Any:
-        column, zone = plain[f"c{there.index(name)}"], getattr(schema[name], "zone", None)
+        column = plain[f"c{there.index(name)}"]
+        zone = getattr(schema[name], "zone", None) if name in schema else None
         if kinds[there.index(name)] != "timestamp":
             return column
         clock = column.cast("timestamp_ntz")
@@ -130,48 +151,58 @@ def open_spark_rows(data: Any, by: Coordinates, read: ReadOptions) -> SparkRows:
     require_pyspark()
     # Tasks get what bears on values; a progress bar stays with the driver.
     options = SourceOptions(
-        schema=by.declared, delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values
-    )
+        schema=by.declared, delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values,
+        also=() if by.declared.person is None else (by.declared.person.key,),
+    )  # fmt: skip
     if isinstance(data, str | os.PathLike):
         session, started = connect(read.spark or "local[*]")
         try:
-            return SparkRows(path_origin(session, os.fspath(data), by, options), by.schema, read, owns_session=started)
+            return SparkRows(path_origin(session, os.fspath(data), by, options), by, read, owns_session=started)
         except BaseException:
             if started:
                 session.stop()
             raise
     if not hasattr(data, "mapInArrow"):
         raise SourceError("rows on Spark must be a Spark data frame or the path of Parquet or CSV files")
-    return SparkRows(frame_origin(data, by, options), by.schema, read)
+    return SparkRows(frame_origin(data, by, options), by, read)
 
 
 class SparkRows:
     """Private rows on a cluster. Made by `open_spark_rows`."""
 
-    def __init__(self, origin: Origin, schema: Schema, read: ReadOptions, *, owns_session: bool = False):
-        self.schema, self.null_values, self.passes = schema, tuple(read.null_values), 0
+    def __init__(self, origin: Origin, by: Coordinates, read: ReadOptions, *, owns_session: bool = False):
+        self.schema, self.null_values, self.passes = by.schema, tuple(read.null_values), 0
+        self._person = by.declared.person
         self._origin, self._session, self._owns_session = origin, origin.session, owns_session
         self._progress, self._to_disk = read.progress, read.cache is not None
         self._codes: Any = None
         self._exact_rows: int | None = None
-        self._partitions = 1
+        self._exact_persons, self._partitions = 0, 1
         require_version(self._session.version)
 
-    votes = False
+    @property
+    def votes(self) -> bool:
+        return self._person is not None and self._person.shares_vote
 
     @property
     def exact_persons(self) -> int:
-        return self.exact_rows
+        self.keep_codes()
+        return self._exact_persons
 
     def require_repeatable(self) -> None:
         """It is: a cluster can be asked for its rows again and again."""
 
-    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def require_labels(self) -> None:
         """Refused: raw values do not come to the driver."""
         raise SourceError(
             "labels cannot be looked for in rows on Spark, since raw values do not leave the executors; list them in "
             "the schema, or measure them first with `sklar schema pay` on a file"
         )
+
+    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Refused as well."""
+        self.require_labels()
+        return iter(())
 
     @property
     def exact_rows(self) -> int:
@@ -184,19 +215,22 @@ class SparkRows:
         if self._exact_rows is not None:
             return
         from pyspark import StorageLevel
-        from pyspark.sql.functions import spark_partition_id
+        from pyspark.sql import functions
 
         self.passes += 1
         level = StorageLevel.MEMORY_AND_DISK if self._to_disk else StorageLevel.MEMORY_ONLY
         rows_at_once = min(max(BATCH_CELLS // max(len(self.schema.modelled), 1), 1024), 1 << 16)
+        rows_at_once = rows_at_once if self._person is None else tasks.PERSON_BATCH
         self._origin.require_unchanged()
         with self._batches_of(rows_at_once):
             codes = on_cluster(lambda: self._origin.codes().persist(level))
             self._codes = codes  # known before they are made, so that a pass that fails leaves none on the cluster
-            counts = self._run(lambda: codes.groupBy(spark_partition_id()).agg({"rows": "sum"}).collect(), begins=True)
+            sums = [functions.sum(name) for name in ("rows", "persons")]
+            counts = self._run(lambda: codes.groupBy(functions.spark_partition_id()).agg(*sums).collect(), begins=True)
         self._origin.require_unchanged()
-        rows = sum(int(row[1]) for row in counts)
-        self._origin.require_rows(rows)
+        rows, self._exact_persons = (sum(int(row[at]) for row in counts) for at in (1, 2))
+        if self._person is None:
+            self._origin.require_rows(rows)
         self._exact_rows, self._partitions = rows, max(len(counts), 1)
 
     def summed(self, job: Job) -> tuple[Ints, ...]:
@@ -204,14 +238,16 @@ class SparkRows:
         self.keep_codes()
 
         def count(branches: int) -> Any:
-            return self._codes.mapInArrow(tasks.answering_task(job, self.schema, branches), tasks.SUMS_TYPE)
+            return self._codes.mapInArrow(
+                tasks.answering_task(job, self.schema, branches, votes=self.votes), tasks.SUMS_TYPE
+            )
 
         return self._tree(job.shapes, self._partitions, count)
 
     def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
         """Codes are exchanged between executors."""
         groups = max(group_count(16 * self.exact_rows, len(job.columns)), self._partitions)
-        apart = tasks.grouping_task(job.columns, self.schema, groups)
+        apart = tasks.grouping_task(job.columns, self.schema, groups, votes=self.votes)
 
         def count(branches: int) -> Any:
             sorted_out = self._codes.mapInArrow(apart, tasks.GROUPS_TYPE).repartition(groups, "part")

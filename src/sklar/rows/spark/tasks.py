@@ -1,8 +1,12 @@
-"""What runs inside the tasks of a cluster: encoding rows, answering jobs from codes, and adding answers up."""
+"""What runs inside the tasks of a cluster: encoding rows, answering jobs from codes, and adding answers up.
+
+Rows of persons are shared out once more, by keyed bits of their persons: never with a key or a cell.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +15,13 @@ import pyarrow as pa
 from sklar.arrays import Ints
 from sklar.rows.codes.batch import CodeBatch, batch_of, blob_of
 from sklar.rows.codes.job import CodedPart, GroupJob, Job
-from sklar.rows.codes.table import EncodedRows
+from sklar.rows.codes.table import EncodedRows, stored_places, stored_tables
 from sklar.rows.counting.tables import groups_of
-from sklar.rows.sources.source import Source, SourceOptions
+from sklar.rows.persons.gather import slice_of
+from sklar.rows.persons.keys import Secret
+from sklar.rows.persons.linked import LinkedRows
+from sklar.rows.persons.rows import PersonRows
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 from sklar.rows.spark.connection import guarded_task
 from sklar.rows.spark.parts import Part, read_part
 from sklar.schema import Schema
@@ -21,9 +29,16 @@ from sklar.schema.coordinates import Coordinates
 
 CHUNK_CELLS = 1 << 17
 """Answers travel in chunks of this many integers, so that no single value grows with the tables."""
-CODES_TYPE = "rows long, codes binary"
+CODES_TYPE = "rows long, persons long, table int, weight long, codes binary"
+"""Codes of rows of one table that all count the same, and how many persons they are of."""
+GATHERED_TYPE = "part int, rows long, types string, codes binary"
+"""What is gathered of rows of persons, one column after the other."""
 SUMS_TYPE = "branch int, chunk int, sums binary"
 GROUPS_TYPE = "part int, rows long, codes binary"
+BLOB_BYTES = 256 << 10
+"""Most of what is gathered of persons in one blob: a task is handed `PERSON_BATCH` of them at once."""
+PERSON_BATCH = 256
+"""Rows, then blobs, that tasks are handed at once where persons are gathered: one setting for both."""
 Task = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -41,49 +56,155 @@ class TaskRows(Source):
         return self._batches
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """How tasks make codes of rows.
+
+    Attributes:
+        secret: Where the schema says who a person is, by what rows of a person find each other; it stays inside the
+            cluster. All attempts at a task have the same one, and so use the same rows of a person.
+        parts: Between how many partitions persons are shared out.
+    """
+
+    by: Coordinates
+    options: SourceOptions
+    secret: Secret | None = None
+    parts: int = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are read."""
+        return self.by.sources_of(self.by.parts) if self.secret is None else self.person_rows(iter(())).sources
+
+    @property
+    def type(self) -> str:
+        """Of what the first tasks answer."""
+        return CODES_TYPE if self.secret is None else GATHERED_TYPE
+
+    def encoded(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Rows to codes, or to what must be gathered of persons first: one blob a batch, or one for each part."""
+        if self.secret is not None:
+            yield from self._apart(batches)
+            return
+        source = TaskRows(batches, self.columns)
+        rows = EncodedRows(source, self.by, null_values=tuple(self.options.null_values), threads=1)
+        for batch in rows.batches(self.by.schema.modelled):
+            yield _codes_message(batch, persons=batch.rows)
+
+    def person_rows(self, batches: Iterator[Any]) -> PersonRows:
+        """The same rows as in memory are used, and count the same."""
+        person = self.by.declared.person
+        assert person is not None
+        return (LinkedRows if self.by.views else PersonRows)(
+            TaskRows(batches, ()), self.by, person, null_values=tuple(self.options.null_values), cache_bytes=0,
+            threads=1, secret=self.secret,
+        )  # fmt: skip
+
+    def _apart(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """What is gathered of rows, sorted by their persons."""
+        for block in self.person_rows(_larger(batches)).gathered():
+            # Inside a partition the persons are told apart by other bits.
+            part = slice_of(block, self.parts)
+            types = ",".join(column.dtype.str for column in block)
+            most = max(1, BLOB_BYTES // sum(column.dtype.itemsize for column in block))
+            for at in np.unique(part).tolist():
+                rows = np.flatnonzero(part == at)
+                for mine in np.split(rows, range(most, len(rows), most)):
+                    blob = b"".join(column[mine].tobytes() for column in block)
+                    facts = {"part": pa.array([at], pa.int32()), "rows": pa.array([len(mine)], pa.int64())}
+                    yield pa.record_batch({**facts, "types": [types], "codes": pa.array([blob], pa.binary())})
+
+
 class TaskCodes(CodedPart):
     """The codes that a task is handed; they can be passed over once."""
 
     threads = 1
 
-    def __init__(self, batches: Iterator[Any], schema: Schema):
+    def __init__(self, batches: Iterator[Any], schema: Schema, *, votes: bool):
         self.schema, self.seen = schema, 0
-        self._batches = batches
+        self._batches, self._votes = batches, votes
 
-    def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        place = {name: at for at, name in enumerate(self.schema.modelled)}
-        sizes, places = [self.schema[name].size for name in place], [place[name] for name in columns]
-        for rows, blob in _blobs(self._batches):
-            self.seen += rows
-            yield batch_of(blob, rows, sizes, places)
+    @property
+    def votes(self) -> bool:
+        return self._votes
 
-
-def encoding_task(by: Coordinates, null_values: tuple[str, ...]) -> Task:
-    """Rows to codes: one blob a batch."""
-
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from _encoded(batches, by, null_values)
-
-    return guarded_task(work)
+    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        table, places = stored_places(self.schema, columns)
+        sizes = [self.schema.size(name) for name in stored_tables(self.schema)[table]]
+        for batch in self._batches:
+            facts = batch.select(["rows", "table", "weight"]).to_pylist()
+            for fact, blob in zip(facts, batch.column("codes"), strict=True):
+                self.seen += fact["rows"]
+                if fact["rows"] and fact["table"] == table:
+                    yield batch_of(memoryview(blob.as_buffer()), fact["rows"], sizes, places, fact["weight"])
 
 
-def reading_task(parts: Sequence[Part], by: Coordinates, options: SourceOptions) -> Task:
+def encoding_task(encoding: Encoding) -> Task:
+    """Rows to codes."""
+    return guarded_task(encoding.encoded)
+
+
+def reading_task(parts: Sequence[Part], encoding: Encoding) -> Task:
     """Numbers of parts of files to the codes of their rows."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        names = by.sources_of(by.parts)
-        rows = (rows for number in numbers for rows in read_part(parts[number], names, options))
-        yield from _encoded(rows, by, tuple(options.null_values))
+        names, options = encoding.columns, encoding.options
+        yield from encoding.encoded(rows for number in numbers for rows in read_part(parts[number], names, options))
 
     return guarded_task(work)
 
 
-def answering_task(job: Job, schema: Schema, branches: int) -> Task:
+def choosing_task(encoding: Encoding) -> Task:
+    """All that was gathered of some persons to the codes of those of their rows that are used."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        rows = encoding.person_rows(iter(()))
+        for table, batch in rows.used_codes(_gathered(batches)):
+            yield _codes_message(batch, table=table)
+        yield _codes_message(CodeBatch(rows=0, columns=()), persons=rows.persons_seen)
+
+    return guarded_task(work)
+
+
+def _larger(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same rows in fewer batches: each has a cost of its own."""
+    held, rows = list[Any](), 0
+    for batch in batches:
+        if not isinstance(batch, pa.RecordBatch):
+            yield batch
+            continue
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= BATCH_ROWS:
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            held, rows = [], 0
+    if held:
+        yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+
+
+def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
+    for batch in batches:
+        facts = batch.select(["rows", "types"]).to_pylist()
+        for fact, blob in zip(facts, batch.column("codes"), strict=True):
+            view, columns = memoryview(blob.as_buffer()), list[Any]()
+            for kind in map(np.dtype, fact["types"].split(",")):
+                columns.append(np.frombuffer(view, dtype=kind, count=fact["rows"]))
+                view = view[fact["rows"] * kind.itemsize :]
+            yield columns
+
+
+def _codes_message(batch: CodeBatch, table: int = 0, persons: int = 0) -> Any:
+    numbers = {"rows": pa.array([batch.rows], pa.int64()), "persons": pa.array([persons], pa.int64())}
+    sort = {"table": pa.array([table], pa.int32()), "weight": pa.array([batch.weight], pa.int64())}
+    return pa.record_batch({**numbers, **sort, "codes": pa.array([blob_of(batch)], pa.binary())})
+
+
+def answering_task(job: Job, schema: Schema, branches: int, *, votes: bool) -> Task:
     """Codes to the answers of a job, after the number of rows they were worked out from."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        part = TaskCodes(batches, schema)
+        part = TaskCodes(batches, schema, votes=votes)
         answers = job(part)
         if part.seen:
             yield from _chunks(_partition() % branches, [np.array([part.seen], np.int64), *answers])
@@ -106,11 +227,11 @@ def adding_task(branches: int) -> Task:
     return guarded_task(work)
 
 
-def grouping_task(columns: Sequence[str], schema: Schema, groups: int) -> Task:
+def grouping_task(columns: Sequence[str], schema: Schema, groups: int, *, votes: bool) -> Task:
     """Codes of the given columns sorted into groups by a hash: equal codes are in equal groups."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        for codes in TaskCodes(batches, schema).code_matrix_batches(columns):
+        for codes in TaskCodes(batches, schema, votes=votes).code_matrix_batches(columns):
             group = groups_of(codes, groups)
             for part in np.unique(group).tolist():
                 mine = np.ascontiguousarray(codes[group == part])
@@ -127,7 +248,8 @@ def group_answering_task(job: GroupJob, branches: int) -> Task:
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         width = len(job.columns)
-        parts = [np.frombuffer(blob, dtype=np.int32).reshape(-1, width) for _, blob in _blobs(batches)]
+        blobs = (blob.as_buffer() for batch in batches for blob in batch.column("codes"))
+        parts = [np.frombuffer(blob, dtype=np.int32).reshape(-1, width) for blob in blobs]
         if parts:
             codes = np.concatenate(parts)
             yield from _chunks(_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
@@ -142,20 +264,6 @@ def add_chunk(totals: dict[tuple[int, int], Ints], key: tuple[int, int], sums: b
         totals[key] += more
     else:
         totals[key] = more.copy()
-
-
-def _encoded(batches: Iterator[Any], by: Coordinates, null_values: tuple[str, ...]) -> Iterator[Any]:
-    source = TaskRows(batches, by.sources_of(by.parts))
-    rows = EncodedRows(source, by, null_values=null_values, threads=1)
-    for batch in rows.batches(by.schema.modelled):
-        yield pa.record_batch({"rows": [batch.rows], "codes": pa.array([blob_of(batch)], pa.binary())})
-
-
-def _blobs(batches: Iterator[Any]) -> Iterator[tuple[int, memoryview]]:
-    for batch in batches:
-        rows, codes = batch.column(batch.schema.get_field_index("rows")), batch.column(batch.num_columns - 1)
-        for at in range(batch.num_rows):
-            yield rows[at].as_py(), memoryview(codes[at].as_buffer())
 
 
 def _chunks(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:

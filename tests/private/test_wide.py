@@ -1,0 +1,97 @@
+"""Whole numbers beyond 64 bits: kept exactly in two words, noised as a whole, and never refused for their size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sklar.accounting.noise import Noise
+from sklar.private.features import SumJob
+from sklar.private.features.sphere import exact_pair_sums
+from sklar.private.interactions import exact_interactions
+from sklar.private.wide import LARGEST, carried, from_words, with_noise, words_of
+from sklar.release.features import Contrasts, PairSums
+from sklar.release.scores import SUM_VOTE_BITS, Scores
+from sklar.rows.codes.batch import CodeBatch
+from sklar.rows.codes.job import CodedPart
+from sklar.schema import Integer, Schema
+
+NUMBERS = [0, 1, -1, LARGEST - 1, LARGEST, -LARGEST, -LARGEST - 1, 7 * LARGEST, 3**60, -(5**40)]
+
+
+class Scripted:
+    """Adds a number that is known."""
+
+    def __init__(self, noise: int):
+        self.noise, self.seen = noise, list[Any]()
+
+    def add(self, exact_tables: Sequence[Any], noises: Sequence[Noise], cells: Any = None) -> list[Any]:
+        assert all(table.dtype == np.int64 for table in exact_tables)
+        return [table + self.noise for table in exact_tables]
+
+    def pick(self, *given: Any) -> tuple[int, ...]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("noise", [0, 12_345, -(2**62), 2**62 - 1])
+def test_noise_is_on_the_whole_number(noise: int) -> None:
+    numbers = np.array(NUMBERS, dtype=object)
+    (noisy,) = with_noise(Scripted(noise), [numbers], [Noise(kind="gaussian", scale=1.0)])
+    assert noisy.tolist() == [number + noise for number in NUMBERS]
+
+
+def test_small_numbers_go_to_the_noise_as_they_are() -> None:
+    exact = np.array([3, -4, LARGEST - 1])
+    (noisy,) = with_noise(Scripted(5), [exact], [Noise(kind="gaussian", scale=1.0)])
+    assert noisy.dtype == np.int64 and noisy.tolist() == [8, 1, LARGEST + 4]
+
+
+def test_words_add_up_to_the_sum() -> None:
+    rng = np.random.default_rng(1)
+    upper = lower = np.zeros(4, dtype=np.int64)
+    total = np.zeros(4, dtype=object)
+    for _ in range(50):
+        sums, weight = rng.integers(-(2**59), 2**59, 4), int(rng.integers(1, 1 << SUM_VOTE_BITS))
+        more = words_of(sums, weight)
+        upper, lower = carried(upper + more[0], lower + more[1])
+        total += sums.astype(object) * weight
+    assert np.abs(total).max() > 2**63
+    assert from_words(upper, lower).tolist() == total.tolist()
+    few = from_words(*words_of(np.array([-5, 7]), 3))
+    assert few.dtype == np.int64 and few.tolist() == [-15, 21]
+
+
+class Crowd(CodedPart):
+    """The same rows again and again, a whole vote each: as many persons as one likes."""
+
+    threads, votes = 1, True
+    schema = Schema({name: Integer(0, 1) for name in ("a", "b", "t")})
+
+    def __init__(self, times: int):
+        self.times = times
+
+    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        ones = np.ones(1 << 16, dtype=np.int32)
+        return (CodeBatch(rows=len(ones), columns=(ones,) * len(columns), weight=1 << 20) for _ in range(self.times))
+
+
+def test_sums_over_more_persons_than_64_bits_hold() -> None:
+    """Two million persons with parts of a vote, of scores and of contrasts."""
+    score, contrast = np.array([0, 3 << 10], dtype=np.int32), np.array([0, 1 << 10], dtype=np.int32)
+    scores = Scores(columns=("a", "b"), lookups=(score, score))
+    feature = PairSums(scores=scores, contrasts=Contrasts(column="t", lookups=(contrast,), bits=10))
+    found = from_words(*SumJob(feature=feature)(Crowd(32)))
+    (one,) = exact_pair_sums(feature, np.ones((1, 3), dtype=np.int32)).tolist()
+    assert found.tolist() == [32 * (1 << 16) * one << SUM_VOTE_BITS]
+    assert found[0] > 2**63
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 5)])
+def test_interactions_of_more_persons_than_64_bits_hold(shape: tuple[int, ...]) -> None:
+    small = np.random.default_rng(2).integers(0, 100, shape)
+    large = exact_interactions(small << 52)
+    assert large.dtype == object and np.abs(large).max() > LARGEST
+    assert (large == exact_interactions(small).astype(object) * 2**52).all()
