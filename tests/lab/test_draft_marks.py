@@ -114,3 +114,10 @@ def test_numbers_in_equally_many_rows_are_the_persons_of_a_panel() -> None:
     assert (floats["nr"].kind, halves["nr"].kind) == ("id", "real")
     uneven = sklar.draft_schema(pa.table({"nr": numbers[:-1], "year": years[:-1]}))
     assert uneven["nr"].kind == "integer"
+
+
+def test_a_table_that_tells_the_row_before_itself_is_drafted_with_rows_that_stand_alone() -> None:
+    rows = {"id": [at // 3 for at in range(300)], "year": [2019 + at % 3 for at in range(300)]}
+    table = pa.table({**rows, "x": [at % 7 for at in range(300)], "previous x": [(at - 1) % 7 for at in range(300)]})
+    person = sklar.draft_schema(table).person
+    assert person is not None and person.key == "id" and person.linked is False

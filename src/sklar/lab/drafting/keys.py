@@ -14,7 +14,7 @@ from sklar.lab.drafting.guess import Guess, hints_key, hints_strong_key, leave_o
 from sklar.lab.drafting.moments import ISO
 from sklar.lab.drafting.profile import Profile, numbers_of
 from sklar.schema.columns import Column, Id
-from sklar.schema.persons.linked import links
+from sklar.schema.persons.linked import PREVIOUS, links
 from sklar.schema.persons.person import MOST_ROWS, Person
 
 FEWEST_ROWS = 20
@@ -106,7 +106,10 @@ def guess_person(profiles: Sequence[Profile], columns: Mapping[str, Column]) -> 
     rows = int(np.clip(np.ceil(np.quantile(shared[0].counts, MOST_USED)), 2, MOST_ROWS))
     ordered = [name for name, column in columns.items() if column.kind in ("integer", "datetime")]
     named = [name for name in ordered if columns[name].kind == "datetime" or set(words_of(name)) & ORDERS]
-    return Person(key=shared[0].name, rows=rows, order=next(iter(named), None), source="from-rows")
+    # A table that has a column and the one before it keeps rows that stand alone: the names are taken.
+    taken = any(name.startswith(PREVIOUS) and name.removeprefix(PREVIOUS) in columns for name in columns)
+    order, linked = next(iter(named), None), False if taken else None
+    return Person(key=shared[0].name, rows=rows, order=order, linked=linked, source="from-rows")
 
 
 def with_static(person: Person | None, table: Any, columns: Mapping[str, Column]) -> Person | None:
