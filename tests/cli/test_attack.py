@@ -133,6 +133,9 @@ def test_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["audit", "independent", "-e", "1", "--runs", "10", "--pair", "lone label", "-O", "repair=clip"]
     found = run(folder, *words, "--confidence", "0.999999", "--json")
     assert found.exit_code == 0 and json.loads(found.output)["passed"] is True
+    by_person = run(folder, *words, "--confidence", "0.999999", "--persons", "5")
+    assert by_person.exit_code == 0 and "Nothing contradicts" in by_person.output
+    assert run(folder, *words, "--persons", "0").exit_code == 1
     monkeypatch.setattr(SystemNoise, "add", lambda self, tables, noises, cells=None: list(tables))
     caught = run(folder, *words)
     assert caught.exit_code == 1 and "CONTRADICTED" in caught.output

@@ -201,7 +201,8 @@ def test_shares_sum_to_one_and_follow_the_noise():
             closed = closing_shares(opened, strength, noise)
             assert closed.rest == pytest.approx(0, abs=1e-12) and closed.star >= opened.star - 1e-12
     assert opening_shares(1.0, target=False).pairs == 0
-    assert opening_shares(0.1, False, told=0.25).pairs == pytest.approx(opening_shares(0.1, False).pairs / 4)
+    assert opening_shares(0.01, False, told=0.25).pairs == pytest.approx(opening_shares(0.04, False).pairs / 4)
+    assert opening_shares(0.1, False, told=0.25).pairs == opening_shares(0.1, False, told=0.0).pairs == 0
     for noise in (0.01, 0.1, 1.0):
         assert closing_shares(opening_shares(noise, target=True), 0.0, noise).class_pairs > 0
         assert closing_shares(opening_shares(noise, target=True), 1.0, noise).class_pairs == 0

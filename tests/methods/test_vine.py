@@ -287,6 +287,27 @@ def test_target_tables_sharpen_the_target(real):
     assert errors[1] < errors[0]
 
 
+def test_next_to_no_noise_is_not_answered_with_absurd_weights(real):
+    """A row too few in a cell moves log-weights by one, even where noise is a hundredth of a row."""
+    _, model = fit(MIXED, real, 2_000.0, options=VineOptions(target="smoker"))
+    assert max(np.abs(table.dual).max() for table in model.calibration.tables) < 10
+
+
+def test_single_amounts_that_tell_the_target_are_kept():
+    """Most rows have none; each amount, all of one public cell, tells the class."""
+    rng, rows = np.random.default_rng(4), 20_000
+    amounts, classes = np.array([4_000, 4_100, 4_200, 4_300, 4_400, 4_500]), np.array([0, 1, 0, 1, 0, 1])
+    pick = rng.integers(0, len(amounts), rows)
+    none = rng.random(rows) < 0.9
+    y = np.where(none, rng.integers(0, 2, rows), classes[pick])
+    codes = np.column_stack([np.where(none, 0, amounts[pick]), y, rng.integers(0, 100, rows)])
+    schema = Schema({"gain": Integer(0, 99_999), "y": Boolean(), "age": Integer(0, 99)})
+    _, model = fit(schema, codes, 2.0, options=VineOptions(target="y"))
+    made = model.simulate_rounded(rows, np.random.default_rng(2))
+    agree = [np.mean(made[made[:, 0] == amount, 1] == one) for amount, one in zip(amounts, classes, strict=True)]
+    assert min(agree) > 0.9
+
+
 XOR = Schema({name: Boolean() for name in "abyc"} | {"d": Integer(0, 99), "e": Category(("p", "q", "r"))})
 
 

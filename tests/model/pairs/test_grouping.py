@@ -21,11 +21,12 @@ def axis(mass, nominal=False, widths=None):
     least=st.floats(0, 0.3),
     nominal=st.booleans(),
     nested=st.booleans(),
+    fine=st.booleans(),
 )
-def test_groups_are_a_partition_in_axis_order(mass, most, least, nominal, nested):
+def test_groups_are_a_partition_in_axis_order(mass, most, least, nominal, nested, fine):
     scale = axis(mass, nominal)
     coarse = np.arange(len(mass)) // 4 if nested and not nominal else None
-    groups = group_cells(scale, most, least, coarse)
+    groups = group_cells(scale, most, least, coarse, fine=fine)
     along = groups.lookup[scale.order]
     assert set(np.diff(along)) <= {0, 1}
     assert along[0] == 0
@@ -53,6 +54,23 @@ def test_public_cells_are_cut_only_when_heavy():
     light = [groups.lookup[4 * k : 4 * k + 4] for k in (0, 1, 3, 4)]
     assert all(len(set(part)) == 1 for part in light)
     assert len(set(groups.lookup[8:12])) > 1
+
+
+def test_fine_groups_cut_light_public_cells_beside_a_value_that_most_rows_have():
+    mass = np.array([0.9] + [0.001] * 3 + [0.01] * 4 + [0.006] * 4 + [0.003] * 10)
+    coarse = np.concatenate([np.zeros(4), np.repeat([1, 2], 4), np.repeat([3, 4], 5)])
+    usual, fine = (group_cells(axis(mass), 16, 0.001, coarse, fine=one) for one in (False, True))
+    assert len(set(usual.lookup[4:8])) == 1
+    assert len(set(fine.lookup[4:8])) > 2
+    assert np.flatnonzero(fine.lookup == fine.lookup[0]).tolist() == [0]
+    assert np.delete(fine.mass, 0).max() < 0.03
+
+
+def test_fine_groups_keep_the_borders_of_the_usual_ones():
+    mass, coarse = np.full(40, 1 / 40), np.repeat(np.arange(10), 4)
+    usual, fine = (group_cells(axis(mass), 40, 0.001, coarse, fine=one) for one in (False, True))
+    assert usual.count < fine.count
+    assert set(np.flatnonzero(np.diff(usual.lookup))) <= set(np.flatnonzero(np.diff(fine.lookup)))
 
 
 def test_lookup_over_base_codes_repeats_the_cell_lookup():

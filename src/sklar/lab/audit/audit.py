@@ -287,7 +287,7 @@ def _pair(name: str, base: Sequence[Row], other: Sequence[Row], schema: Schema) 
         sizes[1][-1] = used - 1  # as a code
         for table, size in zip(codes, sizes, strict=True):
             table[by.rows_of_person] = size
-    many = [*other[:-1], *other[-1:] * (BEYOND * used)]
+    many = [*other[:-1], *[other[-1]] * (BEYOND * used)]
     keys = [*range(len(other) - 1), *[-1] * (BEYOND * used)]
     one, two = _table(base, range(len(base))), _table(many, keys)
     return NeighbourPair(name=name, one=one, other=two, schema=by.schema, codes=codes)

@@ -106,8 +106,10 @@ def look(releases: Sequence[Recorded], asked: Sequence[tuple[Asked, ...] | None]
                     sums[label] = values / noise.scale
                     continue
                 # Where rows share votes, sums are in parts of a vote.
-                parts_of = request.resolution / release.resolution if isinstance(release, NoisySums) else 1.0
-                found = _table(values, noise, parts_of * exact[0], parts_of * exact[1], is_other=side.is_other)
+                fine = (
+                    getattr(request, "resolution", 1.0) / release.resolution if isinstance(release, NoisySums) else 1.0
+                )
+                found = _table(values, noise, fine * exact[0], fine * exact[1], is_other=side.is_other)
                 ratio, information, moved = ratio + found[0], information + found[1], moved + found[3]
                 residuals[label] = found[2]
                 scale = min(scale, noise.scale)

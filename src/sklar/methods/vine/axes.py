@@ -53,10 +53,13 @@ class VineAxis:
         """Where values end and null begins; 1 if it has none."""
         return 1.0 if self.null is None else float(self.scale.edges[-2])
 
-    def groups(self, most: int, sigma: float, rows: float) -> Groups:
-        """At most `most` groups that stand out of noise of standard deviation `sigma`."""
+    def groups(self, most: int, sigma: float, rows: float, *, fine: bool = False) -> Groups:
+        """At most `most` groups that stand out of noise of standard deviation `sigma`.
+
+        With `fine` any value with rows enough has one of its own, also where its public cell is light beside others.
+        """
         least = LEAST_SIGMAS * sigma / rows
-        return group_cells(self.scale, most, least, self.coarse, last_alone=self.null is not None)
+        return group_cells(self.scale, most, least, self.coarse, last_alone=self.null is not None, fine=fine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

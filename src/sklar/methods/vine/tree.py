@@ -107,10 +107,9 @@ def measure_with_target(
     noise = allowance.part(1 - 1e-9).noise(door.unit, tables=len(others))
     last = axes[target].groups(TARGET_GROUPS, noise.std, rows)
     most = int(np.clip(rows / (ROWS_PER_CELL * noise.std * last.count), 2, TARGET_FINE_GROUPS))
-    plans = [
-        TablePlan(columns=(column, target), groups=(axes[column].groups(most, noise.std, rows), last), noise=noise)
-        for column in others
-    ]
+    # Single amounts may tell the class, as Adult's capital gains do.
+    own = [axes[column].groups(most, noise.std, rows, fine=True) for column in others]
+    plans = [TablePlan(columns=(c, target), groups=(g, last), noise=noise) for c, g in zip(others, own, strict=True)]
     return measure(door, axes, [plan for plan in plans if _worth_asking(plan.groups)], "target")
 
 

@@ -19,6 +19,7 @@ from sklar.model.pairs.grouping import Groups, value_tops
 from sklar.model.pairs.hints import Hint, Pair
 from sklar.model.pairs.nulls import NullExcess, nulls_together
 from sklar.model.pairs.order import LEAST_TAU, FineGrid, fit_order
+from sklar.model.pairs.projection import project_if_clearer
 
 if TYPE_CHECKING:
     import pyvinecopulib
@@ -212,7 +213,7 @@ def fit_pair(
     member = None if fine is None else fit_family(counts - together, sigma, rows, edges, hint, tops)
     if member is None or fine is None:
         base = _within_rules(np.maximum(np.outer(*masses) + together / rows, 0.0), masses, possible)
-        copula = checkerboard(*edges, _with_residual(base, counts, sigma, rows, 1.0, possible))
+        copula = checkerboard(*edges, _free_table(base, counts, sigma, rows, possible))
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
     grid = _fine_grid(edges, fine, tops)
     shape, name = cell_masses(member, *grid.edges, tops), _named(member)
@@ -236,6 +237,20 @@ def _with_residual(
     known = counts if possible is None else np.where(possible > 0, counts, rows * base)
     table = np.maximum(base + shrink_singular_values(known - rows * base, sigma, edge) / rows, 0.0)
     return table if possible is None else np.where(possible > 0, table, 0.0)
+
+
+def _free_table(base: Floats, counts: Floats, sigma: float, rows: float, possible: Floats | None) -> Floats:
+    """`_with_residual` of a table without a family; of few filled cells, its projection on the margins of the base."""
+    table = _with_residual(base, counts, sigma, rows, 1.0, possible)
+    if possible is not None or sigma <= 0:
+        return table
+    margins = base.sum(axis=1) / base.sum(), base.sum(axis=0) / base.sum()
+
+    def usual(seen: Floats) -> Floats:
+        return fit_margins(_with_residual(base, rows * seen, sigma, rows, 1.0, None), *margins)
+
+    projected = project_if_clearer(usual, counts / rows, sigma / rows, margins)
+    return table if projected is None else projected
 
 
 def _within_rules(base: Floats, masses: Pair, possible: Floats | None) -> Floats:

@@ -120,7 +120,7 @@ class Gathering:
             if waiting:
                 self._spilled[part].append((sum(len(block[0]) for block in waiting), self._end))
                 for at in range(len(self._types)):
-                    self._write(memoryview(np.concatenate([block[at] for block in waiting]).view(np.uint8)))
+                    self._write(np.concatenate([block[at] for block in waiting]).view(np.uint8).data)
         self._waiting, self._bytes = [[] for _ in self._waiting], 0
 
     def _write(self, rest: memoryview) -> None:
