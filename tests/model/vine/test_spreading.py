@@ -4,10 +4,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from sklar.model.axis import lay_out
 from sklar.model.vine.calibration import NO_TILT, Partition, SoftTable
-from sklar.model.vine.rounding import group_cuts, spread_evenly
+from sklar.model.vine.rounding import _stable_order, group_cuts, spread_evenly
 
 CUTS = np.array([0.0, 0.2, 0.25, 1.0])
 
@@ -59,3 +60,11 @@ def test_cuts_are_those_of_every_table_of_several_columns():
     first, second = group_cuts(replace(tilt, tables=(table(2),)), [scale, nominal])
     assert np.allclose(first, [0.0, 1.0])  # its own table holds it
     assert np.allclose(second, [0.0, 0.5, 0.8, 1.0])  # nothing does
+
+
+@pytest.mark.parametrize("values", [1, 3, 50, 1_000_000])
+def test_equal_uniforms_keep_their_order(values: int) -> None:
+    """Whatever sort a machine has: samples of one seed are the same everywhere."""
+    for rows in (0, 1, 2, 2_000):
+        u = np.random.default_rng(rows).integers(0, values, rows) / values
+        assert np.array_equal(_stable_order(u), np.argsort(u, kind="stable"))
