@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from sklar.arrays import Floats, Ints
+from sklar.model.protocol import Codes
 from sklar.sample.complete import codes_of
 from sklar.sample.decode import SampledTable
 from sklar.schema.columns import Column
@@ -33,7 +34,7 @@ SOFT = 4.0
 NO_CELL = -np.ones(1)
 """What is expected in the first cell of each table, which fills up lines and does not matter."""
 VISITS, TRIES = 4, 12
-"""Times that each person may be replaced, and how many others compete each time: twice as many bring 1% more."""
+"""Times that each person may be replaced, and how many others compete each time: more bring single rows no nearer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +63,7 @@ class CountedRows:
         expected: Votes that each cell should have; -1 in cells that do not matter.
     """
 
-    cells: Ints
+    cells: Codes
     votes: Floats
     person: Ints
     expected: Floats
@@ -108,18 +109,20 @@ def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Genera
         for most in (SINGLE_GROUPS, PAIR_GROUPS)
     }
     cells: list[Ints] = []
-    expected = [NO_CELL]
+    expected: list[Floats] = [NO_CELL]
     for names, lookups in _counted(rows.table, groups[SINGLE_GROUPS], groups[PAIR_GROUPS], rng):
-        own, model, size = np.int64(0), np.int64(0), 1
+        own, model, size = np.zeros(len(rows.person), dtype=np.int64), np.zeros(LAW_ROWS, dtype=np.int64), 1
         for name, lookup in zip(names, lookups, strict=True):
             kinds = int(lookup.max()) + 1
             own, model = (before * kinds + lookup[at] for before, at in zip((own, model), codes[name], strict=True))
             size *= kinds
         cells.append(own + sum(map(len, expected)))
-        expected.append(np.bincount(model, minlength=size) * (votes / LAW_ROWS))
+        expected.append(np.bincount(model, minlength=size).astype(np.float64) * (votes / LAW_ROWS))
     person = rows.person
     shared = 1.0 / np.bincount(person)[person]
-    return CountedRows(cells=np.stack(cells, axis=1), votes=shared, person=person, expected=np.concatenate(expected))
+    return CountedRows(
+        cells=np.stack(cells, axis=1).astype(np.int32), votes=shared, person=person, expected=np.concatenate(expected)
+    )
 
 
 def _counted(
@@ -154,7 +157,7 @@ def _groups(column: Column, codes: Ints, most: int) -> Ints:
 def _together(parts: Sequence[CountedRows]) -> CountedRows:
     """All tables as one, person by person; shorter lines are filled with a cell of which nothing is expected."""
     width, start = max(part.cells.shape[1] for part in parts), 0
-    cells: list[Ints] = []
+    cells: list[Codes] = []
     for part in parts:
         filled = np.zeros((len(part.cells), width), dtype=np.int32)
         filled[:, : part.cells.shape[1]] = part.cells
