@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +251,29 @@ def test_tables_of_a_server_are_read_at_one_moment(postgres: Any, tmp_path: Path
     assert sklar.fit(address, tables(), ledger=tmp_path / "l", **given).claim.guarantee
     with pytest.raises(SourceError, match="leave the name of one table out"):
         sklar.fit(f"{address}&table=p", tables(), ledger=tmp_path / "m", **given)
+
+
+def test_a_release_holds_both_tables_and_is_verified(model: sklar.Model, tmp_path: Path) -> None:
+    place = sklar.bundle(model, tmp_path / "clinic.release.zip", rows=60, seed=3)
+    found = sklar.verify(place)
+    assert all(check.ok is not False for check in found.checks) and "All 60 persons" in found["rows"].says
+    with zipfile.ZipFile(place) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    drawn = model.sample_persons(60, seed=3)
+    for name in ("p", "c"):
+        assert parquet.read_table(pa.BufferReader(members[f"synthetic.{name}.parquet"])).equals(drawn[name])
+        assert csv.read_csv(pa.BufferReader(members[f"synthetic.{name}.csv"])).num_rows == drawn[name].num_rows
+    told = json.loads(members["croissant.json"])
+    assert [one["@id"] for one in told["recordSet"]] == ["p", "c"]
+    assert [one["name"] for one in told["recordSet"][0]["field"]] == ["id", "kind"]
+    assert sklar.bundle(model, tmp_path / "usual.zip").exists()
+    other = sklar.bundle(model, tmp_path / "other.zip", rows=60, seed=4)
+    with zipfile.ZipFile(other) as archive:
+        members["synthetic.c.csv"] = archive.read("synthetic.c.csv")
+    with zipfile.ZipFile(tmp_path / "bent.zip", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert not sklar.verify(tmp_path / "bent.zip").ok
 
 
 def test_counts_of_two_tables_in_a_database_are_streamed_in_words() -> None:

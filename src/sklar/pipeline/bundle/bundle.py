@@ -13,13 +13,15 @@ from sklar.accounting.ledger import read_ledger
 from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import atomic_file, require_writable
+from sklar.export.write import write_table
+from sklar.model.linked import LinkedModel
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
 from sklar.pipeline.bundle.documents import as_json, documents
 from sklar.pipeline.bundle.keys import signature
-from sklar.pipeline.bundle.metadata import TABLES, croissant, registry_record
+from sklar.pipeline.bundle.metadata import croissant, registry_record, synthetic_tables
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
-from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
+from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables
 from sklar.release.values import line_digest, record_line
 from sklar.report.page import NOTICE
 
@@ -47,7 +49,7 @@ def bundle(
     Args:
         model: A fitted model, or its file.
         path: The bundle to write, as "people.release.zip".
-        rows: Rows to draw; by default as many as the table had, by its noisy count.
+        rows: Rows to draw, of two tables persons; by default as many as there were, by a noisy count.
         seed: Seed of the rows. It is published, so that anyone can draw them again.
         ledger: The ledger the fit was charged to; its lines up to the end of the fit go along.
         sign: A private key of `sklar key`.
@@ -64,7 +66,7 @@ def bundle(
     fitted = model if isinstance(model, Model) else _load(model)
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
-    count = fitted.rows_estimate if rows is None else rows
+    count = _usual_rows(fitted) if rows is None else rows
     members = members_of(stored, title, count, seed, None if ledger is None else extract(ledger, stored))
     if report is not None:
         members[REPORT] = _public_page(report)
@@ -73,6 +75,14 @@ def bundle(
     with atomic_file(place) as file:
         file.write(packed({MANIFEST: manifest, **signed, **members}))
     return place
+
+
+def _usual_rows(model: Model) -> int:
+    """As many rows as the table had, by its noisy count; of two tables, persons."""
+    fitted = stored_of(model).model
+    return (
+        fitted.persons_estimate if isinstance(fitted, LinkedModel) and tells_two_tables(model) else model.rows_estimate
+    )
 
 
 def release_facts(stored: Stored, drawn: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,10 +94,8 @@ def release_facts(stored: Stored, drawn: Mapping[str, Any]) -> dict[str, Any]:
 def members_of(stored: Stored, name: str, rows: int, seed: int, ledger: bytes | None = None) -> dict[str, bytes]:
     """All members but manifest, signature and report; they follow from these arguments."""
     with tempfile.TemporaryDirectory() as folder:
-        for table in TABLES:
-            sample_to_file(Model(stored), Path(folder) / table, SampleRequest(rows=rows, seed=seed))
         write_model(stored, Path(folder) / MODEL)
-        tables = {table: (Path(folder) / table).read_bytes() for table in TABLES}
+        tables = {name: (Path(folder) / name).read_bytes() for name in _write_rows(stored, Path(folder), rows, seed)}
         model = (Path(folder) / MODEL).read_bytes()
     return {
         **documents(stored),
@@ -97,6 +105,20 @@ def members_of(stored: Stored, name: str, rows: int, seed: int, ledger: bytes | 
         **tables,
         **({} if ledger is None else {LEDGER: ledger}),
     }
+
+
+def _write_rows(stored: Stored, folder: Path, rows: int, seed: int) -> list[str]:
+    """The files of synthetic rows; of two tables, those of so many persons."""
+    model, tables = Model(stored), synthetic_tables(stored.schema)
+    if tells_two_tables(model):
+        drawn = model.sample_persons(rows, seed=seed)
+        for table in tables:
+            for file in table.files.values():
+                write_table(drawn[table.name], folder / file, table.schema)
+    else:
+        for file in tables[0].files.values():
+            sample_to_file(model, folder / file, SampleRequest(rows=rows, seed=seed))
+    return [file for table in tables for file in table.files.values()]
 
 
 def extract(ledger: Place, stored: Stored) -> bytes:

@@ -17,7 +17,7 @@ from sklar.schema.table import Schema, schema_to_toml
 README = """\
 What is in this release
 =======================
-synthetic.csv, synthetic.parquet   synthetic rows: nobody in them exists
+synthetic.csv, synthetic.parquet   synthetic rows: nobody in them exists (of two tables, each by its name)
 claim.html, claim.json             what is promised about the people in the real table; the page can be signed
 report.html                        what the release is worth, if the custodian put it in
 model.sklar                        the model the rows were drawn from; draws more rows, at no further cost

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.schema.columns import Column
 from sklar.schema.confirming import describe_column
+from sklar.schema.persons.tables import table_schemas
+from sklar.schema.table import Schema
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 CONTEXT: dict[str, Any] = {
@@ -55,12 +58,32 @@ CONTEXT: dict[str, Any] = {
     "transform": "cr:transform",
 }
 TYPES = {"integer": "sc:Integer", "real": "sc:Float", "boolean": "sc:Boolean"}
-TABLES = {"synthetic.csv": "text/csv", "synthetic.parquet": "application/vnd.apache.parquet"}
+FORMATS = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+"""In which each table of a release is written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticTable:
+    """A table of synthetic rows: what it is called, its columns, and its files by how they end."""
+
+    name: str
+    schema: Schema
+    files: Mapping[str, str]
+
+
+def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
+    """The one table, or parents and then their rows."""
+    two = schema.person is not None and schema.person.parents is not None
+    named = [(name, f"synthetic.{name}", one) for name, one in table_schemas(schema).items()] if two else []
+    return tuple(
+        SyntheticTable(name=name, schema=one, files={ending: stem + ending for ending in FORMATS})
+        for name, stem, one in named or [("rows", "synthetic", schema)]
+    )
 
 
 def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[str, Any]:
     """Croissant metadata of the synthetic rows, which refer to the files in the bundle by name and hash."""
-    columns = [(column, facts) for column, facts in stored.schema.items() if facts.kind != "ignore"]
+    told = synthetic_tables(stored.schema)
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -74,31 +97,35 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[st
                 "@id": file,
                 "name": file,
                 "contentUrl": file,
-                "encodingFormat": TABLES[file],
-                "contentSize": f"{len(content)} B",
-                "sha256": hashlib.sha256(content).hexdigest(),
+                "encodingFormat": FORMATS[ending],
+                "contentSize": f"{len(tables[file])} B",
+                "sha256": hashlib.sha256(tables[file]).hexdigest(),
             }
-            for file, content in tables.items()
+            for table in told
+            for ending, file in table.files.items()
         ],
         "recordSet": [
             {
                 "@type": "cr:RecordSet",
-                "@id": "rows",
-                "name": "rows",
-                "field": [_field(column, facts) for column, facts in columns],
+                "@id": table.name,
+                "name": table.name,
+                "field": [
+                    _field(table, column, facts) for column, facts in table.schema.items() if facts.kind != "ignore"
+                ],
             }
+            for table in told
         ],
     }
 
 
-def _field(name: str, column: Column) -> dict[str, Any]:
+def _field(table: SyntheticTable, name: str, column: Column) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
-        "@id": f"rows/{name}",
+        "@id": f"{table.name}/{name}",
         "name": name,
         "description": describe_column(column),
         "dataType": TYPES.get(column.kind, "sc:Text"),
-        "source": {"fileObject": {"@id": "synthetic.csv"}, "extract": {"column": name}},
+        "source": {"fileObject": {"@id": table.files[".csv"]}, "extract": {"column": name}},
     }
 
 

@@ -13,7 +13,7 @@ from sklar.errors import MissingExtraError, ModelFileError, SklarError
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, manifest_of, read_archive
 from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, release_facts, remade
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
-from sklar.pipeline.bundle.metadata import TABLES
+from sklar.pipeline.bundle.metadata import synthetic_tables
 from sklar.pipeline.model_file import Stored, model_digest, read_model
 from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows
 from sklar.pipeline.verify.findings import Check, Verified
@@ -96,8 +96,9 @@ def _signature(members: Mapping[str, bytes], expected: Any) -> Check:
 
 def _parts(stored: Stored, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> list[Check]:
     """Whether rows and documents are those of this model: made again from it, they must come out the same."""
+    tables = synthetic_tables(stored.schema)
     try:
-        _require_drawable(manifest, members.get("synthetic.csv", b""))
+        _require_drawable(manifest, members.get(tables[0].files[".csv"], b""))
         made = remade(stored, manifest, members.get(LEDGER))
     except (SklarError, ArithmeticError, KeyError, TypeError, ValueError):
         return [Check(part=MANIFEST, ok=False, says="It does not tell how the rows were drawn.")]
@@ -107,11 +108,13 @@ def _parts(stored: Stored, manifest: Mapping[str, Any], members: Mapping[str, by
     strange = sorted((own - set(made)) | (set(made) - own))
     if strange:
         return [Check(part=strange[0], ok=False, says="A bundle of this model does not have it, or it is missing.")]
-    made["synthetic.parquet"] = _unless_same_table(made["synthetic.parquet"], members["synthetic.parquet"])
+    for packed in (table.files[".parquet"] for table in tables):
+        made[packed] = _unless_same_table(made[packed], members[packed])
     wrong = {name for name, content in made.items() if name != MODEL and content != members[name]}
-    drawn = sorted(wrong & set(TABLES))
-    rest = sorted(wrong - set(TABLES))
-    rows = f"All {manifest['rows']:,} rows are those that seed {manifest['seed']} draws."
+    of_rows = {file for table in tables for file in table.files.values()}
+    drawn, rest = sorted(wrong & of_rows), sorted(wrong - of_rows)
+    what = "rows" if len(tables) == 1 else "persons"
+    rows = f"All {manifest['rows']:,} {what} are those that seed {manifest['seed']} draws."
     told = "They say what the model says."
     return [
         Check(part="rows", ok=not drawn, says=f"{', '.join(drawn)}: not what the model draws." if drawn else rows),
