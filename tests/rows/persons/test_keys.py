@@ -72,3 +72,10 @@ def test_a_whole_number_is_one_key_with_a_fraction_of_zeros_and_without() -> Non
         "a7",
     ]
     assert len(set(encode(pa.array(apart)).tolist())) == len(apart)
+
+
+def test_texts_that_stand_for_null_are_one_key_however_they_are_spelled() -> None:
+    encode = key_encoders("id", Secret(words=(1, 2, 3, 4, 5)), ("NA", " -9.0"))[0].encode
+    nulls = ["NA", " NA", "NA ", "-9", "-9.0", "-9.00", " -9 ", "", None]
+    assert len(set(encode(pa.array(nulls)).tolist())) == 1
+    assert len(set(encode(pa.array(["NA", "N A", "9", "-99"])).tolist())) == 4

@@ -3,7 +3,8 @@
 Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person. A
 whole number with a fraction of zeros is that number: 7.0 is what becomes of 7 in a column of a CSV file that has gaps,
 and who is spelled in both ways must not have two votes. 07 and 7 are two, as codes with leading zeros are. A missing
-key, the empty text, texts that stand for null and values without a text are one key together. The bits are two
+key, the empty text, texts that stand for null (spelled in any of these ways) and values without a text are one key
+together. The bits are two
 SipHashes under a secret of this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten
 million persons, and nobody can look for such a pair without the secret.
 """
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sklar.rows.codes.table import RowEncoder
 from sklar.rows.counting.labels import is_label
@@ -59,16 +61,22 @@ def label_encoders(column: str, secret: Secret, null_values: tuple[str, ...]) ->
 
 
 def _hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
-    from sklar.rows.kernels.words import strip_spaces, trim_zero_fractions
+    nulls = tuple(_plain(text_of(pa.array(null_values, pa.string()))).to_arrow().to_pylist())
 
     def encode(array: Any) -> Words:
-        text = text_of(array, null_values)
-        begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)
-        strip_spaces(text.data, text.begins, text.ends, begins, ends)
-        trim_zero_fractions(text.data, begins, ends)
-        return _words(replace(text, begins=begins, ends=ends), low, high)
+        return _words(text_of(_plain(text_of(array)), nulls), low, high)
 
     return lambda array: plain_codes(array, encode)
+
+
+def _plain(text: Text) -> Text:
+    """Texts as keys are compared: without the spaces around them, and without a fraction of zeros."""
+    from sklar.rows.kernels.words import strip_spaces, trim_zero_fractions
+
+    begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)
+    strip_spaces(text.data, text.begins, text.ends, begins, ends)
+    trim_zero_fractions(text.data, begins, ends)
+    return replace(text, begins=begins, ends=ends)
 
 
 def _label_hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
