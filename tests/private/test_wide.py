@@ -6,15 +6,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sklar.accounting.allowance import Allowance
+from sklar.accounting.budget import Budget
+from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
+from sklar.accounting.unit import Unit
+from sklar.errors import BudgetError
+from sklar.private.door import PrivateDoor
 from sklar.private.features import SumJob
 from sklar.private.features.sphere import exact_pair_sums
 from sklar.private.interactions import exact_interactions
+from sklar.private.noise import SYSTEM
+from sklar.private.recorder import Recorder
 from sklar.private.wide import LARGEST, carried, from_words, with_noise, words_of
 from sklar.release.features import Contrasts, PairSums
 from sklar.release.scores import SUM_VOTE_BITS, Scores
+from sklar.rows import open_rows
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.job import CodedPart
 from sklar.schema import Integer, Schema
@@ -95,3 +105,20 @@ def test_interactions_of_more_persons_than_64_bits_hold(shape: tuple[int, ...]) 
     large = exact_interactions(small << 52)
     assert large.dtype == object and np.abs(large).max() > LARGEST
     assert (large == exact_interactions(small).astype(object) * 2**52).all()
+
+
+def test_sums_are_refused_before_a_charge_where_their_noise_would_leave_64_bits() -> None:
+    """In units of a feature noise is far larger than in counts: the proof of `with_noise` rests on its bound there."""
+    ledger, unit = memory_ledger(), Unit(neighbours="add-remove")
+    allowance = Allowance(measure="rho", amount=0.1)
+    account = ledger.reserve(
+        method="x", budget=Budget(rho=0.1, delta=1e-6), allowance=allowance, unit=unit, seed=1, fingerprint="f" * 64
+    )
+    rows = open_rows(pd.DataFrame({"a": [0, 1], "b": [1, 1]}), Schema({"a": Integer(0, 1), "b": Integer(0, 1)}))
+    door = PrivateDoor(rows, rows.schema, allowance, unit, Recorder(account, None), SYSTEM)
+    score = np.array([0, 3 << 10], dtype=np.int32)
+    feature = PairSums(scores=Scores(columns=("a", "b"), lookups=(score, score)))
+    with pytest.raises(BudgetError, match="64-bit"):
+        door.sum(feature, Noise(kind="gaussian", scale=2.0**57 * feature.resolution), "pairs")
+    assert not account.record.steps
+    assert door.sum(feature, Noise(kind="gaussian", scale=2.0**40 * feature.resolution), "pairs").values.size == 1

@@ -132,6 +132,7 @@ class PrivateDoor:
         event = sum_event(feature, noise, label, self.unit)
         step = sum_resolution(feature, self.unit)
         inside = Noise(kind=noise.kind, scale=noise.scale / step)
+        check_noise(inside)
 
         def measure() -> tuple[Release, ...]:
             exact_sums = exact_feature(feature, self._rows)

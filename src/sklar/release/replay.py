@@ -19,6 +19,7 @@ from sklar.release.charges import (
     pairs_event,
     request_digest,
     sum_event,
+    sum_resolution,
 )
 from sklar.release.door import Discovery, Interaction, PairTables, RecodedTable, Score, Table
 from sklar.release.features import Feature
@@ -107,6 +108,7 @@ class ReplayDoor:
         event = sum_event(feature, noise, label, self.unit)
         (release,) = self._take(NoisySums, [event], request_digest(feature, noise), asked=(feature,))
         self._require(release.values.size == feature.size and release.noise == noise, label)
+        self._require(release.resolution == sum_resolution(feature, self.unit), label)
         return release
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:

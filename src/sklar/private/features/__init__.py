@@ -75,7 +75,7 @@ class SumJob:
         for codes, weight in rows.weighted_matrices(self.feature.columns):
             # Sensitivity: with w parts of a vote for each of a person's m rows, m w is at most one vote, so the person
             # adds at most a mean of what single rows add: never longer than the longest of them.
-            each = 1 if weight == 1 else weight >> (VOTE_BITS - SUM_VOTE_BITS)
+            each = weight >> (VOTE_BITS - SUM_VOTE_BITS) if rows.votes else 1
             more = words_of(exact_sums(self.feature, codes), each)
             upper, lower = carried(upper + more[0], lower + more[1])
         return upper, lower
