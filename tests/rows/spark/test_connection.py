@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -68,3 +69,10 @@ def test_a_task_tells_spark_nothing_about_cells() -> None:
     with pytest.raises(SourceError) as caught:
         seen.extend(task)
     assert MARK not in str(caught.value) and caught.value.__context__ is None
+
+
+def test_what_tasks_of_this_machine_hand_on_is_encrypted_and_for_nobody_else() -> None:
+    settings = connection._settings("local[2]")
+    assert settings["spark.io.encryption.enabled"] == "true"
+    assert os.stat(settings["spark.local.dir"]).st_mode & 0o777 == 0o700
+    assert "spark.local.dir" not in connection._settings("spark://x:1")

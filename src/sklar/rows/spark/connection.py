@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import sys
+import tempfile
 import threading
 import uuid
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from sklar.errors import MissingExtraError, SklarError, SourceError
@@ -89,7 +93,17 @@ def _settings(master: str) -> dict[str, str]:
         known = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(known)
+        # What tasks hand to one another lies on this disk, and stays there if the process is killed.
+        settings |= {"spark.local.dir": _own_folder(), "spark.io.encryption.enabled": "true"}
     return settings
+
+
+@cache
+def _own_folder() -> str:
+    """A folder that nobody else may look into, gone when the process ends."""
+    folder = tempfile.mkdtemp(prefix="sklar-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _start_fault(text: str, master: str) -> str:
