@@ -234,17 +234,28 @@ def test_metadata_of_several_tables_need_a_name(people: Path, tmp_path: Path) ->
         sklar.draft_schema(people, table="people")
 
 
-@pytest.mark.parametrize(
-    ("line", "number"), [("39,State-gov,77516,13", 1), ("f,39,yes", 2), ("ann,3.5e2", 2), ("b,1984,7%", 2)]
-)
-def test_a_row_in_place_of_the_header_gives_no_names(line: str, number: int, tmp_path: Path) -> None:
+ROWS = ("39,State-gov,77516,13", "f,39,yes", "ann,3.5e2", "b,1984,7%", "1,Smith,F", "1,2,Smith", "1998,1999,Smith",
+        "1990-01-01,Smith", "$5,Smith", "5.,Smith", "a,03/11/1950 10:00", "x," + "9" * 5000)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ROWS)
+def test_a_row_in_place_of_the_header_gives_no_names(line: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(line + "\n" + line + "\n")
-    with pytest.raises(SourceError, match=f"column number {number} has a number for a name") as told:
+    with pytest.raises(SourceError, match="has a number or a day for a name") as told:
         sklar.draft_schema(tmp_path / "t.csv")
-    assert not any(cell in str(told.value) for cell in line.split(",") if len(cell) > 1)
+    assert not any(cell in str(told.value) for cell in line.split(",") if len(cell) > 2)
 
 
-@pytest.mark.parametrize("line", ["country,1999,2000,2001", "0,1,2", "1", "x1,x2", "age,nan"])
+def test_names_that_are_labels_of_their_columns_are_those_of_a_row(tmp_path: Path) -> None:
+    rows = "".join(f"{'MF'[i % 2]},{'yes' if i % 3 else 'no'},person {i}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("F,no,person z\n" + rows)
+    with pytest.raises(SourceError, match="seem to be a row"):
+        sklar.draft_schema(tmp_path / "t.csv")
+    (tmp_path / "u.csv").write_text("sex,no,who\n" + rows)
+    assert set(sklar.draft_schema(tmp_path / "u.csv")) == {"sex", "no", "who"}
+
+
+@pytest.mark.parametrize("line", ["country,1999,2000,2001", "0,1,2", "1", ",0,1", "x1,x2", "age,nan"])
 def test_columns_may_be_counted(line: str, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(line + "\n" + ",".join("5" for _ in line.split(",")) + "\n")
-    assert list(sklar.draft_schema(tmp_path / "t.csv")) == line.split(",")
+    (tmp_path / "t.csv").write_text(line + "\n" + ",".join(str(5 + i) for i, _ in enumerate(line.split(","))) + "\n")
+    assert set(line.split(",")) - set(sklar.draft_schema(tmp_path / "t.csv")) <= {""}

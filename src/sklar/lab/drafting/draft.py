@@ -87,6 +87,7 @@ def draft_schema(
     kinds = _stated_kinds(sdv, table)
     looked_at, more, first = first_rows(data, rows, read_options(read))
     profiles = [profile_of(name, looked_at.column(i)) for i, name in enumerate(looked_at.column_names)]
+    _require_header(profiles)
     guesses = {
         one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
@@ -100,6 +101,16 @@ def draft_schema(
     columns = {name: guess.column for name, guess in guesses.items()}
     person = with_static(guess_person(profiles, columns), looked_at, columns)
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person)
+
+
+def _require_header(profiles: Sequence[Profile]) -> None:
+    """Refuse names that are values of their own columns, as F above M and F: a row stands in the header's place."""
+    labels = [one for one in profiles if one.form == "text" and one.distinct < one.present]
+    if labels and all(one.name in one.values for one in labels):
+        raise SourceError(
+            "the names of the columns seem to be a row: those of columns of labels are labels that these hold; add a "
+            "line with the names of the columns"
+        )
 
 
 def _stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, table: str | None) -> dict[str, StatedKind]:

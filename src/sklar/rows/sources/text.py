@@ -25,8 +25,12 @@ LARGEST_BLOCK = 128 << 20
 """A row may be this long: a quote that is never closed must not fill the memory."""
 LARGEST_HEADER = 16 << 20
 """A header may be this long, for the same reason."""
-NUMBER = re.compile(r"[-+]?[0-9]*[.,]?[0-9]+(e[-+]?[0-9]+)?%?", re.IGNORECASE)
-"""What no column is called, unless columns are counted."""
+NUMBER = re.compile(
+    r"[-+]?[$€£]?[0-9]*[.,]?[0-9]+[.,]?(e[-+]?[0-9]+)?[%$€£]?|[0-9]{1,4}([-/.])[0-9]{1,2}\2[0-9]{1,4}([ T].*)?", re.I
+)
+"""What no column is called, unless columns are counted: a number or a day."""
+YEARS = 3
+"""So many years in a row are not those of a person."""
 RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
 QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
@@ -285,10 +289,10 @@ def _require_names(names: tuple[str, ...]) -> None:
     numbers = [(place, name) for place, name in enumerate(names, 1) if NUMBER.fullmatch(name)]
     if not numbers:
         return
-    first = numbers[0][1]
-    counted = [str(int(first) + step) for step in range(len(numbers))] if first.isdigit() else []
-    if [name for _, name in numbers] != counted or not (first in ("0", "1") or (len(first) == 4 and len(numbers) > 1)):
+    first, every = numbers[0][1], len(numbers) == len([name for name in names if name])
+    counts = (first in ("0", "1") and every) or (len(first) == 4 and first.isdigit() and len(numbers) >= YEARS)
+    if not counts or [name for _, name in numbers] != [str(int(first) + step) for step in range(len(numbers))]:
         raise SourceError(
-            f"the first line of the file seems to be a row: column number {numbers[0][0]} has a number for a name; "
-            "add a line with the names of the columns"
+            f"the first line of the file seems to be a row: column number {numbers[0][0]} has a number or a day for a "
+            "name; add a line with the names of the columns"
         )
