@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
 def _code() -> str:
     """What tells apart builds that call themselves the same version: a digest of the code itself."""
     home, digest = Path(sklar.__file__).parent, hashlib.sha256()
-    for place in sorted(home.rglob("*.py")):
+    for place in sorted(place for place in home.rglob("*.py") if place.is_file()):
         digest.update(place.relative_to(home).as_posix().encode() + b"\0" + place.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -187,8 +187,8 @@ def _model(stored: Stored, again: TableModel) -> Check:
     if apart == 0.0:
         says = "Fitted again from its releases it is the same, bit for bit."
     elif apart is not None and apart <= CLOSE:
-        says = f"Fitted again from its releases it is the same to {apart:.0e}{_because(other)}."
-        return Check(part="model", ok=True if other else None, says=says)
+        says = f"Fitted again from its releases it is the same to {apart:.0e}, but not to the bit{_because(other)}."
+        return Check(part="model", ok=None, says=says)
     elif other:
         says = f"Fitted again it is another model, but it was made by other versions ({other}): verify with those."
         return Check(part="model", ok=False, says=says)
