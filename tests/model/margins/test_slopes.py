@@ -67,3 +67,10 @@ def test_no_part_cuts_through_a_number():
     after, _ = tilt_cells(layout, starts, mass, chained)
     inside = after[(after > 0) & (after < layout.values)]
     assert np.all(layout.anchor[inside] != layout.anchor[inside - 1])
+
+
+def test_cells_of_no_width_are_no_trouble() -> None:
+    """Weights of single numbers can leave next to no room between two cells: their slopes are beyond all bounds."""
+    place = np.array([0.0, 1e-290, 2e-290, 3e-290])
+    slopes = agreed_slopes(place[:-1], place[1:], np.array([1.0, 4.0, 1e-200]))
+    assert np.isfinite(slopes).all()

@@ -49,7 +49,8 @@ def agreed_slopes(left: Floats, right: Floats, mass: Floats) -> Floats:
     span, middle = np.maximum(right - left, _TINY), (left + right) / 2
     step = np.diff(np.log(np.maximum(mass, _TINY) / span)) / np.maximum(np.diff(middle), _TINY)
     before, after = np.append(max(step[0], 0.0), step), np.append(step, min(step[-1], 0.0))
-    slope = np.where(before * after > 0, np.sign(before) * np.minimum(np.abs(before), np.abs(after)), 0.0)
+    agreed = np.sign(before) * (np.sign(before) == np.sign(after))
+    slope = agreed * np.minimum(np.abs(before), np.abs(after))
     return np.clip(slope, -MOST_CHANGE / span, MOST_CHANGE / span)
 
 
