@@ -77,7 +77,9 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
     ]
     errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]
     order = [at for wanted in (True, False) for at, single in enumerate(singles) if single == wanted]
-    held: dict[str, list[bool]] = {"alarm": [any(r.contradicts for r in residuals(tables, drawn, fitted.rows, DRAWN))]}
+    held: dict[str, list[bool]] = {
+        "alarm": [any(r.contradicts for r in residuals(tables, drawn, [fitted.rows] * len(tables), DRAWN))]
+    }
     assert found is not None
     for at, score in zip(order, found.tables, strict=True):
         held.setdefault("column" if singles[at] else "pair", []).append(inside(score, [errors[at]]))

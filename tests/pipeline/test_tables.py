@@ -318,3 +318,11 @@ def test_what_is_wrong_with_tables_is_said(change: dict[str, Any], says: str) ->
                              "keys": {"c": ("of", "p")}, "person": "p"}  # fmt: skip
     with pytest.raises(SchemaError, match=says):
         sklar.Tables(**{**given, **change})
+
+
+def test_a_report_compares_each_table_with_its_own_persons(model: sklar.Model) -> None:
+    """Votes of parents, first rows and steps are of other numbers of persons: by rows all tables would be off."""
+    found = model.report()
+    assert not [one.columns for one in found.checked if one.residual.contradicts]
+    sums = [float(np.sum(column.released)) for column in found.columns if len(column.released) > 1]
+    assert sums and all(abs(total - 1) < 0.25 for total in sums)

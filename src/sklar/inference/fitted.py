@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
+from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
 from sklar.release.values import Recorded
 from sklar.sample.rng import generator
@@ -55,6 +56,17 @@ class Fitted:
     def rows(self) -> float:
         """The noisy (or public) number of rows."""
         return float(self.model.rows_estimate)
+
+    def rows_behind(self, columns: Sequence[int]) -> float:
+        """The number of rows in a table of counts; where several tables tell persons, votes in that of its columns."""
+        if not isinstance(self.model, LinkedModel):
+            return self.rows
+        first = 0
+        for part in self.model.parts:
+            first += len(part.margins)
+            if columns[0] < first:
+                return float(part.rows_estimate)
+        raise LookupError("the model has no such column")
 
     def streams(self) -> tuple[np.random.Generator, np.random.Generator]:
         """The generator that the method was handed, and the one that chose what is held back."""

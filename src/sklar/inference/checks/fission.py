@@ -41,6 +41,7 @@ from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
 from sklar.release.replay import ReplayDoor
 from sklar.release.values import NoisyCounts, NoisyPairs, NoisySums, Recorded, Release
+from sklar.schema.coordinates import views_of
 
 T = TypeVar("T")
 ADDED = 0.5
@@ -90,7 +91,8 @@ class FissionDoor(ReplayDoor):
             raise LastReleaseError
         turn = self.decided.get(what, 0)
         self.decided[what] = turn + 1
-        return self.design.settled[what][turn]
+        known = self.design.settled.get(what, [])
+        return known[turn] if turn < len(known) else value  # what is decided after the last release asks for nothing
 
     def _take(self, kind: Any, events: Any, digest: str, *rest: Any, **named: Any) -> Any:
         at = len(self.steps)
@@ -108,8 +110,11 @@ def fission(fitted: Fitted, design: Design, drawn: int, rng: np.random.Generator
         rng: Of the split and the rows.
 
     Returns:
-        None if no table carries Gaussian noise, or the method asks for something else once its releases differ.
+        None if no table carries Gaussian noise, or the method asks for something else once its releases differ; or if
+        several tables tell persons, whose fits are not stopped at their margins one by one.
     """
+    if views_of(fitted.schema):
+        return None
     scored: list[tuple[ReleasedTable, Floats]] = []
     for single in (True, False):
         fit, score = split_noise(fitted.recorded, lambda columns, single=single: (columns == 1) == single, design, rng)

@@ -92,7 +92,7 @@ def held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
     squared = [squared_error(table, share, fitted.rows) for table, share in zip(tables, shares, strict=True)]
     together = score_together(squared)
     assert together is not None
-    bad = [check.at for check in residuals(tables, shares, fitted.rows, drawn) if check.contradicts]
+    bad = [check.at for check in residuals(tables, shares, [fitted.rows] * len(tables), drawn) if check.contradicts]
     has_target = fitted.options.get("target") is not None and len(names) > 1
     return HeldOut(
         tables=tuple(score_table(names, error) for error in squared),

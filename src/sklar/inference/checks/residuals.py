@@ -34,11 +34,11 @@ class Residual:
 
 
 def residuals(
-    tables: Sequence[ReleasedTable], shares: Sequence[Floats], rows: float, drawn: float
+    tables: Sequence[ReleasedTable], shares: Sequence[Floats], rows: Sequence[float], drawn: float
 ) -> tuple[Residual, ...]:
     """Chi-square of every table against the shares that rows of the model have in its cells.
 
-    A cell's count is released as Poisson(n p) or less spread, plus noise of variance s^2; the share p itself was
+    A cell's count, of n `rows`, is released as Poisson(n p) or less spread, plus noise of variance s^2; the share p was
     counted on `drawn` rows. So squared residuals have mean v = s^2 + n p (1 + n / drawn). Counts are compared by the
     sum of squares over v, which follows chi-square; interactions by the plain sum of squares of what is left after
     projecting, with the degrees of freedom that give it its mean and variance (Satterthwaite). The model was fitted to
@@ -47,9 +47,9 @@ def residuals(
     from scipy.stats import chi2
 
     found: list[tuple[float, float]] = []
-    for table, share in zip(tables, shares, strict=True):
-        chance = np.maximum(rows * share, LEAST_CHANCE) * (1.0 + rows / drawn)
-        left = table.told(table.observed) - table.told(rows * share)
+    for table, share, n in zip(tables, shares, rows, strict=True):
+        chance = np.maximum(n * share, LEAST_CHANCE) * (1.0 + n / drawn)
+        left = table.told(table.observed) - table.told(n * share)
         mean, variance = _moments(table, table.sigma**2 + chance)
         total = float(np.sum(left**2 if table.interaction else left**2 / (table.sigma**2 + chance)))
         freedom = 2.0 * mean**2 / variance

@@ -67,14 +67,14 @@ def pair_findings(
     shares: Sequence[Floats],
     checks: Sequence[Residual],
     errors: Mapping[tuple[str, tuple[str, ...]], ErrorScore],
-    rows: float,
+    rows: Sequence[float],
 ) -> tuple[PairFinding, ...]:
     """One finding for each pair of columns of which a table was released, the clearest first."""
     names = schema.modelled
     dense = [margin.dense() for margin in margins]
     pairs = [at for at, table in enumerate(tables) if len(table.columns) == 2]
     apart = [_independent(tables[at], dense) for at in pairs]
-    doubts = residuals([tables[at] for at in pairs], apart, rows, math.inf)
+    doubts = residuals([tables[at] for at in pairs], apart, [rows[at] for at in pairs], math.inf)
     found: dict[tuple[int, ...], PairFinding] = {}
     for at, free, doubt in zip(pairs, apart, doubts, strict=True):
         table = tables[at]
@@ -91,8 +91,8 @@ def pair_findings(
             p_value=doubt.p_value,
             contradicts=checks[at].contradicts,
             error=errors.get((table.label, columns)),
-            noise=half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows,
-            released=table.told(table.observed / rows) - table.told(free),
+            noise=half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows[at],
+            released=table.told(table.observed / rows[at]) - table.told(free),
             model=table.told(shares[at]) - table.told(free),
             ticks=(_ticks(schema, table, 0), _ticks(schema, table, 1)),
         )

@@ -143,7 +143,8 @@ def _report(
     held: HeldOut | None,
 ) -> PublicReport:
     names = fitted.schema.modelled
-    checks = residuals(tables, shares, fitted.rows, DRAWN)
+    rows = [fitted.rows_behind(table.columns) for table in tables]
+    checks = residuals(tables, shares, rows, DRAWN)
     scores = {(score.label, score.names): score for score in ([] if errors is None else errors.tables)}
     checked = [
         Checked(
@@ -152,7 +153,7 @@ def _report(
         )
         for table, check in zip(tables, checks, strict=True)
     ]  # fmt: skip
-    pairs = pair_findings(fitted.schema, fitted.model.margins, tables, shares, checks, scores, fitted.rows)
+    pairs = pair_findings(fitted.schema, fitted.model.margins, tables, shares, checks, scores, rows)
     columns = _columns(stored, fitted, tables, shares, scores)
     contradicted = [one.columns for one in checked if one.residual.contradicts]
     contradicted += [] if held is None else held.contradicted
@@ -184,8 +185,8 @@ def _columns(
         error = next((score for (_, names), score in scores.items() if names == (name,)), None)
         found.append(
             column_finding(
-                name, fitted.schema[name], margin, [tables[i] for i in own], [shares[i] for i in own], fitted.rows,
-                unseen[name], error,
+                name, fitted.schema[name], margin, [tables[i] for i in own], [shares[i] for i in own],
+                fitted.rows_behind([at]), unseen[name], error,
             )
         )  # fmt: skip
     return tuple(found)
