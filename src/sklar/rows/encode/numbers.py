@@ -58,8 +58,11 @@ def _careful_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int) 
         return out
 
     values, doubtful = _read_reals(text)
-    slack = np.where(doubtful, np.abs(values) * SLACK + 1e-280, 0.0)
-    for i in np.flatnonzero(cells(values - slack) != cells(values + slack)).tolist():
+    finite = np.isfinite(values)
+    slack = np.where(doubtful & finite, np.abs(values) * SLACK + 1e-280, 0.0)
+    with np.errstate(over="ignore"):  # the largest numbers may become infinite, which are clipped as they are
+        unsure = (doubtful & ~finite) | (cells(values - slack) != cells(values + slack))
+    for i in np.flatnonzero(unsure).tolist():
         values[i] = float(text.entry(i))
     return cells(values)
 
