@@ -80,6 +80,14 @@ def _turn(place: str) -> int:
     return next((turn for turn, folder in enumerate(SLOW) if place.startswith(folder)), len(SLOW))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def usual_temporary_folder() -> Generator[None]:
+    """A studio has temporary files in its own folder, for the rest of the process."""
+    was = tempfile.tempdir
+    yield
+    tempfile.tempdir = was
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Generator[Any]:
     """A PostgreSQL server of its own, gone when the tests end; `get_uri()` is its address."""

@@ -87,7 +87,8 @@ def draft_schema(
     kinds = _stated_kinds(sdv, table)
     looked_at, more, first = first_rows(data, rows, read_options(read))
     profiles = [profile_of(name, looked_at.column(i)) for i, name in enumerate(looked_at.column_names)]
-    _require_header(profiles)
+    if isinstance(data, str | PathLike):
+        _require_header(profiles)
     guesses = {
         one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
