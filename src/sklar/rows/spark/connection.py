@@ -189,12 +189,12 @@ def watched(session: Any, call: Callable[[], T], progress: Progress | None, begi
     watcher.start()
     try:
         found = call()
-        progress(1.0)
-        return found
     finally:
         done.set()
         watcher.join()
         context.setLocalProperty("spark.jobGroup.id", None)
+    progress(1.0)  # the last word, whatever the watcher saw
+    return found
 
 
 def _watch(context: Any, group: str, progress: Progress, done: threading.Event) -> None:
