@@ -14,7 +14,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.errors import BudgetError
+from sklar.errors import BudgetError, DoorError
 from sklar.private.door import PrivateDoor
 from sklar.private.features import SumJob
 from sklar.private.features.sphere import exact_pair_sums
@@ -97,6 +97,17 @@ def test_sums_over_more_persons_than_64_bits_hold() -> None:
     (one,) = exact_pair_sums(feature, np.ones((1, 3), dtype=np.int32)).tolist()
     assert found.tolist() == [32 * (1 << 16) * one << SUM_VOTE_BITS]
     assert found[0] > 2**63
+
+
+def test_weights_count_only_where_rows_share_votes() -> None:
+    """A row of a plain table that counted more than once would move counts by more than was charged."""
+    crowd = Crowd(1)
+    with pytest.raises(DoorError, match="share votes"):
+        next(crowd.code_matrix_batches(["a"]))
+    assert next(crowd.batches(["a"])).weight == 1 << 20
+    crowd.votes = False
+    with pytest.raises(DoorError, match="count one each"):
+        next(crowd.batches(["a"]))
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 5)])
