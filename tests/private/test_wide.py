@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,9 @@ from sklar.private.noise import SYSTEM
 from sklar.private.recorder import Recorder
 from sklar.private.wide import LARGEST, carried, from_words, with_noise, words_of
 from sklar.release.features import Contrasts, PairSums
+from sklar.release.replay import ReplayDoor
 from sklar.release.scores import SUM_VOTE_BITS, Scores
+from sklar.release.values import Recorded
 from sklar.rows import open_rows
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.job import CodedPart
@@ -132,4 +136,10 @@ def test_sums_are_refused_before_a_charge_where_their_noise_would_leave_64_bits(
     with pytest.raises(BudgetError, match="64-bit"):
         door.sum(feature, Noise(kind="gaussian", scale=2.0**57 * feature.resolution), "pairs")
     assert not account.record.steps
-    assert door.sum(feature, Noise(kind="gaussian", scale=2.0**40 * feature.resolution), "pairs").values.size == 1
+    fine = Noise(kind="gaussian", scale=2.0**40 * feature.resolution)
+    told = door.sum(feature, fine, "pairs")
+    for resolution, fits in ((told.resolution, True), (2 * told.resolution, False)):
+        step = Recorded(step=0, label="pairs", request="r", releases=(replace(told, resolution=resolution),))
+        again = ReplayDoor(schema=rows.schema, allowance=allowance, unit=unit, recorded=[step])
+        with nullcontext() if fits else pytest.raises(DoorError):
+            assert again.sum(feature, fine, "pairs").values.size == 1
