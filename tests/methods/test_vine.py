@@ -13,6 +13,7 @@ from sklar.errors import UsageError
 from sklar.methods.vine import fit as vine
 from sklar.methods.vine.options import VineOptions
 from sklar.methods.vine.stages import cut_stages, has_few_rows
+from sklar.methods.vine.tree import choose_tree
 from sklar.model.conditioning import simulate_given
 from sklar.model.vine.model import VineModel
 from sklar.private.features import FEATURES
@@ -484,3 +485,10 @@ def test_few_values_need_few_rows_per_pair():
     assert np.mean(rows[:, 0] == rows[:, 1]) > 0.8
     _, other = fit(numbers, codes, 0.01)
     assert not isinstance(other, VineModel)
+
+
+def test_columns_that_are_known_are_joined_first():
+    strengths = {(0, 1): 1.0, (0, 2): 9.0, (0, 3): 0.2, (1, 2): 8.0, (1, 3): 7.0, (2, 3): 0.5}
+    assert set(choose_tree(4, strengths)) == {(0, 2), (1, 2), (1, 3)}
+    assert set(choose_tree(4, strengths, frozenset({0, 1}))) == {(0, 1), (0, 2), (1, 3)}
+    assert choose_tree(2, {}, frozenset({0, 1})) == ()

@@ -12,6 +12,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
+from sklar.schema.coordinates import linked_views
 
 STAY = 0.9
 """Chance that a state stays: states of neighbouring rows agree far more often than those of two persons."""
@@ -80,6 +81,14 @@ def test_rows_remember_the_row_before(model: sklar.Model) -> None:
     persons = by_person(model.sample_persons(2_000, seed=2)).values()
     steps = [(a[2], b[2]) for rows in persons for a, b in itertools.pairwise(rows) if b[2] != "end"]
     assert 0.8 < np.mean([a == b for a, b in steps]) < 0.97
+
+
+def test_what_is_known_of_a_next_row_is_joined_in_its_vine(model: sklar.Model) -> None:
+    """Else few of the particles count that a next row is chosen from."""
+    part, steps = model.table_model.part("next row"), linked_views(model.schema)[1][-1]
+    known = {at for at, name in enumerate(steps.by.schema.modelled) if name in steps.known}
+    joined = [edge for edge in part.vine.trees[0] if {edge.first, edge.second} <= known]
+    assert len(joined) == len(known) - 1 > 1
 
 
 def test_what_never_changes_is_remembered_too(model: sklar.Model) -> None:

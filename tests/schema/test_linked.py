@@ -49,6 +49,25 @@ def test_times_are_told_as_gaps_and_what_ends_a_person_by_the_rows_to_come() -> 
     }  # fmt: skip
 
 
+def test_what_rises_with_every_row_leaves_room_for_the_rows_to_come() -> None:
+    def said(**step: Any) -> list[list[str]]:
+        facts = schema(steps=[sklar.rules.AtMost(low="previous year", high="year", **step)])
+        expressions = sklar.rules.Expression
+        return [[rule.text for rule in view.by.declared.rules if isinstance(rule, expressions)]
+                for view in linked_views(facts)[1]]  # fmt: skip
+
+    assert said(at_least=2) == [["`year` + 2 * (`rows of the person` - 1) <= 2009"],
+                                ["`year` + 2 * (`rows after` - 0) <= 2009"]]  # fmt: skip
+    assert said(at_least=0) == [[], []]
+
+
+def test_columns_that_are_known_when_a_row_is_drawn_are_told() -> None:
+    first, steps = linked_views(schema(static=["sex", "born"]))[1]
+    assert not first.known
+    known = {"sex", "born", "previous year", "previous age", "previous dead", "rows after"}
+    assert steps.known == known and steps.known < set(steps.by.schema.modelled)
+
+
 def test_no_column_that_is_known_is_told_by_another() -> None:
     """Two known columns bound a drawn one: only one of them can tell it, and both stay as they are."""
     rules = (sklar.rules.AtMost(low="born", high="year"), sklar.rules.AtMost(low="age", high="year"))

@@ -54,6 +54,10 @@ class ViewDoor:
         return self.whole.unit
 
     @property
+    def known(self) -> frozenset[str]:
+        return self.view.known
+
+    @property
     def prior(self) -> PublicPrior | None:
         return None
 

@@ -278,3 +278,8 @@ def settled(door: Door, what: str, value: T) -> T:
     """
     known = getattr(door, "settled", None)
     return value if known is None else known(what, value)
+
+
+def known_columns(door: Door) -> frozenset[str]:
+    """Columns of a table that are known whenever a row of its model is drawn; most Doors know of none."""
+    return getattr(door, "known", frozenset[str]())

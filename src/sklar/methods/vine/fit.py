@@ -46,7 +46,7 @@ from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
-from sklar.release.door import Door, RecodedTable, settled
+from sklar.release.door import Door, RecodedTable, known_columns, settled
 
 if TYPE_CHECKING:
     from sklar.methods.few_rows.fit import MeasuredFewRows
@@ -113,7 +113,9 @@ def fit_vine(
     pairs = structure.excluded(link_nulls(pairs, rows))
     sharp = sharpen(known, pairs, rows)
     strengths = {(t.columns[0], t.columns[1]): dependence(t, rows) for t in sharp}
-    forest = settled(door, "tree", choose_tree(len(axes), strengths))
+    before = known_columns(door)
+    drawn_given = frozenset(column for column, axis in enumerate(axes) if axis.name in before)
+    forest = settled(door, "tree", choose_tree(len(axes), strengths, drawn_given))
     fine = measure_tree(door, stages.tree, axes, forest, rows)
     extra = _measure_target(door, stages, axes, rows, options, pairs)
     if leaning is not None:

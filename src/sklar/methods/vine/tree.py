@@ -23,10 +23,19 @@ MOST_GROUPS, MOST_NOMINAL = 32, 64
 FINE_GROUPS = 48
 
 
-def choose_tree(size: int, strengths: Mapping[tuple[int, int], float]) -> tuple[tuple[int, int], ...]:
-    """The maximum spanning forest of the measured pairs."""
+def choose_tree(
+    size: int, strengths: Mapping[tuple[int, int], float], known: frozenset[int] = frozenset()
+) -> tuple[tuple[int, int], ...]:
+    """The maximum spanning forest of the measured pairs.
+
+    Columns that are known whenever a row is drawn are joined to each other first: then the others can be drawn given
+    them. Else particles stand for what is known, and few of them count: on made clinic visits 4% or 32% of them
+    instead of 70% or more, with tables of neighbouring rows 1.2 to 1.5 times as far off.
+    """
     pairs = list(strengths)
-    return tuple(pairs[i] for i in maximum_spanning_tree(size, pairs, [strengths[pair] for pair in pairs]))
+    first = 1.0 + 2.0 * max(map(abs, strengths.values()), default=0.0)
+    weights = [strengths[pair] + first * known.issuperset(pair) for pair in pairs]
+    return tuple(pairs[i] for i in maximum_spanning_tree(size, pairs, weights))
 
 
 def measure_tree(

@@ -46,7 +46,13 @@ def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, ...]]:
     """The tables that tell persons whose rows are linked."""
     assert schema.person is not None
     wide = linked_columns(schema, schema.rules, schema.person)
-    return wide, tuple(View(name=name, by=_of_linked(table)) for name, table in wide.tables.items())
+    return wide, tuple(_view(table) for table in wide.tables.values())
+
+
+def _view(table: LinkedTable) -> View:
+    by = _of_linked(table)
+    known = frozenset(part.name for part in by.parts if table.known.issuperset(part.sources))
+    return View(name=table.name, by=by, known=known)
 
 
 def _of_linked(table: LinkedTable) -> Coordinates:

@@ -133,10 +133,12 @@ class View:
     Attributes:
         name: What it is called, before the names of its columns.
         by: Its own coordinates.
+        known: Those of them that are known whenever a row of it is drawn.
     """
 
     name: str
     by: Coordinates
+    known: frozenset[str] = frozenset()
 
     def full(self, column: str) -> str:
         """The name of one of its coordinates among those of all tables."""

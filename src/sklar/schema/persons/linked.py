@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sklar.schema.columns import Column, Labels
-from sklar.schema.numbers import Integer, Ranged
+from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.persons.person import Person
-from sklar.schema.rules import AtMost, Never, Ratio, Rule, Totals, rule_faults
+from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule, Totals, rule_faults
 
 PARENT, FIRST, NEXT = "parent", "first row", "next row"
 """The tables, in the order in which they are drawn."""
@@ -154,7 +154,7 @@ def _first_rows(
 ) -> LinkedTable:
     count = _count_name(columns) if person.bound > 1 else ""
     own = dict(columns) | ({count: Integer(1, person.bound, source="public")} if count else {})
-    ends = _ending(person, count, range(2, person.bound + 1)) if count else []
+    ends = [*_ending(person, count, range(2, person.bound + 1)), *_room(columns, person, count, 1)] if count else []
     known = frozenset([*static, count]) if person.parents is not None else frozenset[str]()
     return LinkedTable(name=FIRST, columns=own, rules=(*_about(rules, own), *ends), known=known, more=count)
 
@@ -177,6 +177,7 @@ def _steps(
         *_in_order(columns, person.order),
         *rules,
         *_ending(person, left, range(1, person.bound - 1)),
+        *(_room(columns, person, left, 0) if left else []),
     )
     return LinkedTable(name=NEXT, columns=own, rules=held, known=known | {left}, more=left)
 
@@ -210,6 +211,17 @@ def _ending(person: Person, name: str, numbers: range) -> list[Rule]:
         for rule in person.steps
         if isinstance(rule, Never) and all(column.startswith(PREVIOUS) for column in rule.columns)
         for number in numbers
+    ]
+
+
+def _room(columns: Mapping[str, Column], person: Person, name: str, own: int) -> list[Rule]:
+    """What rises with every row leaves room for the rows to come: those of the column, less the own one if counted."""
+    rises = {rule.high: rule.at_least for rule in person.steps
+             if isinstance(rule, AtMost) and rule.low == PREVIOUS + rule.high and rule.at_least > 0}  # fmt: skip
+    return [
+        Expression(f"`{rising}` + {step!r} * (`{name}` - {own}) <= {column.upper!r}", source="public")
+        for rising, step in rises.items()
+        if isinstance(column := columns[rising], Integer | Real) and "`" not in rising + name
     ]
 
 
