@@ -67,7 +67,7 @@ def test_tables_of_unequal_noise_together_are_held() -> None:
         errors = ([error_of(off, "gaussian", rng, sigma=sigma) for sigma in sigmas] for _ in range(120))
         found = [score_together(pair) for pair in errors]
         held = np.mean([one is not None and one.low <= off / ROWS <= one.high for one in found])
-        assert 0.9 <= held
+        assert held >= 0.9
 
 
 def test_several_tables_of_one_noise_are_one_larger_table() -> None:
