@@ -141,7 +141,9 @@ class _Filling:
             whose = whose[kept]
             before = {wide.previous[name]: values for name, values in row.items()}
             places.append(starts[whose] + place)
-            parts.append(self._complete(NEXT, _with_known(known.rows.take(places[-1]), take(static, whose) | before)))
+            parts.append(
+                self._complete(NEXT, _with_known(known.rows.take(places[-1]), {**take(static, whose), **before}))
+            )
         back = np.argsort(np.concatenate(places), kind="stable")
         rows = take(concatenate({name: part.table[name] for name in wide.moving} for part in parts), back)
         met = CompletedRows(
