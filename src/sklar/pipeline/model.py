@@ -13,7 +13,7 @@ from sklar.errors import UsageError
 from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
-from sklar.pipeline.estimation.asking import REPLICAS, Memory
+from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
