@@ -311,7 +311,7 @@ def test_single_amounts_that_tell_the_target_are_kept():
 def rule_of_three(rng, values, flips=0.1):
     """y is a + b modulo a number in nine rows of ten, and no two columns depend on each other."""
     labels, rows = Category(tuple("uvw"[:values])), 10_000
-    schema = Schema({name: labels for name in "abyc"} | {"d": Integer(0, 99), "e": Category(("p", "q", "r"))})
+    schema = Schema(dict.fromkeys("abyc", labels) | {"d": Integer(0, 99), "e": Category(("p", "q", "r"))})
     a, b, c = (rng.integers(0, values, rows) for _ in range(3))
     moved = np.where(rng.random(rows) < flips, rng.integers(1, values, rows), 0)
     columns = [a, b, (a + b + moved) % values, c, rng.integers(0, 100, rows), rng.integers(0, 3, rows)]
