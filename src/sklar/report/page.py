@@ -14,7 +14,7 @@ from typing import Any
 from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.report import colours
-from sklar.report.charts import compared, released
+from sklar.report.charts import compared
 from sklar.report.charts import plots as charts
 from sklar.report.charts.canvas import Canvas, require_picture, to_svg
 from sklar.report.charts.plots import Range
@@ -27,7 +27,7 @@ ENDING = ".custodian.html"
 CHARTS: tuple[Callable[..., Canvas], ...] = (
     compared.margin_chart, compared.pair_chart, compared.matrix_chart, charts.curve_chart, charts.cdf_chart,
     charts.learning_chart, charts.interval_chart, charts.epsilon_chart, charts.tradeoff_chart, charts.box_chart,
-    released.band_chart, released.dependence_chart,
+    compared.band_chart, compared.dependence_chart,
 )  # fmt: skip
 """What templates can draw, by name."""
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
