@@ -9,16 +9,14 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, reading, shared_options
+from sklar.cli.terminal.options import Json, ModelFile, reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
-
-NAME = "complete"
 
 
 @guarded
 @shared_options(read=reading)
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: ModelFile,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A table with some of its columns.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the whole rows go.")],
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
@@ -46,7 +44,5 @@ def command(
         table = complete(load(model), file, seed=seed, nulls=nulls, read=replace(read, progress=progress))
     write_table(table, output, mode=0o600)
     notes = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    if json:
-        show.as_json({"output": output, "rows": table.num_rows, **notes})
-        return
-    show.line(f"{table.num_rows:,} whole rows are in {output}. Given cells are as they were: keep them as private.")
+    told = f"{table.num_rows:,} whole rows are in {output}. Given cells are as they were: keep them as private."
+    show.result(json, {"output": output, "rows": table.num_rows, **notes}, told)

@@ -14,8 +14,6 @@ from sklar.cli.terminal.progress import row_bar
 if TYPE_CHECKING:
     from sklar.pipeline.model import Model
 
-NAME = "sample"
-
 
 @guarded
 def command(

@@ -37,6 +37,15 @@ def as_json(value: Any) -> None:
     line(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def result(as_data: bool, data: Any, *lines: str) -> None:
+    """What came of a command: plain data as JSON if that was asked for, else lines."""
+    if as_data:
+        as_json(data)
+    else:
+        for text in lines:
+            line(text)
+
+
 def paragraph(text: str) -> None:
     """Text wrapped to the width of the terminal; one long line when there is none."""
     if not sys.stdout.isatty():
