@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -106,20 +106,15 @@ def attack(
         progress: Told what is being computed, and the fraction that is done.
         options: Options of the attack, as targets=500; see docs/attacks.md.
     """
-    from sklar.lab.tables.reading import read_table
+    from sklar.lab.tables.reading import read_tables
 
     require_option(kind, "seed", seed)
     run = _find(kind, options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     tell = progress or notebook_bar("attacking") or (lambda what, fraction: None)
-    streams = substreams(seed, 4)
-    reading = read or ReadOptions()
-    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
     tell("reading the tables", 0.0)
-    exact = read_table(real, facts, streams[0], role="real", read=reading)
-    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
-    table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
-    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=streams[3], done=tell)
+    exact, table, held = read_tables(real, synthetic, holdout, facts, seed, read, read_synthetic)
+    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=substreams(seed, 4)[3], done=tell)
     result = run(tables, **options)
     tell("done", 1.0)
     return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
