@@ -22,6 +22,7 @@ from sklar.cli.terminal.options import (
 from sklar.cli.terminal.progress import part_of, step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
+from sklar.notebook import interval_text
 
 if TYPE_CHECKING:
     from sklar.lab.attacks.release import Attack
@@ -112,9 +113,9 @@ def tell(found: Attack) -> None:
     rows = [
         [
             n.name,
-            show.interval(n.attack),
-            show.interval(n.control),
-            show.interval(n.baseline),
+            interval_text(n.attack),
+            interval_text(n.control),
+            interval_text(n.baseline),
             show.number(n.ideal),
             n.worse,
         ]
@@ -253,11 +254,11 @@ def audit_method(
         rows = [
             [
                 p.name,
-                show.interval(p.mu),
+                interval_text(p.mu),
                 show.number(p.stated_mu),
                 "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
                 f"{p.epsilon_low:.3g}",
-                show.interval(p.noise),
+                interval_text(p.noise),
                 f"{p.visible:.3g}",
             ]
             for p in found.pairs
@@ -265,7 +266,7 @@ def audit_method(
         if found.claimed_mu is not None:
             show.line(f"mu by the claim: {found.claimed_mu:.3f}")
         if found.mu is not None and len(rows) > 1:
-            rows.append(["all of them", show.interval(found.mu), *["-"] * 5])
+            rows.append(["all of them", interval_text(found.mu), *["-"] * 5])
         headings = [
             "neighbours",
             "mu",

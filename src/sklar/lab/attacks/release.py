@@ -219,31 +219,27 @@ def _listed(inside: Callable[[Any], bool]) -> Callable[[Any], bool]:
     )
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-TEXT: Check = (_is_text, "a word")
-NAMES: Check = (lambda value: _is_text(value) or _listed(_is_text)(value), "a name or a list of names")
+TEXT: Check = (_is(str), "a word")
+NAMES: Check = (lambda value: isinstance(value, str) or _listed(_is(str))(value), "a name or a list of names")
 PLACES: Check = (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]")
 CHECKS: dict[str, Check] = {
     "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
     "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": PLACES,
-    "published": (lambda value: isinstance(value, bool), "True or False"),
+    "published": (_is(bool), "True or False"),
     "attribute.targets": PLACES, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
     "features": NAMES, "singling-out.columns": _whole(1),
     "linkability.columns": (
-        lambda value: _listed(_listed(_is_text))(value) and len(list(value)) == 2, "two lists of columns"
+        lambda value: _listed(_listed(_is(str)))(value) and len(list(value)) == 2, "two lists of columns"
     ),
     "tolerance": _number(0.0, 1.0, "a number between 0 and 1"),
     "epsilon": _number(0.0, math.inf, "a number above 0"),
-    "changes": (_is_mapping, "parameters of the profile by name, as {'iterations': 5}"),
-    "settings": (_is_mapping, "settings of the method by name, as {'epsilon': 1.0}"),
+    "changes": (_is(Mapping), "parameters of the profile by name, as {'iterations': 5}"),
+    "settings": (_is(Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
     "levels": (_listed(lambda x: _is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
-    "state": (lambda value: isinstance(value, str | PathLike), "the path of a folder"),
+    "state": (_is(str, PathLike), "the path of a folder"),
 }  # fmt: skip
 """By option, or by attack and option where options of one name differ; how values are refused before any work."""

@@ -1,4 +1,4 @@
-"""Replicas of a fitted model, and implicates from them: the first ones here, the others in processes if these took long."""
+"""Replicas of a fitted model, and implicates from them: the first ones here, others in processes if these took long."""
 
 from __future__ import annotations
 
