@@ -16,6 +16,7 @@ import pytest
 HERE = Path(__file__).parent
 SLOW = ("page/", "end_to_end/", "contracts/", "rows/spark/", "hostile/", "lab/", "pipeline/", "methods/", "studio/")
 """Folders with files that take a minute: begun first, so that no process is left alone with one at the end."""
+SPARK = "rows/spark/"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -66,14 +67,22 @@ def _failed_if_skipped(report: Any) -> Any:
     return report
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
+    """What takes long is begun first."""
     items.sort(key=lambda item: _turn(item.path.relative_to(HERE).as_posix()))
-    for item in items:
-        place = item.path.relative_to(HERE).as_posix()
-        group = "rows/spark" if place.startswith("rows/spark/") else place
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            place = nodeid.split("::")[0]
+            return SPARK if SPARK in place else place
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 def _turn(place: str) -> int:

@@ -7,7 +7,7 @@ first row on, and after a few rounds its rows end there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,12 +47,14 @@ class DrawnPersons:
         heads: For each person what never changes; no columns if all may.
         table: For each row the declared columns that are modelled.
         person: For each row whose it is, as a place among `heads`.
+        worth: How many independent persons they are worth: fewer if they are as was asked for, and few are.
     """
 
     persons: int
     heads: SampledTable
     table: SampledTable
     person: Ints
+    worth: float
 
     def take(self, persons: Ints) -> DrawnPersons:
         """Some of the persons, in that order."""
@@ -61,14 +63,14 @@ class DrawnPersons:
         rows = np.flatnonzero(place[self.person] >= 0)
         rows = rows[np.argsort(place[self.person[rows]], kind="stable")]
         heads, owner = take(self.heads, persons), place[self.person[rows]]
-        return DrawnPersons(persons=len(persons), heads=heads, table=take(self.table, rows), person=owner)
+        worth = self.worth * len(persons) / max(self.persons, 1)
+        return DrawnPersons(persons=len(persons), heads=heads, table=take(self.table, rows), person=owner, worth=worth)
 
     def first_rows(self, rows: int) -> DrawnPersons:
         """No more than so many rows, and the persons that have them."""
         persons = int(self.person[min(rows, len(self.person)) - 1]) + 1
-        kept = np.arange(min(rows, len(self.person)))
-        heads = take(self.heads, np.arange(persons))
-        return DrawnPersons(persons=persons, heads=heads, table=take(self.table, kept), person=self.person[kept])
+        kept, found = np.arange(min(rows, len(self.person))), self.take(np.arange(persons))
+        return replace(found, table=take(found.table, kept), person=found.person[kept])
 
 
 def draw_persons(
@@ -99,14 +101,14 @@ def draw_persons(
 def _as_they_come(model: LinkedModel, schema: Schema, persons: int, law: Law, rng: np.random.Generator) -> DrawnPersons:
     """Persons drawn forward; those without a next row are drawn again."""
     found: list[DrawnPersons] = []
-    begun = law(model.names[0], persons)
+    begun, worth = law(model.names[0], persons)
     for turn in range(ROUNDS):
         drawn, stuck = _forward(model, schema, begun, rng)
         found.append(drawn if turn == ROUNDS - 1 else drawn.take(np.flatnonzero(~stuck)))
         if not stuck.any():
             break
         begun = take(begun, np.flatnonzero(stuck))
-    return _together(found).take(rng.permutation(persons))
+    return replace(_together(found).take(rng.permutation(persons)), worth=worth)
 
 
 def draw_rows_of_persons(
@@ -144,6 +146,7 @@ def _together(parts: list[DrawnPersons]) -> DrawnPersons:
         heads=concatenate(part.heads for part in parts),
         table=concatenate(part.table for part in parts),
         person=np.concatenate([part.person + start for part, start in zip(parts, starts.tolist(), strict=False)]),
+        worth=sum(part.worth for part in parts),
     )
 
 
@@ -184,7 +187,8 @@ def _forward(
     person = person[order]
     moving = take(concatenate(row for row, _ in parts), order)
     table = {**take(static, person), **moving}
-    return DrawnPersons(persons=len(stuck), heads=static, table=table, person=person), stuck
+    persons = len(stuck)
+    return DrawnPersons(persons=persons, heads=static, table=table, person=person, worth=float(persons)), stuck
 
 
 def _number(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:

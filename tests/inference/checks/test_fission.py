@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import ncx2
 
 import sklar
 from sklar.accounting.noise import Noise
 from sklar.inference.checks.fission import (
     ADDED,
+    HELD,
     _split,  # pyright: ignore[reportPrivateUsage]
     fission,
 )
@@ -88,3 +90,25 @@ def test_a_method_asks_on_one_half_what_it_asked_before(method: str, rows: int, 
 def test_laplace_noise_is_not_split() -> None:
     fitted = stored_of(sklar.fit(people(300), schema(), method="independent", epsilon=1.0, delta=0.0)).fitted
     assert fission(fitted, design_of(fitted), 1_000, generator(0)) is None
+
+
+def smoother_held(kept: float, signal: float, freedom: int, level: float) -> float:
+    """How often an interval holds the error of the linear fit kept * y to y = signal + noise, by the law of its score.
+
+    The lower end, over 1 + ADDED, is below the error where the score is not too large for it, and likewise above.
+    """
+    rng = generator(11)
+    noise, added = (rng.normal(0.0, np.sqrt(v), (60_000, freedom)) for v in (1.0, ADDED))
+    error = np.sum((kept * noise - (1 - kept) * signal) ** 2, axis=1)
+    half, rest = signal + noise + added, signal + noise - added / ADDED
+    variance = 1 + 1 / ADDED
+    score = np.sum((rest - kept * half) ** 2, axis=1) / variance
+    above, below = (ncx2.cdf(score, freedom, more * error / variance) for more in (1.0, 1 + ADDED))
+    return float(np.mean((below <= (1 + level) / 2) & (above >= (1 - level) / 2)))
+
+
+@pytest.mark.parametrize("freedom", [1, 3, 20])
+def test_intervals_hold_the_error_of_any_linear_fit(freedom: int) -> None:
+    for kept, signal in ((1.0, 0.0), (0.75, 1.0), (0.75, 3.0), (0.5, 3.0), (0.25, 1.0)):
+        assert smoother_held(kept, signal, freedom, HELD) >= 0.95
+    assert freedom > 3 or smoother_held(1.0, 0.0, freedom, 0.95) < 0.94  # which is why more is asked for
