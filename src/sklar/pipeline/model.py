@@ -13,7 +13,7 @@ from sklar.errors import UsageError
 from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
-from sklar.pipeline.estimation.asking import REPLICAS, Memory
+from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
@@ -246,11 +246,12 @@ class Model:
     ) -> Any:
         """A table of which each row's known values are its condition; the rest is drawn. See `sklar.complete`.
 
+        Of persons whose rows follow one another, rows that follow the given ones are drawn as well.
+
         Given cells stay as they are, and nothing is promised about them: reading tables is the laboratory's business.
         """
         import sklar
 
-        self._require_single_rows("complete")
         return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
