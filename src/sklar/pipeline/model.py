@@ -246,11 +246,12 @@ class Model:
     ) -> Any:
         """A table of which each row's known values are its condition; the rest is drawn. See `sklar.complete`.
 
+        Of persons whose rows follow one another, rows that follow the given ones are drawn as well.
+
         Given cells stay as they are, and nothing is promised about them: reading tables is the laboratory's business.
         """
         import sklar
 
-        self._require_single_rows("complete")
         return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sklar.errors import OutputError, UsageError
+from sklar.errors import UsageError
 from sklar.notebook import notebook_rows
 from sklar.sample.draw import whole_number
 from sklar.schema.address import TableAddress, file_address, table_address
@@ -105,15 +104,11 @@ def _tables_to_database(model: Model, address: TableAddress, asked: SampleReques
 
 def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRequest) -> int:
     """Each a CSV file of its name."""
-    from sklar.export.atomic import require_writable
+    from sklar.export.atomic import make_folder, require_writable
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
 
-    schemas, place = table_schemas(model.schema), Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot make the folder {place}: {(error.strerror or 'it failed').lower()}.") from None
+    schemas, place = table_schemas(model.schema), make_folder(folder)
     files = {name: place / f"{name}.csv" for name in schemas}
     for path in files.values():
         require_writable(path)
