@@ -45,7 +45,8 @@ def test_errors_are_unbiased_and_their_intervals_hold(kind: NoiseKind, interacti
     errors = [error_of(off, kind, rng, interaction=interaction) for _ in range(200)]
     cells = 16 if interaction else 20  # that differ
     spread = np.sqrt(5 * 20 * SIGMA**4 + 4 * SIGMA**2 * cells * off**2)
-    assert np.mean([error.excess for error in errors]) == pytest.approx(cells * off**2, abs=4 * spread / np.sqrt(200))
+    excess = ROWS**2 * np.mean([error.excess for error in errors])
+    assert excess == pytest.approx(cells * off**2, abs=4 * spread / np.sqrt(200))
     true = off / ROWS * np.sqrt(cells / 20)
     found = [score_table(("a", "b"), error) for error in errors]
     held = np.mean([score.low <= true <= score.high for score in found])

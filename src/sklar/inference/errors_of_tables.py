@@ -53,7 +53,7 @@ class ErrorScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquaredError:
-    """The squared distance of a noisy table from a model, in counts, and what is known about it."""
+    """The squared distance of a noisy table from a model, in shares of its rows, and what is known about it."""
 
     table: ReleasedTable
     distance: float
@@ -62,7 +62,7 @@ class SquaredError:
     @property
     def variance(self) -> float:
         """Of the noise on one cell."""
-        return self.table.sigma**2
+        return (self.table.sigma / self.rows) ** 2
 
     @property
     def excess(self) -> float:
@@ -72,7 +72,7 @@ class SquaredError:
 
 def squared_error(table: ReleasedTable, share: Floats, rows: float) -> SquaredError:
     """The distance of a table from the model's shares of its cells."""
-    left = table.told(table.observed) - table.told(rows * share)
+    left = table.told(table.observed / rows) - table.told(share)
     return SquaredError(table=table, distance=float(np.sum(left**2)), rows=rows)
 
 
@@ -94,13 +94,12 @@ def score_together(
 def _score(
     errors: Sequence[SquaredError], names: tuple[str, ...], label: str, added: float, confidence: float
 ) -> ErrorScore:
-    cells, rows = sum(error.table.observed.size for error in errors), errors[0].rows
-    low, high = _ends(errors, confidence)
+    cells, (low, high) = sum(error.table.observed.size for error in errors), _ends(errors, confidence)
     return ErrorScore(
         names=names, label=label, tables=len(errors), cells=cells,
         interaction=all(error.table.interaction for error in errors),
-        value=_typical(sum(error.excess for error in errors), cells, rows),
-        low=_typical(low / (1 + added), cells, rows), high=_typical(high, cells, rows),
+        value=_typical(sum(error.excess for error in errors), cells), low=_typical(low / (1 + added), cells),
+        high=_typical(high, cells),
     )  # fmt: skip
 
 
@@ -116,9 +115,9 @@ def _ends(errors: Sequence[SquaredError], confidence: float) -> tuple[float, flo
     return low, high
 
 
-def _typical(squared: float, cells: int, rows: float) -> float:
-    """Root mean square of the errors of shares, from the sum of squared errors of counts."""
-    return math.sqrt(max(squared, 0.0) / cells) / rows
+def _typical(squared: float, cells: int) -> float:
+    """Root mean square over cells, from the sum of squares."""
+    return math.sqrt(max(squared, 0.0) / cells)
 
 
 def noncentrality(statistic: float, freedom: float, level: float) -> float:
