@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs unit bench dist clean
+.PHONY: demo test check lint types docs unit bench dist clean
+
+# Bytecode is kept whatever the shell says: tests start the command hundreds of times.
+export PYTHONDONTWRITEBYTECODE :=
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -14,20 +17,26 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/sklar demo
 
-check: $(VENV)/.installed
+check: lint types
+
+lint: $(VENV)/.installed
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+
+types: $(VENV)/.installed
+	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 
 # Three processes for two cores, since some wait for pages and servers; files in the order of tests/conftest.py.
 unit: $(VENV)/.installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3
 
 docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(BIN)/mkdocs build --quiet --strict
 
-test: check docs unit
+# What is quickly told comes first; the rest goes on side by side, since no part of it keeps all cores busy.
+test: lint
+	$(MAKE) -j 3 types docs unit
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.all

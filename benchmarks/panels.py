@@ -22,9 +22,9 @@ import pyarrow as pa
 from pyarrow import csv
 
 import sklar
+from benchmarks.data.hospital import hospital_schemas, hospital_tables
+from benchmarks.data.panel import panel_schema, panel_table
 from sklar.lab.families import evaluate_tables
-from sklar.lab.made.hospital import hospital_schemas, hospital_tables
-from sklar.lab.made.panel import panel_schema, panel_table
 from sklar.lab.metrics.trajectories import trajectories
 from sklar.lab.metrics.tvd import distances
 from sklar.lab.tables.reading import read_table

@@ -16,6 +16,13 @@ import pytest
 HERE = Path(__file__).parent
 SLOW = ("page/", "end_to_end/", "contracts/", "rows/spark/", "hostile/", "lab/", "pipeline/", "methods/", "studio/")
 """Folders with files that take a minute: begun first, so that no process is left alone with one at the end."""
+TOGETHER = (
+    ("rows/spark/",),
+    ("rows/pushdown/", "rows/sources/databases/"),
+    ("end_to_end/test_bad_input", "end_to_end/test_commands", "end_to_end/test_demo"),
+    ("contracts/test_completing", "contracts/test_conditioning", "contracts/test_order"),
+)
+"""Files that share what is dear to make: a Spark session, a PostgreSQL server, a demo, models of every kind."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -66,14 +73,22 @@ def _failed_if_skipped(report: Any) -> Any:
     return report
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
+    """What takes long is begun first."""
     items.sort(key=lambda item: _turn(item.path.relative_to(HERE).as_posix()))
-    for item in items:
-        place = item.path.relative_to(HERE).as_posix()
-        group = "rows/spark" if place.startswith("rows/spark/") else place
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Processes take whole files, and files together that share what they prepare, so that it is prepared once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            place = nodeid.split("::")[0]
+            return next((group[0] for group in TOGETHER if any(start in place for start in group)), place)
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 def _turn(place: str) -> int:

@@ -1,4 +1,4 @@
-"""Nothing is skipped without being noticed: a skipped test, or a file of them, fails the run."""
+"""Nothing is skipped without being noticed, and what a file prepares is prepared in one process."""
 
 from __future__ import annotations
 
@@ -41,3 +41,20 @@ def test_page_tests_are_left_out_aloud_and_never_in_continuous_integration(tmp_p
         environment = {**os.environ, "PATH": "/nowhere", "CI": ci}
         ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
         assert told in ended.stdout and ended.returncode == code, ended.stdout
+
+
+def test_a_process_takes_whole_files_and_one_takes_all_of_spark(tmp_path: Path) -> None:
+    """Three processes for three groups: each test notes the process that it is run in."""
+    (tmp_path / "rows" / "spark").mkdir(parents=True)
+    (tmp_path / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    test = "import os, pathlib, pytest\n@pytest.mark.parametrize('k', range(6))\ndef test_it(k):\n"
+    test += f"    pathlib.Path({str(tmp_path)!r}, f'{{pathlib.Path(__file__).stem}}-{{os.getpid()}}').touch()\n"
+    for place in ("rows/spark/test_one.py", "rows/spark/test_two.py", "test_three.py", "test_four.py"):
+        (tmp_path / place).write_text(test)
+    words = ["-n", "3", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    ended = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False)
+    assert "24 passed" in ended.stdout, ended.stdout
+    ran = sorted(found.name.split("-") for found in tmp_path.glob("test_*-*"))
+    assert [name for name, _ in ran] == ["test_four", "test_one", "test_three", "test_two"]
+    assert len({process for _, process in ran}) == 3 and ran[1][1] == ran[3][1]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sklar.lab.binary import BinaryEvaluation, evaluate_binary
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
-    from sklar.lab.complete import complete
+    from sklar.lab.completing.complete import complete
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import evaluate
@@ -106,7 +106,7 @@ _HOMES = {
     "sklar.lab.binary": "BinaryEvaluation evaluate_binary",
     "sklar.lab.compare.compare": "compare",
     "sklar.lab.compare.result": "Compared",
-    "sklar.lab.complete": "complete",
+    "sklar.lab.completing.complete": "complete",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
     "sklar.lab.evaluate": "evaluate",

@@ -197,3 +197,13 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_model_is_loaded_without_what_fits_and_estimates(made):
+    code = (
+        f"import sys, sklar\nsklar.load({str(made / 'people.sklar')!r})\n"
+        "heavy = {'sklar.methods.registry', 'sklar.inference.estimates', 'scipy.optimize', 'opendp', 'pandas'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sklar.cli.main import app
 from sklar.export.write import write_table
-from sklar.lab.made.people import people_schema, people_table
+from sklar.lab.people import people_schema, people_table
 from sklar.schema import Schema
 
 FILES = {

@@ -97,7 +97,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader of the pages has at hand: the demo's files, rows that were held out, a public table."""
     from sklar.export.write import write_table
     from sklar.lab.demo import demo
-    from sklar.lab.made.people import people_schema, people_table
+    from sklar.lab.people import people_schema, people_table
 
     folder = tmp_path_factory.mktemp("tables")
     demo(folder / "sklar-demo", rows=400, method="independent", report=False)

@@ -94,6 +94,7 @@ def test_the_same_rows_in_every_form(model: sklar.Model) -> None:
     assert duck.to_arrow_table().select(["small", "day"]).equals(table.select(["small", "day"]).cast(
         duck.to_arrow_table().select(["small", "day"]).schema))  # fmt: skip
     assert pandas["gaps"].dtype == "Int64" and pandas["maybe"].dtype == "boolean"
+    assert pandas["day"].dt.year.eq(2020).all()
 
 
 def test_types_of_a_polars_frame(model: sklar.Model) -> None:

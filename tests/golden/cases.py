@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sklar
-from sklar.lab.made.panel import panel_schema, panel_table
+from benchmarks.data.panel import panel_schema, panel_table
 from sklar.pipeline.fit import FitRequest, fitting
 
 ROWS = 4_000

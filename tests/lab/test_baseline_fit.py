@@ -17,7 +17,7 @@ import sklar
 from sklar.cli.main import app
 from sklar.errors import UsageError
 from sklar.lab.baselines.registry import BASELINES
-from sklar.lab.made.people import people_schema, people_table
+from sklar.lab.people import people_schema, people_table
 
 LABEL = "NO DP GUARANTEE"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.lab.made.people import DIAGNOSES, people_schema, people_table, people_values
+from sklar.lab.people import DIAGNOSES, people_schema, people_table, people_values
 from sklar.sample.rules import rules_hold
 
 ROWS = 20_000

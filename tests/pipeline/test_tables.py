@@ -197,7 +197,7 @@ def test_a_fault_in_the_second_table_undoes_the_first(tmp_path: Path) -> None:
     ("place", "more", "says"),
     [
         ("out.csv", {}, "write them to FOLDER/"),
-        ("out.duckdb", {"given": {"kind": "a"}}, "no condition"),
+        ("out.duckdb", {"given": {"ward": "x"}}, "changes from row to row"),
         ("duckdb:///tmp/out.duckdb?table=p", {}, "under their own names"),
     ],
 )

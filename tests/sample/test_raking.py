@@ -39,10 +39,11 @@ def steps(drift: float, left: np.ndarray, rng: np.random.Generator) -> SampledTa
     return {"previous b": values(before), "b": values(now), "left": values(left)}
 
 
-def law(name: str, rows: int) -> SampledTable:
+def law(name: str, rows: int) -> tuple[SampledTable, float]:
     """Half of the persons are y, and b stays where it is on average; three quarters of the votes are for last steps."""
     rng = np.random.default_rng(1)
-    return first_rows(0.5, rows, rng) if name == FIRST else steps(0.0, (rng.random(rows) < 0.25).astype(np.int64), rng)
+    left = (rng.random(rows) < 0.25).astype(np.int64)
+    return (first_rows(0.5, rows, rng) if name == FIRST else steps(0.0, left, rng)), rows
 
 
 @pytest.fixture(scope="module")

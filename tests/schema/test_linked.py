@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import sklar
+from benchmarks.data.panel import panel_schema
 from sklar.errors import SchemaError
-from sklar.lab.made.panel import panel_schema
 from sklar.schema.coordinates import Same, coordinates, linked_views
 from sklar.schema.persons.linked import links
 from sklar.schema.table import schema_from_toml

@@ -100,12 +100,14 @@ class PersonFact:
         rows: The most rows of a person that were used.
         order: The column in whose order the first ones were; None if they were picked by a hash.
         votes: Whether they share one vote.
+        static: Columns that are taken never to change within a person.
     """
 
     key: str
     rows: int
     order: str | None
     votes: bool
+    static: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         which = "picked by a keyed hash" if self.order is None else f"the first by '{self.order}'"
@@ -136,7 +138,7 @@ class Claim:
         assumed: Facts the custodian vouches for; the promise holds if they are not learned from the rows. Those of the
             whole table have no column: "rows_per_person".
         measured: Facts that were measured and paid for.
-        rules: Public rules between columns that every synthetic row obeys.
+        rules: Public rules between columns that every synthetic row obeys, and rules across rows of a person.
         caveats: What a reader must know about the method itself.
         own: (epsilon, delta) of this fit alone; None if nothing is promised.
         prices: What was paid before, and is in `epsilon` and `delta`.
@@ -320,6 +322,8 @@ class Claim:
         if "rows_per_person" in self.assumed:
             rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
             facts.append(f"that no person has more than {rows} in the table")
+        if self.person is not None and self.person.static:
+            facts.append(f"what never changes within a person ({', '.join(self.person.static)})")
         for name, value in self.reading:
             if name == "sql":
                 facts.append(f"that the table is what this query gives: {' '.join(value.split())}")
@@ -349,7 +353,9 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
         total = dict(fields["ledger"])
         total["cap"] = None if total.get("cap") is None else tuple(total["cap"])
         fields["ledger"] = LedgerTotal(**total)
-    fields["person"] = None if fields.get("person") is None else PersonFact(**fields["person"])
+    if fields.get("person") is not None:
+        person: dict[str, Any] = dict(fields["person"])
+        fields["person"] = PersonFact(static=tuple(person.pop("static", ())), **person)
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
     fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
     fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import BinaryIO
 
 from sklar.errors import OutputError
@@ -44,6 +45,16 @@ def standard_output() -> Generator[BinaryIO]:
         raise
     except OSError as error:
         raise OutputError(f"cannot write to standard output: {reason(error)}.") from None
+
+
+def make_folder(path: PathLike) -> Path:
+    """A folder, made if it is not there."""
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {place}: {reason(error)}.") from None
+    return place
 
 
 def require_writable(path: PathLike) -> None:

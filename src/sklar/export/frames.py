@@ -232,7 +232,7 @@ def _pandas_column(pd: Any, array: Any, column: Column | None, dtype: Any) -> An
         return pd.Series(_masked(pd, kind).__from_arrow__(cast))
     if _is_object(dtype):
         return pd.Series(cast.to_pylist(), dtype=object)
-    return cast.to_pandas()
+    return cast.to_pandas(date_as_object=False)  # days as moments, on which .dt works
 
 
 def _is_object(dtype: Any) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sklar.errors import OutputError
-from sklar.lab.made.people import people_schema, people_table
+from sklar.lab.people import people_schema, people_table
 
 NOTE = "README.txt"
 NOTE_TEXT = """\

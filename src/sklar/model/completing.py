@@ -20,6 +20,8 @@ PARTICLES, MORE_PARTICLES = 16, 256
 """Particles for each row, and for rows where too few of the first count: nearer to the law against time."""
 LEAST_EFFECTIVE = 6.0
 """Rows whose particles count for fewer, in Kish's size, get more of them."""
+LAW_PARTICLES = 128
+"""Particles that tell the law of one column given others: a probability of a half is known to a tenth of it."""
 PARTICLES_AT_ONCE = 20_000
 """Particles held at a time: their conditional uniforms in all trees are."""
 LARGE_PATTERN = 2_000
@@ -79,6 +81,25 @@ def complete_accepted(
 
         codes[rows], effective[rows] = _resample(_proposals(model, first), known[rows], particles, rng, of_these)
     return Completion(codes=codes, effective=effective, particles=np.full(len(known), particles))
+
+
+def law_of_column(model: TableModel, known: Codes, column: int, rng: np.random.Generator) -> Floats:
+    """For each row the probabilities of the codes of one column given the known ones, from weighted particles.
+
+    A code that no particle has is given a part of one: a row may have it all the same.
+    """
+    law = np.full((len(known), model.margins[column].size), 0.5 / LAW_PARTICLES)
+    for rows, first in _patterns(known):
+        propose = _proposals(model, first)
+        for part in even_batches(len(rows), max(PARTICLES_AT_ONCE // LAW_PARTICLES, 1)):
+            at = np.repeat(rows[part], LAW_PARTICLES)
+            drawn, log = propose(known[at], rng)
+            log = log.reshape(-1, LAW_PARTICLES)
+            top = log.max(axis=1, keepdims=True)
+            weights = np.exp(log - np.where(np.isfinite(top), top, 0.0))
+            weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+            np.add.at(law, (at, drawn[:, column]), weights.ravel())
+    return law / law.sum(axis=1, keepdims=True)
 
 
 def _proposals(model: TableModel, first: Ints) -> RowProposals:

@@ -13,7 +13,7 @@ from sklar.errors import UsageError
 from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
-from sklar.pipeline.estimation.asking import REPLICAS, Memory
+from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.values import Recorded
@@ -153,6 +153,7 @@ class Model:
         n: int | None = None,
         *,
         seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
         iid: bool = False,
         to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
     ) -> Any:
@@ -163,12 +164,14 @@ class Model:
         Args:
             n: How many persons; by default the noisy number of persons of the fitted table.
             seed: Any whole number; the same seed gives the same persons.
+            given: Conditions on persons, written as in `sample`: on static columns (those of the parents), their number
+                of rows, "rows of the person", and columns of their first row, as "first income".
             iid: As in `sample`, of the rows that persons begin with.
             to: "pandas", "polars", "duckdb" or "arrow" (the default).
         """
         from sklar.export.arrow import to_arrow
         from sklar.export.frames import as_frame
-        from sklar.sample.draw import sample_families, sample_persons
+        from sklar.sample.draw import sample_persons
         from sklar.schema.persons.tables import table_schemas
 
         model, facts = self._stored.model, self.schema
@@ -178,13 +181,15 @@ class Model:
             )
         persons = model.persons_estimate if n is None else n
 
+        tables, worth = sample_persons(model, facts, persons, seed=seed, given=given, iid=iid)
+        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
+
         def shown(schema: Schema, values: SampledTable) -> Any:
-            table = _labelled(to_arrow(schema, values), self.claim, {})
+            table = _labelled(to_arrow(schema, values), self.claim, notes)
             return table if to is None else as_frame(table, schema, to=to, like=None)
 
         if facts.person is None or facts.person.parents is None:
-            return shown(facts, sample_persons(model, facts, persons, seed=seed, iid=iid))
-        tables = sample_families(model, facts, persons, seed=seed, iid=iid)
+            return shown(facts, tables[""])
         return {name: shown(schema, tables[name]) for name, schema in table_schemas(facts).items()}
 
     def _require_single_rows(self, what: str) -> None:
@@ -241,11 +246,12 @@ class Model:
     ) -> Any:
         """A table of which each row's known values are its condition; the rest is drawn. See `sklar.complete`.
 
+        Of persons whose rows follow one another, rows that follow the given ones are drawn as well.
+
         Given cells stay as they are, and nothing is promised about them: reading tables is the laboratory's business.
         """
         import sklar
 
-        self._require_single_rows("complete")
         return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
@@ -293,7 +299,9 @@ class Model:
         """A number with error bars, which hold the noise of the fit; it costs no privacy, however often it is asked.
 
         The first question that no released table answers takes as long as `replicas` fits of such a table; these are
-        kept in FILE.replicas beside a model file, and later questions are answered from them. See docs/inference.md.
+        kept in FILE.replicas beside a model file, and later questions are answered from them. See docs/inference.md. Of
+        persons whose rows follow one another, columns are static ones, "rows of the person", "first income" for first
+        rows, and "previous income" beside "income" for steps; see docs/trajectories.md.
 
         Args:
             statistic: "share", "mean", "total", "quantile", "difference", "correlation", "linear" or "logistic"; or a
@@ -315,21 +323,23 @@ class Model:
         """
         from sklar.inference.answers.questions import Enquiry, parse_question
         from sklar.pipeline.estimation.asking import Wanted, ask
+        from sklar.pipeline.estimation.of_persons import ask_persons, persons_schema
         from sklar.schema.columns import Boolean
 
-        self._require_single_rows("estimate")
+        linked = isinstance(self._stored.model, LinkedModel)
+        facts = persons_schema(self.schema) if linked else self.schema
         wanted = Wanted(confidence=confidence, of=of, replicas=replicas, seed=seed)
         if "(" in statistic:
             if columns or by is not None or given:
                 raise UsageError("a question in words says all: write columns, groups and conditions into it.")
-            question = parse_question(statistic, self.schema)
+            question = parse_question(statistic, facts)
         else:
-            truth = bool(columns) and isinstance(self.schema.get(columns[0]), Boolean)
+            truth = bool(columns) and isinstance(facts.get(columns[0]), Boolean)
             value = True if value is None and statistic == "share" and truth else value
             question = Enquiry(
                 statistic=statistic, columns=columns, value=value, at=at, by=by, between=between, given=given or {}
             )
-        found = ask(self._stored, question, wanted, self._replicas, done)
+        found = (ask_persons if linked else ask)(self._stored, question, wanted, self._replicas, done)
         single = question.statistic == "difference" or question.by is None
         return found[0] if single and len(found) == 1 else found
 

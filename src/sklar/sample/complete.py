@@ -20,7 +20,7 @@ from sklar.model.margins.margin import Margin
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import UNKNOWN, Codes, TableModel
 from sklar.sample.assemble import assemble
-from sklar.sample.decode import SampledTable, Values, concatenate, decode, replace_rows, take
+from sklar.sample.decode import SampledTable, Values, concatenate, decode, decode_missing, replace_rows, take
 from sklar.sample.rules.computed import compute
 from sklar.sample.rules.every import rules_hold
 from sklar.schema.columns import Column
@@ -92,7 +92,10 @@ def complete_rows(
 ) -> CompletedRows:
     """Draw what is not known of each row."""
     sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
-    known = replace(known, codes=_with_mass(by.schema, sampler.margins, known.codes))
+    known = replace(known, codes=with_mass(by.schema, sampler.margins, known.codes))
+    if not len(known.codes):
+        none = {name: decode_missing(by.declared[name], 0) for name in by.declared.modelled}
+        return CompletedRows(table=none, effective=np.zeros(0), unmet=np.zeros(0, bool))
     batches = even_batches(len(known.codes), ROWS_AT_ONCE)
     parts = [_complete(sampler, by, known.take(np.arange(at.start, at.stop)), rng, effort) for at in batches]
     return CompletedRows(
@@ -179,7 +182,7 @@ def codes_of(column: Column, values: Values) -> Ints:
     return np.where(values.null, codes if column.null_code is None else column.null_code, codes)
 
 
-def _with_mass(schema: Schema, margins: Sequence[Margin], codes: Codes) -> Codes:
+def with_mass(schema: Schema, margins: Sequence[Margin], codes: Codes) -> Codes:
     """A number in a cell without mass stands for the nearest one that has some; other values without mass, for none."""
     out = codes.copy()
     for place, name in enumerate(schema.modelled):

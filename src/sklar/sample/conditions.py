@@ -20,8 +20,10 @@ from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered_widths, row_count
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal, truth_of
+from sklar.schema.coordinates import linked_views
 from sklar.schema.grid import EPOCH, RESOLUTIONS, from_ticks, parse_time, ratio, span_of
 from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.persons.linked import links
 from sklar.schema.table import Schema
 
 Number = Integer | Real | Datetime
@@ -50,12 +52,34 @@ def read_conditions(schema: Schema, given: Mapping[str, Any] | None) -> Conditio
     """Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"], "smoker": None}.
 
     A tuple of two is a closed range (numbers, datetimes, ordinals), a list or set means any of these, None means null.
+    Of persons whose rows follow one another, conditions are on what `asked_columns` names.
     """
+    columns = asked_columns(schema) if given else {}
     for name in given or {}:
-        if name not in schema.modelled:
-            known = ", ".join(schema.modelled[:20]) + (", ..." if len(schema.modelled) > 20 else "")
-            raise UsageError(f"given: '{name}' is not a modelled column of the schema; it has {known}.")
-    return {name: _condition(name, schema[name], wanted) for name, wanted in (given or {}).items()}
+        _require_asked(schema, columns, name)
+    return {name: _condition(name, columns[name], wanted) for name, wanted in (given or {}).items()}
+
+
+def asked_columns(schema: Schema) -> Mapping[str, Column]:
+    """What conditions are on: the modelled columns; of persons whose rows follow one another, what never changes, their
+    number of rows, and columns of their first row, as "first income"."""
+    if not links(schema, schema.person):
+        return {name: schema[name] for name in schema.modelled}
+    wide = linked_views(schema)[0]
+    return {name: wide.begins.columns[column] for name, column in wide.asked.items()}
+
+
+def _require_asked(schema: Schema, columns: Mapping[str, Column], name: str) -> None:
+    """Refuse what no condition is on."""
+    if name in columns:
+        return
+    known = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
+    if name in schema.modelled:
+        raise UsageError(
+            f"given: '{name}' changes from row to row of a person; conditions on persons are on {known}. For others, "
+            "filter samples."
+        )
+    raise UsageError(f"given: '{name}' is not a modelled column of the schema; it has {known}.")
 
 
 def allowed_codes(schema: Schema, conditions: Conditions) -> dict[int, Mask]:
@@ -276,21 +300,21 @@ def parse_given(schema: Schema, texts: Iterable[str]) -> dict[str, Any]:
     commas separate alternatives. A label that holds a comma or dots is found whole first.
     """
     given: dict[str, Any] = {}
+    columns = asked_columns(schema)
     for text in texts:
-        name, equals, value = _split_text(schema, text)
+        name, equals, value = _split_text(columns, text)
         if not equals:
             raise UsageError(f"given: write a condition as column=value; found {text!r}.")
-        if name not in schema.modelled:
-            raise UsageError(f"given: '{name}' is not a modelled column of the schema.")
+        _require_asked(schema, columns, name)
         if name in given:
             raise UsageError(f"given: '{name}' is named twice; separate alternatives by commas, as {name}=a,b.")
-        given[name] = _text_value(name, schema[name], value)
+        given[name] = _text_value(name, columns[name], value)
     return given
 
 
-def _split_text(schema: Schema, text: str) -> tuple[str, str, str]:
+def _split_text(columns: Mapping[str, Column], text: str) -> tuple[str, str, str]:
     """A column name may hold an equals sign itself; the longest name that fits wins."""
-    fitting = [name for name in schema.modelled if text.startswith(f"{name}=")]
+    fitting = [name for name in columns if text.startswith(f"{name}=")]
     if not fitting:
         return text.partition("=")
     name = max(fitting, key=len)

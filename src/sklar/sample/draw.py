@@ -16,7 +16,7 @@ from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
-from sklar.sample.conditions import Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
+from sklar.sample.conditions import Condition, Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
 from sklar.sample.decode import SampledTable, Values, concatenate, decode, row_count, take, with_keys
 from sklar.sample.persons import DrawnPersons, draw_persons, draw_rows_of_persons
 from sklar.sample.raking import Law
@@ -80,10 +80,9 @@ def draw_block(
     if isinstance(sampler, LinkedModel):
         if schema.person is not None and schema.person.parents is not None:
             raise UsageError("this model tells two tables: draw whole persons with sample_persons")
-        found = draw_rows_of_persons(
-            sampler, schema, rows, _law(sampler, schema, rng, conditions, rounded), rng, rounded
-        )
-        return _keyed(schema, found, first_key), float(rows)
+        law = _law(sampler, schema, rng, conditions, rounded)
+        found = draw_rows_of_persons(sampler, schema, rows, law, rng, rounded and _of_static(schema, conditions))
+        return _keyed(schema, found, first_key), rows * found.worth / found.persons
     table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, told=drawn)
     if totals := not conditions and any(isinstance(rule, Totals) for rule in schema.rules):
 
@@ -98,37 +97,52 @@ def draw_block(
 
 @one_blas_thread()
 def sample_persons(
-    sampler: LinkedModel, schema: Schema, persons: int, *, seed: int | None = None, iid: bool = False
-) -> SampledTable:
-    """So many whole persons in memory, each with its rows one after the other."""
+    sampler: LinkedModel,
+    schema: Schema,
+    persons: int,
+    *,
+    seed: int | None = None,
+    given: Given = None,
+    iid: bool = False,
+) -> tuple[dict[str, SampledTable], float]:
+    """So many whole persons in memory, each with its rows one after the other, and what they are worth.
+
+    The tables are by name: of two, the parents and the rows that belong to them, which have their keys; else one.
+    """
     rng, persons = generator(seed), whole_number(persons, "the number of persons")
+    conditions = read_conditions(schema, given)
     if persons > MOST_ROWS_AT_ONCE // sampler.parts[0].margins[-1].size:
         raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
-    law = _law(sampler, schema, rng, {}, not iid)
-    return _keyed(schema, draw_persons(sampler, schema, persons, law, rng, not iid))
+    law = _law(sampler, schema, rng, conditions, not iid)
+    found = draw_persons(sampler, schema, persons, law, rng, not iid and _of_static(schema, conditions))
+    return keyed_tables(schema, found), found.worth
 
 
-@one_blas_thread()
-def sample_families(
-    sampler: LinkedModel, schema: Schema, persons: int, *, seed: int | None = None, iid: bool = False
-) -> dict[str, SampledTable]:
-    """So many parents, and the rows that belong to them: keys of rows are those of their parents."""
-    rng, persons = generator(seed), whole_number(persons, "the number of persons")
-    found = draw_persons(sampler, schema, persons, _law(sampler, schema, rng, {}, not iid), rng, not iid)
-    assert schema.person is not None and schema.person.parents is not None
-    key = Values(data=np.arange(1, persons + 1, dtype=np.int64), null=np.zeros(persons, bool))
-    names = schema.person.parents
-    return {names.table: {names.key: key, **found.heads}, names.rows: _keyed(schema, found)}
+def keyed_tables(schema: Schema, found: DrawnPersons) -> dict[str, SampledTable]:
+    """Rows of persons with fresh keys, and where these have a table of their own, the persons."""
+    assert schema.person is not None
+    names, rows = schema.person.parents, _keyed(schema, found)
+    if names is None:
+        return {"": rows}
+    key = Values(data=np.arange(1, found.persons + 1, dtype=np.int64), null=np.zeros(found.persons, bool))
+    return {names.table: {names.key: key, **found.heads}, names.rows: rows}
 
 
 def _law(sampler: LinkedModel, schema: Schema, rng: np.random.Generator, conditions: Conditions, rounded: bool) -> Law:
-    """What draws rows of the tables that tell persons."""
-    if conditions:
-        raise UsageError(
-            "persons whose rows follow one another are drawn as they come: filter them, or set linked=False"
-        )
-    declared = {view.name: view.by.declared for view in linked_views(schema)[1]}
-    return lambda name, rows: _draw_rows(sampler.part(name), declared[name], rows, rng, {}, rounded=rounded)[0]
+    """What draws rows of the tables that tell persons, with what is asked of each."""
+    wide, views = linked_views(schema)
+    declared = {view.name: view.by.declared for view in views}
+    asked: dict[str, dict[str, Condition]] = {name: {} for name in declared}
+    for name, condition in conditions.items():
+        for table in declared if name in wide.static else (wide.begins.name,):
+            asked[table][wide.asked[name]] = condition
+    return lambda name, rows: _draw_rows(sampler.part(name), declared[name], rows, rng, asked[name], rounded=rounded)
+
+
+def _of_static(schema: Schema, conditions: Conditions) -> bool:
+    """Whether all that is asked of persons is what never changes: then every table that tells them tells it too, so
+    that what is expected of their rows is known."""
+    return set(conditions) <= set(linked_views(schema)[0].static)
 
 
 def _keyed(schema: Schema, found: DrawnPersons, first_key: int = 1) -> SampledTable:

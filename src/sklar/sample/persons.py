@@ -7,18 +7,27 @@ first row on, and after a few rounds its rows end there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sklar.arrays import Ints, Mask
 from sklar.model.conditioning import even_batches
 from sklar.model.linked import LinkedModel
-from sklar.model.protocol import UNKNOWN, Codes
+from sklar.model.protocol import UNKNOWN
 from sklar.sample.complete import Effort, KnownCells, codes_of, complete_rows
 from sklar.sample.decode import SampledTable, Values, concatenate, row_count, take
 from sklar.sample.raking import Law, RowsOf, choose_persons
-from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Same, linked_views
+from sklar.schema.coordinates import (
+    CalendarPart,
+    Coordinate,
+    Coordinates,
+    Difference,
+    Quotient,
+    Same,
+    linked_views,
+    pair_codes,
+)
 from sklar.schema.persons.linked import FIRST, NEXT, PARENT, LinkedColumns
 from sklar.schema.table import Schema
 
@@ -47,12 +56,14 @@ class DrawnPersons:
         heads: For each person what never changes; no columns if all may.
         table: For each row the declared columns that are modelled.
         person: For each row whose it is, as a place among `heads`.
+        worth: How many independent persons they are worth: fewer if they are as was asked for, and few are.
     """
 
     persons: int
     heads: SampledTable
     table: SampledTable
     person: Ints
+    worth: float
 
     def take(self, persons: Ints) -> DrawnPersons:
         """Some of the persons, in that order."""
@@ -61,14 +72,34 @@ class DrawnPersons:
         rows = np.flatnonzero(place[self.person] >= 0)
         rows = rows[np.argsort(place[self.person[rows]], kind="stable")]
         heads, owner = take(self.heads, persons), place[self.person[rows]]
-        return DrawnPersons(persons=len(persons), heads=heads, table=take(self.table, rows), person=owner)
+        worth = self.worth * len(persons) / max(self.persons, 1)
+        return DrawnPersons(persons=len(persons), heads=heads, table=take(self.table, rows), person=owner, worth=worth)
 
     def first_rows(self, rows: int) -> DrawnPersons:
         """No more than so many rows, and the persons that have them."""
         persons = int(self.person[min(rows, len(self.person)) - 1]) + 1
-        kept = np.arange(min(rows, len(self.person)))
-        heads = take(self.heads, np.arange(persons))
-        return DrawnPersons(persons=persons, heads=heads, table=take(self.table, kept), person=self.person[kept])
+        kept, found = np.arange(min(rows, len(self.person))), self.take(np.arange(persons))
+        return replace(found, table=take(found.table, kept), person=found.person[kept])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Begun:
+    """Persons whose rows go on.
+
+    Attributes:
+        static: What never changes.
+        row: The last row that each has; None if they have none yet.
+        left: How many rows are to come.
+    """
+
+    static: SampledTable
+    row: SampledTable | None
+    left: Ints
+
+    def take(self, persons: Ints) -> Begun:
+        """Some of them."""
+        row = None if self.row is None else take(self.row, persons)
+        return Begun(static=take(self.static, persons), row=row, left=self.left[persons])
 
 
 def draw_persons(
@@ -97,16 +128,37 @@ def draw_persons(
 
 
 def _as_they_come(model: LinkedModel, schema: Schema, persons: int, law: Law, rng: np.random.Generator) -> DrawnPersons:
-    """Persons drawn forward; those without a next row are drawn again."""
+    """Persons drawn forward."""
+    wide, begun = linked_views(schema)[0], law(model.names[0], persons)
+    heads, count = begun[0], begun[0][wide.begins.more].data.astype(np.int64)
+    static = {name: heads[name] for name in wide.static}
+    if wide.begins.name == PARENT:
+        start = Begun(static=static, row=None, left=count)
+    else:
+        start = Begun(static=static, row={name: heads[name] for name in wide.moving}, left=count - 1)
+    found = draw_forward(model, schema, start, rng)[0]
+    return replace(found.take(rng.permutation(persons)), worth=begun[1])
+
+
+def draw_forward(
+    model: LinkedModel, schema: Schema, begun: Begun, rng: np.random.Generator
+) -> tuple[DrawnPersons, Ints]:
+    """Persons with the rows they begin with and those that follow, and which each of them was.
+
+    Those who come to a place without a next row are drawn again.
+    """
     found: list[DrawnPersons] = []
-    begun = law(model.names[0], persons)
+    who: list[Ints] = []
+    at = np.arange(len(begun.left))
     for turn in range(ROUNDS):
         drawn, stuck = _forward(model, schema, begun, rng)
-        found.append(drawn if turn == ROUNDS - 1 else drawn.take(np.flatnonzero(~stuck)))
+        kept = np.arange(len(at)) if turn == ROUNDS - 1 else np.flatnonzero(~stuck)
+        found.append(drawn.take(kept))
+        who.append(at[kept])
         if not stuck.any():
             break
-        begun = take(begun, np.flatnonzero(stuck))
-    return _together(found).take(rng.permutation(persons))
+        begun, at = begun.take(np.flatnonzero(stuck)), at[stuck]
+    return _together(found), np.concatenate(who)
 
 
 def draw_rows_of_persons(
@@ -133,7 +185,7 @@ def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
     told = {PARENT: drawn.heads, FIRST: take(drawn.table, first), NEXT: {**before, **take(drawn.table, later)}}
     person = {PARENT: np.arange(drawn.persons), FIRST: drawn.person[first], NEXT: drawn.person[later]}
     for name, table in wide.tables.items():
-        values = {**told[name], **_number(wide, name, numbers[name])}
+        values = {**told[name], **numbered(wide, name, numbers[name])}
         yield RowsOf(table=table, values=values, person=person[name])
 
 
@@ -144,73 +196,67 @@ def _together(parts: list[DrawnPersons]) -> DrawnPersons:
         heads=concatenate(part.heads for part in parts),
         table=concatenate(part.table for part in parts),
         person=np.concatenate([part.person + start for part, start in zip(parts, starts.tolist(), strict=False)]),
+        worth=sum(part.worth for part in parts),
     )
 
 
-def _forward(
-    model: LinkedModel, schema: Schema, heads: SampledTable, rng: np.random.Generator
-) -> tuple[DrawnPersons, Mask]:
+def _forward(model: LinkedModel, schema: Schema, begun: Begun, rng: np.random.Generator) -> tuple[DrawnPersons, Mask]:
     """Persons row after row, and which of them came to a place without a next row."""
     wide, views = linked_views(schema)
     by = {view.name: view.by for view in views}
-    static: SampledTable = {name: heads[name] for name in wide.static}
-    left = heads[wide.tables[views[0].name].more].data.astype(np.int64) - 1
+    static, row, left = begun.static, begun.row, begun.left
     owner, stuck = np.arange(len(left)), np.zeros(len(left), bool)
-    parts: list[tuple[SampledTable, Ints]] = []
-
-    def drawn(name: str, known: SampledTable) -> SampledTable:
-        """Rows of one table given what is known of them, of those persons for whom there is one."""
-        nonlocal owner, left
-        done = complete_rows(model.part(name), by[name], _known(by[name], known), rng, STEP)
+    parts: list[tuple[SampledTable, Ints]] = [] if row is None else [(row, owner)]
+    while (going := np.flatnonzero(left > 0)).size or not parts:
+        owner, left = owner[going], left[going]
+        if row is None:
+            name, known = FIRST, {**take(static, owner), **numbered(wide, FIRST, left)}
+        else:
+            before = {wide.previous[column]: values for column, values in take(row, going).items()}
+            name, known = NEXT, {**take(static, owner), **before, **numbered(wide, NEXT, left - 1)}
+        done = complete_rows(model.part(name), by[name], known_cells(by[name], known), rng, STEP)
         stuck[owner[done.unmet]] = True
         met = np.flatnonzero(~done.unmet)
-        owner, left = owner[met], left[met]
-        return take({column: done.table[column] for column in wide.moving}, met)
-
-    if PARENT in by:
-        going = np.flatnonzero(left >= 0)
-        owner, left = owner[going], left[going]
-        row = drawn(FIRST, {**take(static, owner), **_number(wide, FIRST, left + 1)})
-    else:
-        row = {name: heads[name] for name in wide.moving}
-    parts.append((row, owner))
-    while (going := np.flatnonzero(left > 0)).size:
-        owner, left, row = owner[going], left[going] - 1, take(row, going)
-        before = {wide.previous[name]: values for name, values in row.items()}
-        row = drawn(NEXT, {**take(static, owner), **before, **_number(wide, NEXT, left)})
+        owner, left = owner[met], left[met] - 1
+        row = take({column: done.table[column] for column in wide.moving}, met)
         parts.append((row, owner))
     person = np.concatenate([owner for _, owner in parts])
     order = np.argsort(person, kind="stable")
     person = person[order]
     moving = take(concatenate(row for row, _ in parts), order)
     table = {**take(static, person), **moving}
-    return DrawnPersons(persons=len(stuck), heads=static, table=table, person=person), stuck
+    persons = len(stuck)
+    return DrawnPersons(persons=persons, heads=static, table=table, person=person, worth=float(persons)), stuck
 
 
-def _number(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
+def numbered(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
     """The column that tells how many rows there are, if the table has one."""
     name = wide.tables[table].more
     return {name: Values(data=number, null=np.zeros(len(number), bool))} if name else {}
 
 
-def _known(by: Coordinates, values: SampledTable) -> KnownCells:
-    """What is known of rows that are to be drawn, everywhere the same columns."""
+def known_cells(by: Coordinates, values: SampledTable, known: Mapping[str, Mask] | None = None) -> KnownCells:
+    """What is known of rows that are to be drawn: the values, or those of them that are said to be known."""
     rows = row_count(values)
+    where = {name: np.ones(rows, bool) if known is None else known[name] for name in values}
     codes = np.full((rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
     for place, part in enumerate(by.parts):
-        if set(part.sources) <= set(values):
-            codes[:, place] = _codes(by, part, values)
+        if part.sources and set(part.sources) <= set(values):
+            told = np.logical_and.reduce([where[name] for name in part.sources])
+            codes[:, place] = np.where(told, _codes(by, part, values), UNKNOWN)
     cells = {name: codes_of(by.declared[name], column) for name, column in values.items()}
-    known = dict.fromkeys(values, np.ones(rows, bool))
-    return KnownCells(values=values, known=known, codes=codes, cells=cells)
+    return KnownCells(values=values, known=where, codes=codes, cells=cells)
 
 
-def _codes(by: Coordinates, part: Coordinate, values: Mapping[str, Values]) -> Codes | int:
-    """Codes of a coordinate whose sources are known; others than columns and calendars are met by rejection."""
+def _codes(by: Coordinates, part: Coordinate, values: Mapping[str, Values]) -> Ints | int:
+    """Codes of a coordinate whose sources are known; a choice among dummy columns is met by rejection."""
     if isinstance(part, Same):
-        return codes_of(by.declared[part.name], values[part.name]).astype(np.int32)
+        return codes_of(by.declared[part.name], values[part.name])
     if isinstance(part, CalendarPart):
         moments = values[part.column]
         numbers = part.calendar.take_apart(np.where(moments.null, part.calendar.lower, moments.data))[part.part]
-        return codes_of(by.schema[part.name], Values(data=numbers, null=moments.null)).astype(np.int32)
+        return codes_of(by.schema[part.name], Values(data=numbers, null=moments.null))
+    if isinstance(part, Difference | Quotient):
+        anchor, column = values[part.anchor], values[part.column]
+        return pair_codes(by, part)((anchor.data, anchor.null), (column.data, column.null)).astype(np.int64)
     return UNKNOWN

@@ -20,8 +20,8 @@ from sklar.sample.decode import SampledTable
 from sklar.schema.columns import Column
 from sklar.schema.persons.linked import LinkedTable
 
-Law = Callable[[str, int], SampledTable]
-"""Draws so many rows of one of the tables that tell persons."""
+Law = Callable[[str, int], tuple[SampledTable, float]]
+"""Draws so many rows of one of the tables that tell persons, and tells how many independent ones they are worth."""
 
 LAW_ROWS = 40_000
 """Rows drawn of each table to tell what is expected of it."""
@@ -84,7 +84,7 @@ def choose_persons(
     """
     from sklar.model.kernels import swap_persons
 
-    told = [law(one.table.name, LAW_ROWS) for one in rows]
+    told = [law(one.table.name, LAW_ROWS)[0] for one in rows]
     numbers = told[0][rows[0].table.more].data
     # Each table asks for one more row of a person than the one before it.
     votes = [wanted * float(np.mean(numbers >= fewest + place)) for place in range(len(rows))]

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, reading, shared_options
+from sklar.cli.terminal.options import Json, ModelFile, reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
-
-NAME = "complete"
 
 
 @guarded
 @shared_options(read=reading)
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A table with some of its columns.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the whole rows go.")],
+    model: ModelFile,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A table with some of its columns; of two tables, their folder.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where the whole rows go; of two tables FOLDER/.")
+    ],
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
     nulls: Annotated[
         Literal["draw", "keep"], typer.Option("--nulls", help="Whether empty cells are drawn, or stay empty.")
@@ -31,22 +34,31 @@ def command(
 ) -> None:
     """Draw the values that rows lack, given those they have.
 
-    Given cells stay as they are and are not protected, so the file is readable by its owner only.
+    Given cells stay as they are and are not protected, so the file is readable by its owner only. Where rows of a
+    person follow one another, rows that follow the given ones are drawn as well.
 
     \b
     Example:
       sklar complete people.sklar partial.csv -o whole.csv --seed 1
     """
+    from sklar.export.atomic import make_folder
     from sklar.export.write import require_table_output, write_table
-    from sklar.lab.complete import complete
+    from sklar.lab.completing.complete import complete
     from sklar.pipeline.model import load
+    from sklar.pipeline.sampling.write import tells_two_tables
 
-    require_table_output(output)
+    loaded = load(model)
+    two = tells_two_tables(loaded)
+    if two:
+        make_folder(output)
+    else:
+        require_table_output(output)
     with pass_bar("reading rows", file) as progress:
-        table = complete(load(model), file, seed=seed, nulls=nulls, read=replace(read, progress=progress))
-    write_table(table, output, mode=0o600)
-    notes = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    if json:
-        show.as_json({"output": output, "rows": table.num_rows, **notes})
-        return
-    show.line(f"{table.num_rows:,} whole rows are in {output}. Given cells are as they were: keep them as private.")
+        found = complete(loaded, file, seed=seed, nulls=nulls, read=replace(read, progress=progress))
+    tables = {str(Path(output) / f"{name}.csv"): table for name, table in found.items()} if two else {output: found}
+    for path, table in tables.items():
+        write_table(table, path, mode=0o600)
+    rows, notes = sum(table.num_rows for table in tables.values()), (next(iter(tables.values())).schema.metadata or {})
+    data = {"output": output, "rows": rows, **{key.decode(): text.decode() for key, text in notes.items()}}
+    told = f"{rows:,} whole rows are in {output}. Given cells are as they were: keep them as private."
+    show.result(json, data, told)

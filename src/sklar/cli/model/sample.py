@@ -14,8 +14,6 @@ from sklar.cli.terminal.progress import row_bar
 if TYPE_CHECKING:
     from sklar.pipeline.model import Model
 
-NAME = "sample"
-
 
 @guarded
 def command(
@@ -42,6 +40,9 @@ def command(
     level: Annotated[
         int | None, typer.Option("--level", help="Truncation level, of a vine without noise (tvine, rvine, ...).")
     ] = None,
+    persons: Annotated[
+        bool, typer.Option("--persons", help="-n whole persons, where rows of a person follow one another.")
+    ] = False,
     iid: Annotated[
         bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
     ] = False,
@@ -74,6 +75,7 @@ def command(
       sklar sample people.sklar -n 1000 -o out.parquet --seed 7
       sklar sample people.sklar -n 500 -o - --given sex=F --given age=30..40
       sklar sample people.sklar -n 1000000000 -o people/ --seed 7
+      sklar sample panel.sklar --persons -n 5000 -o panel.csv --given sex=F --given "rows of the person=3.."
       sklar sample people.sklar -n 1000 -o out.csv --fill null
       sklar sample people.sklar --to "postgresql://host/db?table=synthetic&like=visits"
       sklar sample tvine.sklar -n 1000 -o out.csv --level 5
@@ -86,14 +88,15 @@ def command(
     from sklar.sample.conditions import parse_given
 
     refuse_json_with_data(output, json)
-    in_parts = _in_parts(output, workers=workers, part_rows=part_rows, fill=fill, binary=binary)
+    in_parts = _in_parts(output, workers=workers, part_rows=part_rows, fill=fill, binary=binary, persons=persons)
     fitted = _model(model, level)
     conditions = parse_given(fitted.schema, given or ()) or None
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
     if implicates is not None:
-        _implicates(fitted, output, implicates, rows, seed, safe_csv, json, bool(given or fill or iid or binary))
+        other = bool(given or fill or iid or binary or persons)
+        _implicates(fitted, output, implicates, rows, seed, safe_csv, json, other)
         return
     with row_bar("sampling rows", fitted.rows_estimate if rows is None else rows) as written:
         if in_parts:
@@ -102,8 +105,9 @@ def command(
             )
         else:
             asked = SampleRequest(
-                rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv
-            )
+                rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv,
+                persons=persons,
+            )  # fmt: skip
             count = sample_to_file(fitted, output, asked, written)
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
@@ -116,7 +120,7 @@ def _implicates(
     fitted: Model, output: str, count: int, rows: int | None, seed: int | None, safe: bool, json: bool, more: bool
 ) -> None:
     """Tables of replicas, each into a file of its own."""
-    from sklar.pipeline.estimation.implicates import implicates_to_files
+    from sklar.pipeline.estimation.making import implicates_to_files
 
     if more:
         raise typer.BadParameter("implicates are plain independent rows: no other form goes with them")
@@ -138,7 +142,9 @@ def _model(path: str, level: int | None) -> Model:
     return at_level(load(path), level)
 
 
-def _in_parts(output: str, *, workers: int | None, part_rows: int | None, fill: list[str] | None, binary: bool) -> bool:
+def _in_parts(
+    output: str, *, workers: int | None, part_rows: int | None, fill: list[str] | None, binary: bool, persons: bool
+) -> bool:
     """Whether the rows go to a folder of parts; what does not go with that, or only with that, is refused."""
     from sklar.export.parts import is_parts_output
 
@@ -150,7 +156,7 @@ def _in_parts(output: str, *, workers: int | None, part_rows: int | None, fill: 
         raise typer.BadParameter("columns are filled in one file, not in a folder of parts", param_hint="--fill")
     if binary:
         raise typer.BadParameter("the binary table goes to one file, not to a folder of parts", param_hint="--binary")
-    return True
+    return not persons
 
 
 def _fill(texts: list[str] | None) -> str | dict[str, str | None] | None:

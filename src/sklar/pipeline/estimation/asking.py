@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,27 +28,15 @@ from sklar.inference.mechanism.sums import CodeTable
 from sklar.inference.one_step import one_step, smoothed
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
+from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy, substream
 
-REPLICAS = 20
-"""Enough that Student's t is within 10% of the normal quantile; more make intervals hardly narrower."""
 MOST_REPLICAS = 1000
 MOST_CODES = 4_096
 STEP_ROWS = 40_000
 """Rows of the model that a step starts from. What drawing them adds to the model's answer a step takes off again."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Memory:
-    """Replicas that were made, what releases tell, and where replicas are kept: beside the model's file, if any."""
-
-    path: str | None = None
-    heard: Heard | None = None
-    listened: bool = False
-    model: dict[int, CodeTable] = field(default_factory=dict[int, CodeTable])
-    made: dict[tuple[int, int], Replicas] = field(default_factory=dict[tuple[int, int], Replicas])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

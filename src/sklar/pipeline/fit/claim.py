@@ -18,6 +18,7 @@ from sklar.schema.persons.person import PERSON_ROWS, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
+from sklar.schema.rules import Rule
 from sklar.schema.table import Schema
 
 ON_CRITERIA = (
@@ -76,7 +77,7 @@ def make_claim(
         public=_facts(schema, "public"),
         assumed=(*(["rows_per_person"] if schema.person is None else []), *_facts(schema, "assumed")),
         measured=(*_facts(schema, "measured"), *_measured_rows(schema.person)),
-        rules=tuple(rule.describe() for rule in schema.rules),
+        rules=tuple(rule.describe() for rule in (*schema.rules, *_steps(schema.person))),
         caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
         version=sklar.__version__,
         own=(epsilon, delta),
@@ -95,7 +96,12 @@ def _measured_rows(person: Person | None) -> tuple[str, ...]:
 
 
 def _person_fact(person: Person) -> PersonFact:
-    return PersonFact(key=person.name, rows=person.bound, order=person.order, votes=person.shares_vote)
+    static = () if person.parents is not None else tuple(person.static)  # parents have one row each
+    return PersonFact(key=person.name, rows=person.bound, order=person.order, votes=person.shares_vote, static=static)
+
+
+def _steps(person: Person | None) -> Sequence[Rule]:
+    return () if person is None else person.steps
 
 
 def _prior_fact(prior: PublicPrior) -> PriorFact:

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sklar.errors import OutputError, UsageError
+from sklar.errors import UsageError
 from sklar.notebook import notebook_rows
 from sklar.sample.draw import whole_number
 from sklar.schema.address import TableAddress, file_address, table_address
@@ -32,7 +31,7 @@ DRAWN = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRequest:
-    """What is asked of a sample, as explained at `Model.sample` and `Model.sample_to`."""
+    """What is asked of a sample, as explained at `Model.sample` and `Model.sample_to`; or of so many whole persons."""
 
     rows: int | None = None
     seed: int | None = None
@@ -40,6 +39,7 @@ class SampleRequest:
     form: SampleForm = "matched"
     fill: Fill | None = None
     safe: bool = False
+    persons: bool = False
 
 
 def sample_to_file(
@@ -53,8 +53,10 @@ def sample_to_file(
 
     if tells_two_tables(model):
         return write_two_tables(model, path, asked)
-    rows = model.rows_estimate if asked.rows is None else whole_number(asked.rows, "the number of rows")
     require_table_output(path)
+    if asked.persons:
+        return _persons_to_file(model, path, asked)
+    rows = model.rows_estimate if asked.rows is None else whole_number(asked.rows, "the number of rows")
     in_memory = asked.form != "binary" and rows <= MOST_IN_MEMORY
     if asked.fill is not None and not in_memory:
         raise UsageError(f"fill goes into a table of at most {MOST_IN_MEMORY:,} rows, and not into the binary one")
@@ -75,8 +77,8 @@ def write_two_tables(model: Model, place: str | PathLike[str], asked: SampleRequ
     """Both tables of so many persons, into a folder or a database; gives the number of all rows."""
     from sklar.export.parts import is_parts_output
 
-    if asked.given or asked.fill is not None or asked.form != "matched":
-        raise UsageError("of two tables whole persons are drawn: no condition, filling or other form goes with that")
+    if asked.fill is not None or asked.form != "matched":
+        raise UsageError("of two tables whole persons are drawn: no filling or other form goes with that")
     name = os.fspath(place)
     address = table_address(name) or file_address(name)
     if address is not None:
@@ -95,29 +97,36 @@ def _tables_to_database(model: Model, address: TableAddress, asked: SampleReques
         raise UsageError("both tables are written under their own names: leave table and like out of the address")
     for name in table_schemas(model.schema):
         require_database_output(replace(address, table=name))
-    tables = model.sample_persons(asked.rows, seed=asked.seed)
+    tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
     write_tables_to_database(tables, address)
     return sum(table.num_rows for table in tables.values())
 
 
 def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRequest) -> int:
     """Each a CSV file of its name."""
-    from sklar.export.atomic import require_writable
+    from sklar.export.atomic import make_folder, require_writable
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
 
-    schemas, place = table_schemas(model.schema), Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot make the folder {place}: {(error.strerror or 'it failed').lower()}.") from None
+    schemas, place = table_schemas(model.schema), make_folder(folder)
     files = {name: place / f"{name}.csv" for name in schemas}
     for path in files.values():
         require_writable(path)
-    tables = model.sample_persons(asked.rows, seed=asked.seed)
+    tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
     for name, path in files.items():
         write_table(tables[name], path, schemas[name], safe=asked.safe)
     return sum(table.num_rows for table in tables.values())
+
+
+def _persons_to_file(model: Model, path: str | PathLike[str], asked: SampleRequest) -> int:
+    """Whole persons of one table; gives the number of their rows."""
+    from sklar.export.write import write_table
+
+    if asked.fill is not None or asked.form == "binary":
+        raise UsageError("whole persons are drawn as they are: no filling and no binary table goes with that")
+    table = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid")
+    write_table(table, path, model.schema, safe=asked.safe)
+    return table.num_rows
 
 
 def _whole_to_file(

@@ -17,16 +17,20 @@ from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.moment import moment_values
 from sklar.rows.encode.numbers import MISSING, integer_values, real_values
-from sklar.schema.coordinates import CalendarPart, Coordinate, Coordinates, Difference, DummyChoice, Quotient
-from sklar.schema.numbers import Datetime, Integer, Ranged, Real
+from sklar.schema.coordinates import (
+    CalendarPart,
+    Coordinate,
+    Coordinates,
+    Difference,
+    DummyChoice,
+    Quotient,
+    pair_codes,
+)
+from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.rules.dummies import switch_codes
 
 RowEncoder = Callable[..., npt.NDArray[Any]]
 """From one array for each source of a coordinate to its codes, in the smallest type that fits."""
-Known = tuple[npt.NDArray[Any], Mask]
-"""Values inside their bounds, and which are null."""
-TINIEST = 1e-300
-"""Stands for the width of a range of one value, so that nothing is divided by zero."""
 READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
     "integer": integer_values,
     "real": real_values,
@@ -73,44 +77,6 @@ def _pair_encoder(by: Coordinates, part: Difference | Quotient, null_values: tup
         return code(read_anchor(anchors), read_column(values))
 
     return encode
-
-
-def pair_codes(by: Coordinates, part: Difference | Quotient) -> Callable[[Known, Known], npt.NDArray[Any]]:
-    """What computes the codes of a difference or a ratio from values of the anchor and the column, and their nulls."""
-    column = cast("Integer | Real", by.schema[part.name])
-    dtype = np.min_scalar_type(max(column.size - 1, 0))
-    place = _length(by, part) if isinstance(part, Difference) else _ratio(by, part)
-
-    def encode(anchor: Known, value: Known) -> npt.NDArray[Any]:
-        codes = column.grid.code(place(*anchor, value[0]))
-        return np.where(value[1], codes if column.null_code is None else column.null_code, codes).astype(dtype)
-
-    return encode
-
-
-def _length(by: Coordinates, part: Difference) -> Callable[..., npt.NDArray[Any]]:
-    start, end = cast(Ranged, by.declared[part.column]).span
-
-    def length(anchor: npt.NDArray[Any], unknown: Mask, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        found = np.clip(value - anchor if part.above else anchor - value, part.least, part.most)
-        alone = part.least + (value - start if part.above else end - value)
-        found = np.where(unknown, alone, found)
-        return found if part.decimals is None else np.round(found, part.decimals)
-
-    return length
-
-
-def _ratio(by: Coordinates, part: Quotient) -> Callable[..., npt.NDArray[Any]]:
-    start, end = cast(Ranged, by.declared[part.column]).span
-
-    def ratio(anchor: npt.NDArray[Any], unknown: Mask, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        found = np.full(len(value), part.least)
-        with np.errstate(all="ignore"):  # what a library warns of may depend on one row
-            np.divide(value, anchor, out=found, where=anchor > 0)
-        alone = part.least + (value - start) / max(end - start, TINIEST) * (part.most - part.least)
-        return np.clip(np.where(unknown, alone, found), part.least, part.most)
-
-    return ratio
 
 
 def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:

@@ -18,13 +18,22 @@ from sklar.arrays import Ints, Mask
 from sklar.errors import DoorError
 from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.table import RowEncoder
-from sklar.rows.encode.coordinates import coordinate_encoder, pair_codes, value_reader
+from sklar.rows.encode.coordinates import coordinate_encoder, value_reader
 from sklar.rows.persons.choice import Column, Persons
 from sklar.rows.persons.gather import Gathering
 from sklar.rows.persons.rows import PersonRows, packed_batch, vote_weight
 from sklar.rows.persons.used import RowChoice
 from sklar.rows.sources.source import BATCH_ROWS
-from sklar.schema.coordinates import CalendarPart, Coordinate, Difference, Quotient, Same, View, linked_views
+from sklar.schema.coordinates import (
+    CalendarPart,
+    Coordinate,
+    Difference,
+    Quotient,
+    Same,
+    View,
+    linked_views,
+    pair_codes,
+)
 from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
 
 WHOLE = 1 << VOTE_BITS

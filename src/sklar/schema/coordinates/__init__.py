@@ -6,10 +6,11 @@ is computed from the values of one row, and how declared columns are computed ba
 depends on rows: each row still has exactly one code in each coordinate, which depends on the values of that row alone,
 so a table over coordinates has the sensitivity of any other table, and every proof about tables of codes holds as it
 stands. Start with `derive`; `parts` are the kinds of coordinates, `lengths` the grids and the order of differences,
-`quotients` those of ratios, `carried` what rules say of coordinates, `views` several tables
-side by side.
+`quotients` those of ratios, `codes` how both follow from two values, `carried` what rules say of coordinates, `views`
+several tables side by side.
 """
 
+from sklar.schema.coordinates.codes import pair_codes
 from sklar.schema.coordinates.derive import coordinates, fitted_coordinates, linked_views
 from sklar.schema.coordinates.parts import (
     CalendarPart,
@@ -37,5 +38,6 @@ __all__ = [
     "coordinates",
     "fitted_coordinates",
     "linked_views",
+    "pair_codes",
     "views_of",
 ]

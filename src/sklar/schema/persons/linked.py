@@ -20,6 +20,8 @@ PARENT, FIRST, NEXT = "parent", "first row", "next row"
 """The tables, in the order in which they are drawn."""
 PREVIOUS = "previous "
 """Before the name of a column: its value in the row before."""
+FIRST_OF = "first "
+"""Before the name of a column: its value in a person's first row."""
 MOST_LINKED = 64
 """Most rows of a person for rows to be linked: what ends a person is a rule for each number of rows that may follow."""
 MOST_ORDINALS = 32
@@ -77,6 +79,18 @@ class LinkedColumns:
     def previous(self) -> dict[str, str]:
         """By moving column, the name of its value in the row before."""
         return {name: PREVIOUS + name for name in self.moving}
+
+    @property
+    def begins(self) -> LinkedTable:
+        """The table that persons begin with."""
+        return next(iter(self.tables.values()))
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """What may be asked of whole persons: names, and the columns of the table they begin with that these mean."""
+        own = self.begins.columns
+        firsts = {FIRST_OF + name: name for name in self.moving if name in own}
+        return firsts | {name: name for name in own if name not in self.moving}
 
 
 def links(columns: Mapping[str, Column], person: Person | None) -> bool:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sklar.arrays import Mask
+from sklar.arrays import Ints
 from sklar.errors import SklarWarning, UsageError
 from sklar.export.arrow import to_arrow
 from sklar.export.frames import as_frame
-from sklar.lab.tables.reading import read_table, read_whole
-from sklar.lab.tables.table import table_values
+from sklar.lab.completing.given import given_values, only, with_drawn
+from sklar.lab.completing.growing import grow
+from sklar.lab.tables.reading import read_whole
+from sklar.model.linked import LinkedModel
 from sklar.model.protocol import UNKNOWN
-from sklar.rows.encode import encoder_of
 from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.sample.complete import CompletedRows, KnownCells, codes_of, complete_rows
 from sklar.sample.rng import generator
@@ -48,9 +47,13 @@ def complete(
     Columns that the model does not have stay as they are. Numbers are clipped to the bounds of the schema, and labels
     it does not list become its `other`.
 
+    Of persons whose rows follow one another, given rows stay, gaps in them are drawn, and rows follow them, with the
+    keys of the persons; of two tables, parents are given, and rows of theirs or none. See docs/trajectories.md.
+
     Args:
         model: Any fitted model.
-        data: A table with some of the model's columns, as `fit` takes it. It is held in memory.
+        data: A table with some of the model's columns, as `fit` takes it. It is held in memory. Of two tables, a
+            mapping by name or a folder with a file of each, of which the rows may be left out.
         seed: Any whole number; the same seed gives the same rows.
         nulls: "draw": an empty cell is unknown. "keep": an empty cell of a column that may be null is known to be null.
         to: "pandas", "polars", "duckdb" or "arrow" (the default).
@@ -59,30 +62,29 @@ def complete(
     if nulls not in ("draw", "keep"):
         raise UsageError('nulls is "draw" or "keep"')
     read = read_options(read)
+    if isinstance(model.table_model, LinkedModel):
+        found = grow(model.table_model, model.schema, data, seed=seed, keep=nulls == "keep", read=read)
+        tables = {name: _shown(model, one.table, _notes(one.told, one.rows), to) for name, one in found.items()}
+        return tables.get("", tables)
     given = read_whole(data, read)
     names = [name for name in model.schema.modelled if name in given.column_names]
     if not names:
         raise UsageError("the table has no column of the model; there is nothing to complete")
     known = _known(model.schema, model.coordinates, given, names, nulls == "keep", tuple(read.null_values))
     done = complete_rows(model.table_model, model.coordinates, known, generator(seed))
-    table = _joined(given, to_arrow(_only(model.schema, model.schema.modelled), done.table), names)
-    table = table.replace_schema_metadata(_notes(done) | model.claim.notes)
+    table = with_drawn(given, to_arrow(only(model.schema, model.schema.modelled), done.table))
+    return _shown(model, table, _notes(done, np.arange(given.num_rows)), to)
+
+
+def _shown(model: Model, table: pa.Table, notes: dict[str, str], to: Any) -> Any:
+    table = table.replace_schema_metadata(notes | model.claim.notes)
     return table if to is None else as_frame(table, model.schema, to=to, like=None)
-
-
-def _only(schema: Schema, names: Sequence[str]) -> Schema:
-    """Some columns, without rules: each is read by itself."""
-    return Schema({name: schema[name] for name in names})
 
 
 def _known(
     schema: Schema, by: Coordinates, given: Any, names: list[str], keep: bool, null_values: tuple[str, ...]
 ) -> KnownCells:
-    filled = {name: _filled(schema, given.column(name), name, keep, null_values) for name in names}
-    read = ReadOptions(null_values=null_values) if null_values else None
-    some = _only(schema, names)
-    exact = read_table(given.select(names), some, generator(0), role="given", read=read, rows_kept=given.num_rows)
-    values = table_values(some, exact)
+    values, filled = given_values(schema, given, names, keep, null_values)
     codes = np.full((given.num_rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
     for place, part in enumerate(by.parts):
         if part.sources and all(name in filled for name in part.sources):
@@ -93,40 +95,19 @@ def _known(
     return KnownCells(values=values, known=filled, codes=codes, cells=cells)
 
 
-def _filled(schema: Schema, array: Any, name: str, keep: bool, null_values: tuple[str, ...]) -> Mask:
-    """The rows whose cell is known."""
-    column = schema[name]
-    if keep and column.null_code is not None:
-        return np.ones(len(array), bool)
-    twin = column if column.null_code is not None else replace(column, nullable=True)  # type: ignore[call-arg]
-    return encoder_of(twin, null_values)(array.combine_chunks()) != twin.null_code
-
-
-def _joined(given: pa.Table, drawn: pa.Table, names: list[str]) -> pa.Table:
-    """The columns of the given table in their order, then the new ones."""
-    table = given
-    for name in drawn.column_names:
-        column = drawn.column(name)
-        if name in names:
-            table = table.set_column(table.column_names.index(name), name, column)
-        else:
-            table = table.append_column(name, column)
-    return table
-
-
-def _notes(done: CompletedRows) -> dict[str, str]:
-    """What is told with the rows; rows that the model cannot have are told aloud."""
-    unmet = np.flatnonzero(done.unmet) + 1
+def _notes(done: CompletedRows, rows: Ints) -> dict[str, str]:
+    """What is told with the rows, of which it is said where they stood; what the model cannot have is told aloud."""
+    unmet = np.sort(rows[done.unmet]) + 1
     shown = ", ".join(map(str, unmet[:NAMED_ROWS].tolist())) + (", ..." if len(unmet) > NAMED_ROWS else "")
     if len(unmet):
         warnings.warn(
-            f"{len(unmet):,} of {len(done.unmet):,} rows hold values that never come together in the model, or that "
+            f"{len(unmet):,} of {len(rows):,} rows hold values that never come together in the model, or that "
             f"break a public rule; what was drawn in them heeds only a part of what they hold (rows {shown}).",
             SklarWarning,
             stacklevel=3,
         )
     return {
         "sklar.completed": NOT_COVERED,
-        "sklar.effective_particles": f"{float(np.median(done.effective)):.2f}",
+        "sklar.effective_particles": f"{float(np.median(done.effective)) if len(rows) else 1.0:.2f}",
         "sklar.unmet_rows": shown,
     }
