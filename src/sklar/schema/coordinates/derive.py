@@ -23,7 +23,7 @@ from sklar.schema.coordinates.parts import (
 from sklar.schema.coordinates.quotients import quotient_column, ratio_quotients
 from sklar.schema.coordinates.views import joined_coordinates
 from sklar.schema.numbers import Datetime, Integer
-from sklar.schema.persons.linked import LinkedColumns, LinkedTable, linked_columns, links
+from sklar.schema.persons.linked import PARENT, LinkedColumns, LinkedTable, linked_columns, links
 from sklar.schema.rules import AtMost, Computing, Function, OneHot, Ratio, Sum, computing_order
 from sklar.schema.table import Schema
 
@@ -46,12 +46,13 @@ def linked_views(schema: Schema) -> tuple[LinkedColumns, tuple[View, ...]]:
     """The tables that tell persons whose rows are linked."""
     assert schema.person is not None
     wide = linked_columns(schema, schema.rules, schema.person)
-    return wide, tuple(_view(table) for table in wide.tables.values())
+    # Columns of parents stay apart: joined to each other they left fewer fine tables across the key.
+    return wide, tuple(_view(table, joins=PARENT not in wide.tables) for table in wide.tables.values())
 
 
-def _view(table: LinkedTable) -> View:
+def _view(table: LinkedTable, joins: bool) -> View:
     by = _of_linked(table)
-    known = frozenset(part.name for part in by.parts if table.known.issuperset(part.sources))
+    known = frozenset(part.name for part in by.parts if joins and table.known.issuperset(part.sources))
     return View(name=table.name, by=by, known=known)
 
 

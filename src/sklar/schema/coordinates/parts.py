@@ -133,7 +133,7 @@ class View:
     Attributes:
         name: What it is called, before the names of its columns.
         by: Its own coordinates.
-        known: Those of them that are known whenever a row of it is drawn.
+        known: Those of them that are known whenever a row of it is drawn, where its model is to join them first.
     """
 
     name: str
