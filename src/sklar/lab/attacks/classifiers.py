@@ -59,7 +59,7 @@ def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: i
     return [float(group.mean()) for group in np.split(said, ends)]
 
 
-def requiremake_classifier(name: str) -> None:
+def require_classifier(name: str) -> None:
     """Refuse unknown names, and tell the extra to install when scikit-learn is absent."""
     if name not in CLASSIFIERS:
         raise UsageError(f"there is no classifier '{name}'; known are {', '.join(CLASSIFIERS)}.")
