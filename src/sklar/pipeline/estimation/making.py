@@ -107,7 +107,8 @@ def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], d
         took = time.process_time() - start  # of the last: the first may have had to compile
         tell(1)
     rest = indices[TRIED:]
-    processes = min(usable_cores(), len(rest))
+    # A table of a model of several has no file of its own that other processes could read.
+    processes = min(usable_cores(), len(rest)) if type(stored) is Stored else 1
     if processes < 2 or took * len(rest) < WORTH_PROCESSES:
         for index in rest:
             yield make(stored, index)
