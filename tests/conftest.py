@@ -16,7 +16,13 @@ import pytest
 HERE = Path(__file__).parent
 SLOW = ("page/", "end_to_end/", "contracts/", "rows/spark/", "hostile/", "lab/", "pipeline/", "methods/", "studio/")
 """Folders with files that take a minute: begun first, so that no process is left alone with one at the end."""
-SPARK = "rows/spark/"
+TOGETHER = (
+    ("rows/spark/",),
+    ("rows/pushdown/", "rows/sources/databases/"),
+    ("end_to_end/test_bad_input", "end_to_end/test_commands", "end_to_end/test_demo"),
+    ("contracts/test_completing", "contracts/test_conditioning", "contracts/test_order"),
+)
+"""Files that share what is dear to make: a Spark session, a PostgreSQL server, a demo, models of every kind."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -73,13 +79,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Processes take whole files, so that what a file prepares is prepared once, and one of them takes all of Spark."""
+    """Processes take whole files, and files together that share what they prepare, so that it is prepared once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             place = nodeid.split("::")[0]
-            return SPARK if SPARK in place else place
+            return next((group[0] for group in TOGETHER if any(start in place for start in group)), place)
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

@@ -8,15 +8,13 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json
+from sklar.cli.terminal.options import Json, ModelFile
 from sklar.cli.terminal.progress import row_bar
-
-NAME = "estimate"
 
 
 @guarded
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: ModelFile,
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help='As "mean(income) by sex where age=30..40"; see below.')
     ],

@@ -11,7 +11,7 @@ from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
-from sklar.inference.answers.statistics import answers, asked_numbers, used_columns
+from sklar.inference.answers.statistics import answers, used_columns
 from sklar.inference.estimates import (
     LEAST_REPLICAS,
     Estimated,
@@ -64,7 +64,7 @@ def ask(
     mechanism_of(stored)  # refuses models without known noise
     with np.errstate(divide="ignore", invalid="ignore"):
         said = _told_by_releases(stored, question, wanted, memory) or _strayed(stored, question, wanted, memory, done)
-    found = estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
+    found = estimates_of(question, stored.schema, said, wanted.confidence, wanted.of)
     if stored.coordinates.rows_of_person is None:
         return found
     return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
