@@ -100,6 +100,15 @@ def test_no_end_of_an_interval_is_where_the_schema_leaves_no_room() -> None:
         assert least <= found.low <= found.value <= found.high <= most
 
 
+def test_a_quantile_among_equal_values_is_certain_only_where_noise_cannot_move_it_off_them() -> None:
+    schema = sklar.Schema({"x": sklar.Integer(0, 9)})
+    rows = pd.DataFrame({"x": [2] * 700 + [5] * 1_300})
+    for epsilon, sure in ((0.1, False), (8.0, True)):
+        found = fit(rows, schema, epsilon=epsilon, delta=1e-6).estimate("quantile(x, 0.25)", **FEW)
+        assert isinstance(found, sklar.Estimated) and found.low is not None and found.high is not None
+        assert (found.high - found.low < 1e-9) == sure
+
+
 def test_a_wider_confidence_is_a_wider_interval(model: sklar.Model) -> None:
     narrow, wide = (model.estimate("mean(x)", confidence=c, **FEW) for c in (0.5, 0.99))
     assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high

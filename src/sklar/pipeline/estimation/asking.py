@@ -70,6 +70,9 @@ def ask(
     return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
 
 
+SPAN = 2.0
+"""Standard deviations of the level of a quantile over which its density is taken, so that an interval is about as long
+as the values between the levels at its ends (Woodruff 1952), also where many rows have one value."""
 PER_PERSON = "each person counts once, as the mean of its rows"
 """What estimates of votes are of."""
 
@@ -85,7 +88,8 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     if share:  # also of values that the model has not
         codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
         own = codes.rows
-    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own)
+    near = SPAN * heard.level_error(columns[0], question.at) if question.statistic == "quantile" else 0.0
+    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own, near)
     whole = np.asarray(np.isfinite(psi).all(axis=1))
     counts = question.is_share or question.statistic == "quantile"
     step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)
