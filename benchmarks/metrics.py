@@ -23,18 +23,19 @@ SANITY = 0.001
 
 
 def codes(table: pd.DataFrame, schema: sklar.Schema, bins: int = BINS) -> pd.DataFrame:
-    """Labels as listed (unlisted ones as the first), numbers in at most `bins` cells of equal width."""
+    """Labels as listed (unlisted ones as the first), numbers in at most `bins` cells of equal width; nulls last."""
     out: dict[str, np.ndarray] = {}
     for name in schema.modelled:
         column: Any = schema[name]
         if not column.numeric:
-            place = {str(value): i for i, value in enumerate(column.values)}
-            out[name] = table[name].astype(str).map(place).fillna(0).astype(int).to_numpy()
-            continue
-        whole = column.kind == "integer"
-        cells = min(bins, int(column.upper - column.lower + 1)) if whole else bins
-        width = (column.upper - column.lower + whole) / cells
-        out[name] = np.clip(((_numbers(table[name], column.lower) - column.lower) / width).astype(int), 0, cells - 1)
+            place, cells = {str(value): i for i, value in enumerate(column.values)}, len(column.values)
+            code = table[name].astype(str).map(place).fillna(0).astype(int).to_numpy()
+        else:
+            whole = column.kind == "integer"
+            cells = min(bins, int(column.upper - column.lower + 1)) if whole else bins
+            width = (column.upper - column.lower + whole) / cells
+            code = np.clip(((_numbers(table[name], column.lower) - column.lower) / width).astype(int), 0, cells - 1)
+        out[name] = np.where(table[name].isna(), cells, code) if column.nullable else code
     return pd.DataFrame(out)
 
 
@@ -60,13 +61,13 @@ def fidelity(train: pd.DataFrame, made: pd.DataFrame, schema: sklar.Schema, seed
         "tvd3": _mean(tvd(one, two, triple) for triple in triples),
     }
     numeric = [name for name in names if schema[name].numeric]
-    pairs = [(train[name].astype(float), pd.Series(_numbers(made[name], 0.0))) for name in numeric]
+    pairs = [(train[name].astype(float), pd.to_numeric(made[name], errors="coerce").astype(float)) for name in numeric]
     if pairs:
         out |= {
             "mean_err": _mean(abs(a.mean() - b.mean()) / max(a.std(), 1e-9) for a, b in pairs),
             "sd_err": _mean(abs(np.log(max(b.std(), 1e-9) / max(a.std(), 1e-9))) for a, b in pairs),
             "tail": _mean((b > _far(a)).mean() for a, b in pairs),
-            "ks": _mean(ks_2samp(a, b, method="asymp").statistic for a, b in pairs),
+            "ks": _mean(ks_2samp(a.dropna(), b.dropna(), method="asymp").statistic for a, b in pairs),
         }
     if len(pairs) > 1:
         ranks = [pd.concat(side, axis=1).rank().corr().fillna(0).to_numpy() for side in zip(*pairs, strict=True)]
@@ -78,7 +79,7 @@ def fidelity(train: pd.DataFrame, made: pd.DataFrame, schema: sklar.Schema, seed
 def range_errors(train: pd.DataFrame, made: pd.DataFrame, seed: int = 0) -> tuple[float, float]:
     """Relative (sanity bound SANITY) and absolute error of shares in random ranges of two to four columns."""
     rng, real, other = np.random.default_rng(seed), train.to_numpy(float), made.astype(float).to_numpy()
-    ends = np.quantile(real, np.linspace(0, 1, 101), axis=0)
+    ends = np.nanquantile(real, np.linspace(0, 1, 101), axis=0)
     relative, absolute = np.empty(QUERIES), np.empty(QUERIES)
     for q in range(QUERIES):
         some = rng.integers(2, min(4, real.shape[1]) + 1)

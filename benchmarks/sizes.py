@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import benchmarks.elsewhere  # noqa: F401  # adds its tables
 from benchmarks.metrics import fidelity
 from benchmarks.tables import TABLES, as_stated
 from benchmarks.yardstick import scripted_fit

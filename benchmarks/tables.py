@@ -139,10 +139,10 @@ def as_stated(frame: pd.DataFrame, schema: sklar.Schema) -> pd.DataFrame:
     out: dict[str, Any] = {}
     for name in schema.modelled:
         column: Any = schema[name]
-        stated = (
-            frame[name].astype(float).clip(column.lower, column.upper) if column.numeric else frame[name].astype(str)
-        )
-        out[name] = stated
+        if column.numeric:
+            out[name] = frame[name].astype(float).clip(column.lower, column.upper)
+        else:
+            out[name] = frame[name].astype(str).where(frame[name].notna())
     return pd.DataFrame(out)
 
 

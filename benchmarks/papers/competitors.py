@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 import sklar
-from sklar.lab.attacks.peer import find_peer
+from sklar.lab.attacks.method import find_peer
 
 PEERS = Path(__file__).resolve().parents[1] / "peers"
 TUNED = {

@@ -44,7 +44,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     cell = f"padding:.15em .7em;border-bottom:{LINE};vertical-align:top;text-align:"
     head = "".join(f'<th scope="col" style="{cell}left">{escape(heading)}</th>' for heading in headings)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{cell}{_side(value)}">{escape(_text(value))}</td>' for value in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{cell}{_side(value)}">{escape(cell_text(value))}</td>' for value in row) + "</tr>"
         for row in listed[:MOST_ROWS]
     )
     more = paragraph(f"and {len(listed) - MOST_ROWS:,} more") if len(listed) > MOST_ROWS else ""
@@ -53,13 +53,22 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _side(value: object) -> str:
     side = "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
-    return f"{side};white-space:nowrap" if len(_text(value)) < SHORT else side
+    return f"{side};white-space:nowrap" if len(cell_text(value)) < SHORT else side
 
 
-def _text(value: object) -> str:
+def cell_text(value: object) -> str:
+    """What stands in a cell of a table: numbers with a few digits, a dash for nothing."""
     if value is None:
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def interval_text(found: Any) -> str:
+    """A number with its interval (`value`, `low`, `high`), or a dash."""
+    if found is None:
+        return "-"
+    value = f"{found.value:.3f}"
+    return value if found.low == found.high else f"{value} ({found.low:.3f} to {found.high:.3f})"
 
 
 Show = Callable[[str], None]

@@ -174,7 +174,7 @@ def test_one_column_is_enough() -> None:
 
 
 def test_without_the_extra_the_core_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("sklearn", "sklearn.ensemble", "phik", "phik.phik", "threadpoolctl"):
+    for name in ("sklearn", "sklearn.ensemble", "phik", "phik.phik"):
         monkeypatch.setitem(sys.modules, name, None)
     found = sklar.evaluate(people(80), people(80, 1), SCHEMA, target="smoker")
     missing = {name for name, score in found.scores.items() if score.value is None}

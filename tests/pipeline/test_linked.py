@@ -136,7 +136,7 @@ def test_evaluation_tells_transitions(model: sklar.Model) -> None:
 
 @pytest.mark.parametrize(
     "ask",
-    [lambda m: m.estimate("share", "state", value="a"), lambda m: m.implicates(2),
+    [lambda m: m.implicates(2),
      lambda m: m.interval({"state": "a"})],
 )  # fmt: skip
 def test_what_is_for_rows_alone_is_refused(model: sklar.Model, ask: Any) -> None:

@@ -14,6 +14,7 @@ from sklar.cli.terminal.options import (
     Json,
     SchemaFile,
     measuring,
+    numbers,
     read_options,
     reading,
     require_data,
@@ -24,8 +25,6 @@ from sklar.cli.terminal.progress import step_bar
 
 if TYPE_CHECKING:
     from sklar.lab.compare.result import Compared
-
-NAME = "compare"
 
 
 @guarded
@@ -82,28 +81,18 @@ def command(
     from sklar.lab.compare.compare import REPORT, compare
 
     require_data(file, read)
-    budgets = numbers(epsilons)
     with step_bar("comparing") as progress:
         found = compare(
-            file, schema, read_methods(methods, option), budgets, folds, target=target, peers=read_peers(peer),
-            metrics=words(metrics), attacks=words(attacks) or (), delta=delta, rows=rows, **wanted,
+            file, schema, read_methods(methods, option), numbers(epsilons, "--epsilons") or (), folds, target=target,
+            peers=read_peers(peer), metrics=words(metrics), attacks=words(attacks) or (), delta=delta, rows=rows,
             output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
-            retry=retry, progress=progress,
-            read=read,
+            retry=retry, progress=progress, read=read, **wanted,
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())
         return
     _tell(found)
     show.line(f"Written, for their owner only: {output}/results.parquet, results.csv and {REPORT}")
-
-
-def numbers(text: str) -> list[float]:
-    """Numbers with commas between them."""
-    try:
-        return [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise typer.BadParameter(f"write numbers as 0.5,1,3; found {text!r}", param_hint="--epsilons") from None
 
 
 def read_methods(text: str, options: list[str] | None) -> list[str] | dict[str, dict[str, Any]]:

@@ -11,8 +11,6 @@ from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, MethodName
 from sklar.cli.terminal.progress import step_bar
 
-NAME = "demo"
-
 
 @guarded
 def command(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from sklar.cli.terminal.progress import Passes
     from sklar.pipeline.model import Model
 
-NAME = "fit"
-
 
 @guarded
 @shared_options(fit=fit_settings, read=large_reading)

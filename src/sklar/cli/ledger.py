@@ -44,11 +44,9 @@ def create(
 
     relation: Any = neighbours
     create_ledger(ledger, name, epsilon, delta, relation, set_aside)
-    if json:
-        show.as_json(_facts(read_ledger(ledger)))
-        return
     capped = "without a cap" if epsilon is None else f"with a cap of epsilon {epsilon:g} at delta {delta:g}"
-    show.line(f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours.")
+    told = f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours."
+    show.result(json, _facts(read_ledger(ledger)), told)
 
 
 @app.command("show")
@@ -112,14 +110,10 @@ def verify(
     from sklar.accounting.ledger import verify_ledger
 
     view = verify_ledger(ledger, head)
-    if json:
-        show.as_json(
-            {"ledger": ledger, "valid": True, "entries": len(view.entries), "head": view.head, "torn": view.torn}
-        )
-        return
-    show.line(f"{ledger}: {len(view.entries)} entries, unbroken chain. Hash of the last line: {view.head}")
-    if view.torn:
-        show.line("Its end was cut short while being written; that line was never acted upon and will be dropped.")
+    data = {"ledger": ledger, "valid": True, "entries": len(view.entries), "head": view.head, "torn": view.torn}
+    told = f"{ledger}: {len(view.entries)} entries, unbroken chain. Hash of the last line: {view.head}"
+    cut = "Its end was cut short while being written; that line was never acted upon and will be dropped."
+    show.result(json, data, told, *([cut] if view.torn else []))
 
 
 def _facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:

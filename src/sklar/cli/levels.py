@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sklar.cli.attacks.method import numbers
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, MethodOptions, SchemaFile, read_options, shared_options, text_reading
+from sklar.cli.terminal.options import (
+    Json,
+    MethodOptions,
+    SchemaFile,
+    numbers,
+    read_options,
+    shared_options,
+    text_reading,
+)
 from sklar.cli.terminal.progress import step_bar
 
 if TYPE_CHECKING:
     from sklar.lab.levels import LevelChoice
-
-NAME = "levels"
 
 
 @guarded
@@ -75,8 +80,8 @@ def command(
     with step_bar("weighing levels") as progress:
         found = weigh(
             file, schema, target, [name.strip() for name in sensitive.split(",")], holdout=holdout,
-            candidates=numbers(levels, "--levels"), attacks=attacks.split(","), privacy=privacy, weight=weight,
-            learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,
+            candidates=numbers(levels, "--levels", "1,5,10", int), attacks=attacks.split(","), privacy=privacy,
+            weight=weight, learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,
             state=state or f"{file}.levels", read=read, progress=progress, **read_options(option),
         )  # fmt: skip
     files = () if output is None else found.save(output)

@@ -13,6 +13,7 @@ import typer
 
 from sklar import __version__
 from sklar.cli import (
+    attacks,
     compare,
     demo,
     evaluate,
@@ -21,15 +22,12 @@ from sklar.cli import (
     levels,
     methods,
     plan,
+    release,
     split,
     studio,
     synth,
 )
-from sklar.cli.attacks import audit
-from sklar.cli.attacks import method as attack_method
-from sklar.cli.attacks import table as attack_table
 from sklar.cli.model import complete, estimate, inspect, report, sample
-from sklar.cli.release import bundle, key, verify
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 
@@ -46,30 +44,32 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for module in (
-    demo,
-    plan,
-    synth,
-    fit,
-    sample,
-    complete,
-    estimate,
-    split,
-    inspect,
-    report,
-    bundle,
-    verify,
-    key,
-    evaluate,
-    attack_table,
-    attack_method,
-    levels,
-    compare,
-    audit,
-    methods,
-    studio,
-):
-    app.command(name=module.NAME)(module.command)
+COMMANDS = {
+    "demo": demo.command,
+    "plan": plan.command,
+    "synth": synth.command,
+    "fit": fit.command,
+    "sample": sample.command,
+    "complete": complete.command,
+    "estimate": estimate.command,
+    "split": split.command,
+    "inspect": inspect.command,
+    "report": report.command,
+    "bundle": release.make_bundle,
+    "verify": release.verify_release,
+    "key": release.make_keys,
+    "evaluate": evaluate.command,
+    "attack": attacks.attack_table,
+    "attack-method": attacks.attack_method,
+    "levels": levels.command,
+    "compare": compare.command,
+    "audit": attacks.audit_method,
+    "methods": methods.command,
+    "studio": studio.command,
+}
+"""In the order in which they are listed."""
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
 

@@ -8,8 +8,6 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json
 
-NAME = "methods"
-
 
 @guarded
 def command(json: Json = False) -> None:

@@ -17,13 +17,13 @@ from sklar.cli.terminal.options import (
     Rho,
     RowsPerPerson,
     Target,
+    numbers,
     read_options,
 )
 
 if TYPE_CHECKING:
     from sklar.pipeline.plan import Plan
 
-NAME = "plan"
 WIDEST = 40
 """Signs of the longest bar of the curve."""
 
@@ -66,7 +66,7 @@ def command(
 
     given: Any = neighbours
     found = plan(
-        Schema.read(schema), method, _numbers(epsilon), delta, rows, target=target, want=want,
+        Schema.read(schema), method, numbers(epsilon, "--epsilon"), delta, rows, target=target, want=want,
         rho=rho, neighbours=given, rows_per_person=rows_per_person, options=read_options(option),
     )  # fmt: skip
     if output is not None:
@@ -77,13 +77,6 @@ def command(
     _tell(found, noise)
     if output is not None:
         show.line(f"The curve is in {output}.")
-
-
-def _numbers(text: str | None) -> list[float] | None:
-    try:
-        return None if text is None else [float(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"write numbers as 0.5,1,3; found {text!r}", param_hint="--epsilon") from None
 
 
 def _tell(found: Plan, noise: bool) -> None:

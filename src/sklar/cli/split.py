@@ -12,8 +12,6 @@ from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json, reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
 
-NAME = "split"
-
 
 @guarded
 @shared_options(read=reading)
@@ -42,7 +40,5 @@ def command(
 
     with pass_bar("reading rows", file) as progress:
         split(file, output, holdout, share=share, key=key, seed=seed, read=replace(read, progress=progress))
-    if json:
-        show.as_json({"output": output, "holdout": holdout})
-        return
-    show.line(f"Rows to learn from are in {output}, rows to hold out in {holdout}. Both are real: keep them private.")
+    told = f"Rows to learn from are in {output}, rows to hold out in {holdout}. Both are real: keep them private."
+    show.result(json, {"output": output, "holdout": holdout}, told)

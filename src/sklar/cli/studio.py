@@ -11,8 +11,6 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import Json
 
-NAME = "studio"
-
 
 @guarded
 def command(

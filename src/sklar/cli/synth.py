@@ -27,8 +27,6 @@ from sklar.cli.terminal.progress import pass_bar, step_bar
 if TYPE_CHECKING:
     from sklar.accounting.claim import Claim
 
-NAME = "synth"
-
 
 @guarded
 @shared_options(fit=fit_settings, read=large_reading)

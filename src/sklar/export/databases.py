@@ -174,6 +174,16 @@ class _Postgres:
         self._cursor.execute(statement)
 
 
+class _Connected:
+    """What a connection of DuckDB and of SQLite share."""
+
+    def __init__(self, connection: Any):
+        self._connection = connection
+
+    def holds_rows(self, table: str) -> bool:
+        return bool(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
+
+
 @contextmanager
 def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
     try:
@@ -186,19 +196,13 @@ def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
         connection.execute("COMMIT")
 
 
-class _DuckDB:
-    def __init__(self, connection: Any):
-        self._connection = connection
-
+class _DuckDB(_Connected):
     def types(self, table: str) -> dict[str, str] | None:
         known = self._connection.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()
         spelled = {name for pair in known for name in (identifiers([pair[1]]), ".".join(map(identifier, pair)))}
         if table not in spelled:
             return None
         return {str(name): str(kind) for name, kind, *_ in self._connection.execute(f"DESCRIBE {table}").fetchall()}
-
-    def holds_rows(self, table: str) -> bool:
-        return bool(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
 
     def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         self._connection.register(STAGE, rows)
@@ -219,16 +223,10 @@ def _sqlite(address: TableAddress) -> Generator[OutputDatabase]:
         connection.execute("COMMIT")
 
 
-class _Sqlite:
-    def __init__(self, connection: sqlite3.Connection):
-        self._connection = connection
-
+class _Sqlite(_Connected):
     def types(self, table: str) -> dict[str, str] | None:
         found = self._connection.execute(f"PRAGMA table_info({table.rpartition('.')[2]})").fetchall()
         return {name: kind for _, name, kind, *_ in found} or None
-
-    def holds_rows(self, table: str) -> bool:
-        return bool(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
 
     def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         names = rows.schema.names

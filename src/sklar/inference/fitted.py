@@ -36,6 +36,7 @@ class Fitted:
         whole: The whole allowance.
         model: What was made of them.
         prior: Counts of a public table that it leaned on, or None.
+        stream: Of one of several tables that were fitted side by side, its place and how many there are.
     """
 
     schema: Schema
@@ -51,6 +52,7 @@ class Fitted:
     held: Recorded | None = None
     check_share: float = 0.0
     whole: Allowance
+    stream: tuple[int, int] | None = None
 
     @property
     def rows(self) -> float:
@@ -71,4 +73,6 @@ class Fitted:
     def streams(self) -> tuple[np.random.Generator, np.random.Generator]:
         """The generator that the method was handed, and the one that chose what is held back."""
         rng = generator(self.seed)
+        if self.stream is not None:
+            rng = rng.spawn(self.stream[1])[self.stream[0]]
         return rng, rng.spawn(1)[0] if self.check_share else rng

@@ -6,7 +6,7 @@ Its rows may have several values of one column, or none, so that no other metric
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from os import PathLike
 from typing import Any, cast
@@ -44,7 +44,7 @@ class BinaryEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {"notice": NOTICE, "name": self.name, "rows": self.rows, "queries": self.queries.to_dict()}
+        return {"notice": NOTICE, "name": self.name, "rows": self.rows, "queries": asdict(self.queries)}
 
 
 def evaluate_binary(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sklar.lab.evaluation import Evaluation
 from sklar.notebook import notebook_bar
-from sklar.sample.rng import named_streams, seed_entropy, substreams
+from sklar.sample.rng import named_streams, seed_entropy
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -92,6 +91,7 @@ def evaluate(
     from sklar.lab.metrics.registry import measure
     from sklar.lab.metrics.subgroups import subgroups
     from sklar.lab.overview import overview
+    from sklar.lab.tables.reading import read_tables
 
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     settings = read_settings(
@@ -105,7 +105,7 @@ def evaluate(
     budget = checked_query_budget(query_budget)
     tell = progress or notebook_bar("evaluating") or (lambda what, fraction: None)
     tell("reading the tables", 0.0)
-    exact, table, held = _read_tables(real, synthetic, holdout, facts, seed, read, read_synthetic)
+    exact, table, held = read_tables(real, synthetic, holdout, facts, seed, read, read_synthetic)
     bench = make_bench(exact, table, held, settings, named_streams(seed_entropy(seed)))
     scores = measure(bench, done=lambda what, fraction: tell(what, MEASURED * fraction))
     tell("drawing pictures", MEASURED)
@@ -134,41 +134,16 @@ def _followed(
     """How rows of a person follow one another, if the schema tells and both tables have its key."""
     from sklar.errors import SourceError
     from sklar.lab.metrics.trajectories import trajectories
+    from sklar.lab.tables.reading import readings
     from sklar.schema.persons.linked import links
 
     if not links(schema, schema.person):
         return None
-    reading, other = _readings(read, read_synthetic)
+    reading, other = readings(read, read_synthetic)
     try:
         return trajectories(real, synthetic, schema, read=reading, read_synthetic=other)
     except SourceError:  # no key, or a stream that was read before: then there are no persons to compare
         return None
-
-
-def _readings(read: ReadOptions | None, read_synthetic: ReadOptions | None) -> tuple[ReadOptions, ReadOptions]:
-    """How to read the real and the synthetic table: a query is about the real one."""
-    reading = replace(read or ReadOptions(), progress=None)
-    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
-    return reading, other
-
-
-def _read_tables(
-    real: Any,
-    synthetic: Any,
-    holdout: Any,
-    schema: Schema,
-    seed: int,
-    read: ReadOptions | None,
-    read_synthetic: ReadOptions | None,
-) -> tuple[ExactTable, ExactTable, ExactTable | None]:
-    """The real, the synthetic and the hold-out table, each by its own stream of the seed."""
-    from sklar.lab.tables.reading import read_table
-
-    reading, other = _readings(read, read_synthetic)
-    streams = substreams(seed, 3)
-    exact = read_table(real, schema, streams[0], role="real", read=reading)
-    held = None if holdout is None else read_table(holdout, schema, streams[1], role="hold-out", read=reading)
-    return exact, read_table(synthetic, schema, streams[2], role="synthetic", read=other), held
 
 
 def report_on(

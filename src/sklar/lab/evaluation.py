@@ -196,7 +196,7 @@ class Evaluation:
             "columns": {one.column: one.to_dict() for one in self.columns},
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
             **_details(self.scores, self.overview),
-            "subgroups": {one.by: one.to_dict() for one in self.subgroups},
+            "subgroups": {one.by: asdict(one) for one in self.subgroups},
             **({} if self.trajectories is None else {"trajectories": self.trajectories.to_dict()}),
             **({"attacks": {result.kind: result.to_dict() for result in self.attacks}} if self.attacks else {}),
         }
@@ -250,21 +250,19 @@ def _details(scores: Mapping[str, Score], seen: Overview) -> dict[str, Any]:
     return {
         "learning": None if learned is None else {
             "target": learned.target, "task": learned.task, "folds": learned.folds,
-            "results": [result.to_dict() for result in learned.results],
+            "results": [asdict(result) for result in learned.results],
         },
         "g_epsilon": None if g is None else {key: value for key, value in g.to_dict().items() if key != "score"},
         "support": {
             "levels": list(support.levels), "precision": list(support.precision_curve),
             "recall": list(support.recall_curve),
         },
-        "queries": seen.queries.to_dict(),
+        "queries": asdict(seen.queries),
         **{
-            key: None if scores[name].behind is None else scores[name].behind.to_dict()
-            for key, name in (
-                ("uniques", "replicated_uniques"), ("disclosure", "disco"), ("propensity", "pmse_ratio"),
-                ("regression", "interval_overlap"),
-            )
+            key: None if scores[name].behind is None else asdict(scores[name].behind)
+            for key, name in (("uniques", "replicated_uniques"), ("disclosure", "disco"), ("propensity", "pmse_ratio"))
         },
+        "regression": None if (compared := scores["interval_overlap"].behind) is None else compared.to_dict(),
         "ranges": None if asked is None else asdict(asked),
         "copies": {
             "share": scores["copies"].value, "expected": scores["copies"].floor,

@@ -1,4 +1,4 @@
-"""Compiled loops over rows: pairs into cells, h-functions off a table, and distances between packed rows."""
+"""Compiled loops over rows: pairs into cells, and distances between packed rows."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -19,22 +19,6 @@ def count_cells(first: np.ndarray, second: np.ndarray, lookup: np.ndarray, cells
         j = lookup[min(int(second[k] * steps), steps - 1)]
         counts[i, j] += 1.0
     return counts
-
-
-@compiled()
-def read_table(table: np.ndarray, low: float, step: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Bilinear interpolation of a square table at pairs of normal scores, held at the ends."""
-    last = table.shape[0] - 1
-    result = np.empty(first.shape[0])
-    for k in range(first.shape[0]):
-        x = min(max((first[k] - low) / step, 0.0), last - 1e-9)
-        y = min(max((second[k] - low) / step, 0.0), last - 1e-9)
-        i, j = int(x), int(y)
-        a, b = x - i, y - j
-        result[k] = (1 - a) * ((1 - b) * table[i, j] + b * table[i, j + 1]) + a * (
-            (1 - b) * table[i + 1, j] + b * table[i + 1, j + 1]
-        )
-    return result
 
 
 @compiled_part()

@@ -29,7 +29,8 @@ from sklar.lab.tables.reading import read_raw, read_table
 from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.run import fit
 from sklar.pipeline.model import Model
-from sklar.report.charts.plots import Tradeoff
+from sklar.report.charts.canvas import write_picture
+from sklar.report.charts.plots import Tradeoff, tradeoff_chart
 from sklar.report.page import NOTICE
 from sklar.sample.rng import substreams
 from sklar.schema.reading import ReadOptions
@@ -163,11 +164,7 @@ class LevelChoice:
         except OSError as error:
             raise OutputError(f"cannot make the folder {place}: {(error.strerror or 'it failed').lower()}.") from None
         self.html(place / REPORT)
-        plot = self.plot
-        tradeoff(
-            plot.points, utility=plot.utility_title, risk=plot.risk_title, better_risk=plot.better_risk,
-            path=place / PICTURE,
-        )  # fmt: skip
+        write_picture(tradeoff_chart(self.plot), place / PICTURE, mode=0o600)
         self.released.save(place / MODEL)
         return place / REPORT, place / PICTURE, place / MODEL
 

@@ -6,7 +6,7 @@ share of the allowance. The method is handed a Door to one of them at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -91,14 +91,18 @@ class ViewDoor:
         return value if known is None else known(self.view.full(what), value)
 
     def _full(self, request: Any) -> Any:
-        """A request with the full names of columns: texts in it are names of columns, but for those of noise."""
-        if isinstance(request, str):
-            return self.view.full(request)
-        if isinstance(request, list | tuple):
-            return type(request)(map(self._full, request))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        if is_dataclass(request) and not isinstance(request, Noise | type):
-            return replace(request, **{f.name: self._full(getattr(request, f.name)) for f in fields(request) if f.init})
-        return request
+        return renamed(request, self.view.full)
+
+
+def renamed(request: Any, name: Callable[[str], str]) -> Any:
+    """A request with other names of columns: texts in it are names of columns, but for those of noise."""
+    if isinstance(request, str):
+        return name(request)
+    if isinstance(request, list | tuple):
+        return type(request)(renamed(one, name) for one in request)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if is_dataclass(request) and not isinstance(request, Noise | type):
+        return replace(request, **{f.name: renamed(getattr(request, f.name), name) for f in fields(request) if f.init})
+    return request
 
 
 def for_linked_rows(method: Method[Any]) -> Method[Any]:
@@ -109,7 +113,9 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         if not views:
             return method.fit(door, options, rng)
         parts: list[TableModel] = []
-        for view, allowance, stream in zip(views, _parts(views, door.allowance), rng.spawn(len(views)), strict=True):
+        for view, allowance, stream in zip(
+            views, allowances(views, door.allowance), rng.spawn(len(views)), strict=True
+        ):
             rows = door.rows if door.rows is None or not parts else _with_rows(parts[0], len(parts))
             parts.append(method.fit(ViewDoor(whole=door, view=view, allowance=allowance, rows=rows), options, stream))
         fewest = 0 if views[0].name == PARENT else 1
@@ -121,7 +127,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
             return method.outline(schema, options, allowance, unit, rows)
         return tuple(
             replace(line, label=view.full(line.label))
-            for view, part in zip(views, _parts(views, allowance), strict=True)
+            for view, part in zip(views, allowances(views, allowance), strict=True)
             for line in method.outline(view.by.schema, options, part, unit, rows)
         )
 
@@ -130,7 +136,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         assert method.expect is not None
         if not views:
             return method.expect(schema, options, allowance, unit, rows)
-        return method.expect(views[0].by.schema, options, _parts(views, allowance)[0], unit, rows)
+        return method.expect(views[0].by.schema, options, allowances(views, allowance)[0], unit, rows)
 
     def check(schema: Schema, options: Any) -> None:
         for one in _schemas(schema):
@@ -145,7 +151,8 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
     )  # fmt: skip
 
 
-def _parts(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
+def allowances(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
+    """What each of the tables may spend."""
     whole = sum(SHARES[view.name] for view in views)
     return [allowance.part(SHARES[view.name] / whole) for view in views]
 

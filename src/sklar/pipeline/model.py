@@ -299,7 +299,9 @@ class Model:
         """A number with error bars, which hold the noise of the fit; it costs no privacy, however often it is asked.
 
         The first question that no released table answers takes as long as `replicas` fits of such a table; these are
-        kept in FILE.replicas beside a model file, and later questions are answered from them. See docs/inference.md.
+        kept in FILE.replicas beside a model file, and later questions are answered from them. See docs/inference.md. Of
+        persons whose rows follow one another, columns are static ones, "rows of the person", "first income" for first
+        rows, and "previous income" beside "income" for steps; see docs/trajectories.md.
 
         Args:
             statistic: "share", "mean", "total", "quantile", "difference", "correlation", "linear" or "logistic"; or a
@@ -321,21 +323,23 @@ class Model:
         """
         from sklar.inference.answers.questions import Enquiry, parse_question
         from sklar.pipeline.estimation.asking import Wanted, ask
+        from sklar.pipeline.estimation.of_persons import ask_persons, persons_schema
         from sklar.schema.columns import Boolean
 
-        self._require_single_rows("estimate")
+        linked = isinstance(self._stored.model, LinkedModel)
+        facts = persons_schema(self.schema) if linked else self.schema
         wanted = Wanted(confidence=confidence, of=of, replicas=replicas, seed=seed)
         if "(" in statistic:
             if columns or by is not None or given:
                 raise UsageError("a question in words says all: write columns, groups and conditions into it.")
-            question = parse_question(statistic, self.schema)
+            question = parse_question(statistic, facts)
         else:
-            truth = bool(columns) and isinstance(self.schema.get(columns[0]), Boolean)
+            truth = bool(columns) and isinstance(facts.get(columns[0]), Boolean)
             value = True if value is None and statistic == "share" and truth else value
             question = Enquiry(
                 statistic=statistic, columns=columns, value=value, at=at, by=by, between=between, given=given or {}
             )
-        found = ask(self._stored, question, wanted, self._replicas, done)
+        found = (ask_persons if linked else ask)(self._stored, question, wanted, self._replicas, done)
         single = question.statistic == "difference" or question.by is None
         return found[0] if single and len(found) == 1 else found
 

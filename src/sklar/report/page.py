@@ -13,11 +13,11 @@ from typing import Any
 
 from sklar.errors import UsageError
 from sklar.export.atomic import atomic_file, require_writable
+from sklar.notebook import interval_text
 from sklar.report import colours
-from sklar.report.charts import compared, released
+from sklar.report.charts import compared
 from sklar.report.charts import plots as charts
 from sklar.report.charts.canvas import Canvas, require_picture, to_svg
-from sklar.report.charts.plots import Range
 from sklar.report.colours import themed
 from sklar.report.seen import correlations_seen
 
@@ -27,7 +27,7 @@ ENDING = ".custodian.html"
 CHARTS: tuple[Callable[..., Canvas], ...] = (
     compared.margin_chart, compared.pair_chart, compared.matrix_chart, charts.curve_chart, charts.cdf_chart,
     charts.learning_chart, charts.interval_chart, charts.epsilon_chart, charts.tradeoff_chart, charts.box_chart,
-    released.band_chart, released.dependence_chart,
+    compared.band_chart, compared.dependence_chart,
 )  # fmt: skip
 """What templates can draw, by name."""
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
@@ -91,8 +91,8 @@ def render(template: str, **values: Any) -> str:
     )
     shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
     shown.update(
-        colours=colours, themed=themed, grades=GRADES, number=number, interval=interval, figure=figure, words=words,
-        sentence=sentence, correlations_seen=correlations_seen, learning_span=learning_span,
+        colours=colours, themed=themed, grades=GRADES, number=number, interval=interval_text, figure=figure,
+        words=words, sentence=sentence, correlations_seen=correlations_seen, learning_span=learning_span,
         line_colour=lambda at: themed(charts.line_colour(at)),
         **{chart.__name__: _inline(chart) for chart in CHARTS},
     )  # fmt: skip
@@ -115,14 +115,6 @@ def number(value: float | None) -> str:
 def figure(value: float | None) -> str:
     """A number with four digits, or a dash."""
     return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.4g}"
-
-
-def interval(found: Range | None) -> str:
-    """A number with its interval, or a dash."""
-    if found is None:
-        return "-"
-    value = f"{found.value:.3f}"
-    return value if found.low == found.high else f"{value} ({found.low:.3f} to {found.high:.3f})"
 
 
 def words(value: Any) -> str:

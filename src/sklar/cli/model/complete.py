@@ -10,16 +10,14 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, reading, shared_options
+from sklar.cli.terminal.options import Json, ModelFile, reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
-
-NAME = "complete"
 
 
 @guarded
 @shared_options(read=reading)
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: ModelFile,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A table with some of its columns; of two tables, their folder.")
     ],
@@ -61,7 +59,6 @@ def command(
     for path, table in tables.items():
         write_table(table, path, mode=0o600)
     rows, notes = sum(table.num_rows for table in tables.values()), (next(iter(tables.values())).schema.metadata or {})
-    if json:
-        show.as_json({"output": output, "rows": rows, **{key.decode(): text.decode() for key, text in notes.items()}})
-        return
-    show.line(f"{rows:,} whole rows are in {output}. Given cells are as they were: keep them as private.")
+    data = {"output": output, "rows": rows, **{key.decode(): text.decode() for key, text in notes.items()}}
+    told = f"{rows:,} whole rows are in {output}. Given cells are as they were: keep them as private."
+    show.result(json, data, told)

@@ -8,15 +8,13 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json
+from sklar.cli.terminal.options import Json, ModelFile
 from sklar.cli.terminal.progress import row_bar
-
-NAME = "estimate"
 
 
 @guarded
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: ModelFile,
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help='As "mean(income) by sex where age=30..40"; see below.')
     ],
@@ -52,7 +50,8 @@ def command(
     if json:
         show.as_json([answer.to_dict() for answer in answers])
         return
-    headings = ["group", "term", "value", "low", "high", "worth rows"]
+    unit = "rows" if fitted.schema.person is None else "persons"
+    headings = ["group", "term", "value", "low", "high", f"worth {unit}"]
     show.line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
     rows = [[x.group, x.term, show.number(x.value), show.number(x.low), show.number(x.high), x.worth] for x in answers]
     kept = [i for i in range(len(headings)) if i == 2 or any(row[i] is not None for row in rows)]

@@ -8,14 +8,12 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json
-
-NAME = "inspect"
+from sklar.cli.terminal.options import Json, ModelFile
 
 
 @guarded
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: ModelFile,
     json: Json = False,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw the model into this file, .svg or .png.")

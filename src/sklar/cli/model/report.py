@@ -8,14 +8,12 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json
-
-NAME = "report"
+from sklar.cli.terminal.options import Json, ModelFile
 
 
 @guarded
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: ModelFile,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="The page; default: beside the model, *.public.html."),

@@ -14,8 +14,6 @@ from sklar.cli.terminal.progress import row_bar
 if TYPE_CHECKING:
     from sklar.pipeline.model import Model
 
-NAME = "sample"
-
 
 @guarded
 def command(
@@ -122,7 +120,7 @@ def _implicates(
     fitted: Model, output: str, count: int, rows: int | None, seed: int | None, safe: bool, json: bool, more: bool
 ) -> None:
     """Tables of replicas, each into a file of its own."""
-    from sklar.pipeline.estimation.implicates import implicates_to_files
+    from sklar.pipeline.estimation.making import implicates_to_files
 
     if more:
         raise typer.BadParameter("implicates are plain independent rows: no other form goes with them")

@@ -26,9 +26,8 @@ def group() -> None:
     """Draft, confirm, check and pay for the facts about a table."""
 
 
-app.command(schema_draft.NAME)(schema_draft.command)
-app.command(schema_confirm.NAME)(schema_confirm.command)
-app.command(schema_pay.NAME)(schema_pay.command)
+for name, module in (("draft", schema_draft), ("confirm", schema_confirm), ("pay", schema_pay)):
+    app.command(name)(module.command)
 
 
 @app.command("check")

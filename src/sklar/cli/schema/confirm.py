@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sklar.schema.confirming import Question
     from sklar.schema.table import Schema
 
-NAME = "confirm"
 WAYS = {"y": "yes", "e": "edit", "p": "pay", "i": "ignore", "s": "skip", "q": "quit"}
 HELP = (
     "y: known without these rows, and right   e: right is something else   p: only the kind is known, measure and pay "

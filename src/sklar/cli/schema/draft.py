@@ -13,8 +13,6 @@ from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import STANDARD_OUTPUT, Json, reading, refuse_json_with_data, shared_options
 from sklar.cli.terminal.progress import pass_bar
 
-NAME = "draft"
-
 
 @guarded
 @shared_options(read=reading)

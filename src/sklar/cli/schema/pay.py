@@ -22,8 +22,6 @@ from sklar.cli.terminal.options import (
 )
 from sklar.cli.terminal.progress import pass_bar
 
-NAME = "pay"
-
 
 @guarded
 @shared_options(read=reading)

@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from sklar.schema.reading import ReadOptions
 
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
 DataFile = Annotated[
     str | None,
     typer.Argument(metavar="[FILE]", help="The private table: CSV, TSV, Parquet, Arrow or a database URL."),
@@ -161,15 +162,21 @@ def measuring(
     """What metrics are told, as `evaluate` and `compare` take it."""
     from sklar.lab.metrics.ranges import RangeWorkload  # not at import time: it loads numpy
 
-    try:
-        numbers = [float(part) for part in weights.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"write three numbers as 1,1,1; found {weights!r}", param_hint="--weights") from None
     return {
-        "learners": "all" if learners == "all" else words(learners), "measures": words(measures), "weights": numbers,
-        "targets": words(targets),
+        "learners": "all" if learners == "all" else words(learners), "measures": words(measures),
+        "targets": words(targets), "weights": numbers(weights, "--weights", "1,1,1"),
         "ranges": RangeWorkload(queries=range_queries, sanity=range_sanity, cells=range_cells),
     }  # fmt: skip
+
+
+def numbers(
+    text: str | None, option: str, example: str = "0.5,1,3", kind: Callable[[str], Any] = float
+) -> list[Any] | None:
+    """Numbers with commas between them, of some kind; None where nothing was said."""
+    try:
+        return None if text is None else [kind(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"write numbers as {example}; found {text!r}", param_hint=option) from None
 
 
 def words(text: str | None) -> list[str] | None:

@@ -87,65 +87,49 @@ def pass_bar(text: str, path: str | None = None) -> Generator[Passes]:
         text: What is being done.
         path: The file or folder that is read; its size gives the rate in bytes.
     """
-    if told := os.environ.get(TOLD_FILE):
-        yield Passes(FileBar(told, text), None, text)
-        return
-    if not sys.stderr.isatty():
-        yield Passes()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import TransferSpeedColumn as Speed
-
-    size = _bytes_of(path)
-    rate = (Speed(),) if size else ()
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), *rate, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=size or 1.0)
-        yield Passes(bar, task, text, size or 1.0)
+    size = _bytes_of(path) / 1e6
+    with _bar(text, size or 1.0, "{:,.1f} MB/s" if size else "") as shown:
+        yield Passes() if shown is None else Passes(*shown, text, size or 1.0)
 
 
 @contextmanager
 def row_bar(text: str, rows: int | None) -> Generator[Callable[[int], None] | None]:
     """A bar for rows written, with rate and time left: told how many more there are. None when nobody would see it."""
-    if told := os.environ.get(TOLD_FILE):
-        into = FileBar(told, text, rows)
-        yield lambda more: into.update(None, advance=more)
-        return
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    rate = TextColumn("{task.fields[rate]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), rate, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=rows, rate="")
-
-        def tell(more: int) -> None:
-            speed = bar.tasks[0].speed
-            bar.update(task, advance=more, rate=f"{speed:,.0f} rows/s" if speed else "")
-
-        yield tell
+    with _bar(text, rows, "{:,.0f} rows/s") as shown:
+        yield None if shown is None else lambda more: shown[0].update(shown[1], advance=more)
 
 
 @contextmanager
 def step_bar(text: str) -> Generator[Callable[[str, float], None] | None]:
     """A bar for work in named steps: told the step and the fraction done. None when nobody would see it."""
+    with _bar(text, 1.0) as shown:
+        yield (
+            None
+            if shown is None
+            else (lambda what, fraction: shown[0].update(shown[1], completed=fraction, description=f"{text}: {what}"))
+        )
+
+
+@contextmanager
+def _bar(text: str, total: float | None, rate: str = "") -> Generator[tuple[Any, Any] | None]:
+    """A bar and its task: in the file that is named for it, or at the terminal; None when nobody would see it."""
     if told := os.environ.get(TOLD_FILE):
-        into = FileBar(told, text)
-        yield lambda what, fraction: into.update(None, completed=fraction, description=f"{text}: {what}")
+        yield FileBar(told, text, total), None
         return
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=1.0)
-        yield lambda what, fraction: bar.update(task, completed=fraction, description=f"{text}: {what}")
+    class Rate(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(rate.format(task.speed) if task.speed else "")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield bar, bar.add_task(text, total=total)
 
 
 def part_of(

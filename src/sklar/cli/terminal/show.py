@@ -13,6 +13,7 @@ from typing import Annotated, Any, Protocol, TypeVar, cast
 import typer
 
 from sklar.errors import OutputError
+from sklar.notebook import cell_text
 
 PIPE_WIDTH = 10_000
 
@@ -37,6 +38,15 @@ def as_json(value: Any) -> None:
     line(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def result(as_data: bool, data: Any, *lines: str) -> None:
+    """What came of a command: plain data as JSON if that was asked for, else lines."""
+    if as_data:
+        as_json(data)
+    else:
+        for text in lines:
+            line(text)
+
+
 def paragraph(text: str) -> None:
     """Text wrapped to the width of the terminal; one long line when there is none."""
     if not sys.stdout.isatty():
@@ -53,7 +63,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     from rich.table import Table
 
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    listed = [[_cell(value) for value in row] for row in rows]
+    listed = [[cell_text(value) for value in row] for row in rows]
     for i, heading in enumerate(headings):
         numeric = bool(listed) and all(_looks_numeric(row[i]) for row in listed)
         grid.add_column(heading, justify="right" if numeric else "left", overflow="fold")
@@ -69,20 +79,6 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def number(value: float | None) -> str:
     """A number with a few digits."""
     return "-" if value is None else f"{value:.4g}"
-
-
-def interval(found: Any) -> str:
-    """A number with its interval, or a dash."""
-    if found is None:
-        return "-"
-    value = f"{found.value:.3f}"
-    return value if found.low == found.high else f"{value} ({found.low:.3f} to {found.high:.3f})"
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _looks_numeric(text: str) -> bool:

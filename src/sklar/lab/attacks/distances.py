@@ -7,7 +7,7 @@ two take different ones, which moves scores of tables with many ties.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
+from sklar.lab.learning.features import standardize
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes, ordered_values
 
 Words = npt.NDArray[np.uint64]
@@ -81,25 +82,18 @@ def hamming_histograms(targets: Packed, others: Packed) -> Ints:
 def points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str] | None = None) -> list[RowPoints]:
     """Points of the tables in the units of the real one; null is the real mean and a mark of its own."""
     chosen = real.names if names is None else tuple(names)
-    scales = {name: _scale(ordered_values(real, name)) for name in chosen if real.schema[name].ordered}
-    labels = [name for name in chosen if name not in scales]
-    return [RowPoints(numbers=_numbers(table, scales), labels=_pack(_labels(table, labels))) for table in tables]
+    ordered = [name for name in chosen if real.schema[name].ordered]
+    labels = [name for name in chosen if not real.schema[name].ordered]
+    return [RowPoints(numbers=_numbers(real, table, ordered), labels=_pack(_labels(table, labels))) for table in tables]
 
 
-def _scale(values: Floats) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
-
-
-def _numbers(table: ExactTable, scales: Mapping[str, tuple[float, float]]) -> Floats:
-    columns: list[Floats] = []
-    for name, (centre, spread) in scales.items():
-        values = ordered_values(table, name)
-        null = np.isnan(values)
-        columns.append(np.clip((np.where(null, centre, values) - centre) / spread, -FARTHEST, FARTHEST))
-        if table.schema[name].null_code is not None or table.schema[name].other_code is not None:
-            columns.append(null.astype(np.float64))
-    return np.ascontiguousarray(np.array(columns).reshape(len(columns), table.rows).T)
+def _numbers(real: ExactTable, table: ExactTable, names: Sequence[str]) -> Floats:
+    columns = [np.empty((table.rows, 0))]
+    for name in names:
+        scaled = standardize(ordered_values(real, name), ordered_values(table, name), FARTHEST)
+        marked = table.schema[name].null_code is not None or table.schema[name].other_code is not None
+        columns.append(scaled if marked else scaled[:, :1])
+    return np.ascontiguousarray(np.concatenate(columns, axis=1))
 
 
 def _labels(table: ExactTable, names: Sequence[str]) -> npt.NDArray[Any]:

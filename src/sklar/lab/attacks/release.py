@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -106,20 +106,15 @@ def attack(
         progress: Told what is being computed, and the fraction that is done.
         options: Options of the attack, as targets=500; see docs/attacks.md.
     """
-    from sklar.lab.tables.reading import read_table
+    from sklar.lab.tables.reading import read_tables
 
     require_option(kind, "seed", seed)
     run = _find(kind, options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     tell = progress or notebook_bar("attacking") or (lambda what, fraction: None)
-    streams = substreams(seed, 4)
-    reading = read or ReadOptions()
-    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
     tell("reading the tables", 0.0)
-    exact = read_table(real, facts, streams[0], role="real", read=reading)
-    held = None if holdout is None else read_table(holdout, facts, streams[1], role="hold-out", read=reading)
-    table = read_table(synthetic, facts, streams[2], role="synthetic", read=other)
-    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=streams[3], done=tell)
+    exact, table, held = read_tables(real, synthetic, holdout, facts, seed, read, read_synthetic)
+    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=substreams(seed, 4)[3], done=tell)
     result = run(tables, **options)
     tell("done", 1.0)
     return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
@@ -224,31 +219,27 @@ def _listed(inside: Callable[[Any], bool]) -> Callable[[Any], bool]:
     )
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-TEXT: Check = (_is_text, "a word")
-NAMES: Check = (lambda value: _is_text(value) or _listed(_is_text)(value), "a name or a list of names")
+TEXT: Check = (_is(str), "a word")
+NAMES: Check = (lambda value: isinstance(value, str) or _listed(_is(str))(value), "a name or a list of names")
 PLACES: Check = (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]")
 CHECKS: dict[str, Check] = {
     "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
     "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": PLACES,
-    "published": (lambda value: isinstance(value, bool), "True or False"),
+    "published": (_is(bool), "True or False"),
     "attribute.targets": PLACES, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
     "features": NAMES, "singling-out.columns": _whole(1),
     "linkability.columns": (
-        lambda value: _listed(_listed(_is_text))(value) and len(list(value)) == 2, "two lists of columns"
+        lambda value: _listed(_listed(_is(str)))(value) and len(list(value)) == 2, "two lists of columns"
     ),
     "tolerance": _number(0.0, 1.0, "a number between 0 and 1"),
     "epsilon": _number(0.0, math.inf, "a number above 0"),
-    "changes": (_is_mapping, "parameters of the profile by name, as {'iterations': 5}"),
-    "settings": (_is_mapping, "settings of the method by name, as {'epsilon': 1.0}"),
+    "changes": (_is(Mapping), "parameters of the profile by name, as {'iterations': 5}"),
+    "settings": (_is(Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
     "levels": (_listed(lambda x: _is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
-    "state": (lambda value: isinstance(value, str | PathLike), "the path of a folder"),
+    "state": (_is(str, PathLike), "the path of a folder"),
 }  # fmt: skip
 """By option, or by attack and option where options of one name differ; how values are refused before any work."""

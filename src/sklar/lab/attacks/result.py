@@ -147,17 +147,14 @@ class AttackResult:
 
     def _repr_html_(self) -> str:
         rows = [
-            (n.title, *(_range(x) for x in (n.attack, n.control, n.baseline)), n.ideal, n.worse) for n in self.numbers
+            (n.title, *(notebook.interval_text(x) for x in (n.attack, n.control, n.baseline)), n.ideal, n.worse)
+            for n in self.numbers
         ]
         headings = ("number", "attack", "control", "without the release", "ideal", "worse")
         notes = notebook.bullets((*self.verdict, *(f"Not measured: {text}" for text in self.missing)))
         return notebook.card(
             self.title, notebook.paragraph(NOTICE), notes, notebook.table(headings, rows) if rows else ""
         )
-
-
-def _range(found: Estimate | None) -> str | None:
-    return None if found is None else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def _words(number: Number) -> str:

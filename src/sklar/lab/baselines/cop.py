@@ -14,7 +14,6 @@ from typing import get_args
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.errors import UsageError
 from sklar.lab.baselines.method import BaselineMethod
 from sklar.lab.tables.table import ExactTable
 from sklar.methods.dpc.fit import Projection
@@ -28,7 +27,7 @@ from sklar.methods.dpc.tables import (
     value_margins,
 )
 from sklar.methods.dpcopula.margins import public_bins
-from sklar.methods.method import require_listed
+from sklar.methods.method import require_listed, require_whole
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
 from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import margin_from_dense, u_edges
@@ -83,10 +82,8 @@ class CopOptions:
     projection: Projection = "plain"
 
     def __post_init__(self) -> None:
-        for name, low, high in (("bins", 2, 4096), ("rounds", 0, 100)):
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise UsageError(f"{name} must be a whole number between {low} and {high}; {value!r} was given")
+        require_whole("bins", self.bins, 2, 4096)
+        require_whole("rounds", self.rounds, 0, 100)
         require_listed("projection", self.projection, get_args(Projection))
 
 

@@ -14,6 +14,7 @@ from sklar.lab.baselines.method import OUR_FAMILIES, BaselineMethod, refuse_ours
 from sklar.lab.tables.table import ExactTable
 from sklar.lab.vines import fit_rvine
 from sklar.lab.vines.fit import check_settings
+from sklar.methods.method import require_listed
 from sklar.model.rvine.table import VineTable
 from sklar.schema.table import Schema
 
@@ -90,8 +91,7 @@ def check_vine(columns: int, options: BaselineVineOptions, most: int, trees: int
     ours = {"families": options.families in OUR_FAMILIES, "margins": options.margins == "smoothed"}
     refuse_ours(options.published, ours)
     level, threads = options.level, options.threads
-    if options.margins not in get_args(Margins):
-        raise UsageError(f"margins must be one of {', '.join(get_args(Margins))}; found {options.margins!r}")
+    require_listed("margins", options.margins, get_args(Margins))
     if level is not None and (type(level) is not int or not 1 <= level <= most):
         raise UsageError(f"level is the number of trees kept, a whole number from 1 to {most}; found {level!r}")
     if type(threads) is not int or threads < 1:

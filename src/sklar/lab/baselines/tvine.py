@@ -19,6 +19,7 @@ from sklar.lab.metrics.correlations.kendall import kendall_tau
 from sklar.lab.metrics.correlations.phik import phik_matrix
 from sklar.lab.metrics.correlations.spearman import spearman_correlation
 from sklar.lab.tables.table import ExactTable, ordered_values
+from sklar.methods.method import require_listed
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import SplitVineTable, VineTable
 from sklar.schema.table import Schema
@@ -90,8 +91,7 @@ def check(schema: Schema, options: TvineOptions) -> None:
     """Refuse options that do not fit the schema."""
     require_column(schema, options.target, "response")
     _check_sensitive(schema, options.sensitive, options.target)
-    if options.association not in ASSOCIATIONS:
-        raise UsageError(f"association must be one of {', '.join(ASSOCIATIONS)}; found '{options.association}'")
+    require_listed("association", options.association, ASSOCIATIONS)
     if not all(0 <= value < 1 for value in options.thresholds().values()):
         raise UsageError("a threshold of association lies between 0 and 1")
     if options.order and sorted(options.order) != sorted(set(schema.modelled) - {options.target}):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,9 +128,7 @@ def _classify(model: Any, matrix: Floats, classes: int) -> Predictions:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Within it, OpenMP and BLAS use one thread (threadpoolctl comes with scikit-learn)."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
+    """Within it, OpenMP and BLAS use one thread."""
+    from threadpoolctl import threadpool_limits
+
     return threadpool_limits(1)

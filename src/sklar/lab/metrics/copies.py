@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sklar.arrays import Ints
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
+from sklar.rows.persons.choice import mixed
 
 ABOUT = About(
     name="copies",
@@ -91,12 +92,5 @@ def row_keys(
     key = np.full(table.rows, 0x9E3779B97F4A7C15, dtype=np.uint64)
     for name in table.names if names is None else names:
         codes = table.codes[name] if lookups is None else lookups[name][table.codes[name]]
-        key = _splitmix64(key ^ (codes.astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)))
+        key = mixed(key ^ (codes.astype(np.uint64) + np.uint64(0x632BE59BD9B4E019)))
     return key
-
-
-def _splitmix64(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A bijection of 64 bits in which every bit depends on all others."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return key ^ (key >> np.uint64(31))

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -148,10 +147,6 @@ class QueryProfiles:
     epsilon: float
     delta: float
     sets: tuple[QuerySet, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        return asdict(self)
 
 
 def query_profiles(

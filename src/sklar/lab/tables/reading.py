@@ -17,6 +17,7 @@ from sklar.rows.encode.arrays import floats_of, integers_of, one_type
 from sklar.rows.encode.numbers import unit_range
 from sklar.rows.sources import open_source
 from sklar.rows.sources.text import TextFile
+from sklar.sample.rng import substreams
 from sklar.schema import Column, Schema
 from sklar.schema.reading import ReadOptions, read_options
 
@@ -64,6 +65,30 @@ def read_table(
         numbers={name: numbers for name, (_, numbers) in named.items() if numbers is not None},
         total=kept.total,
     )
+
+
+def read_tables(
+    real: Any,
+    synthetic: Any,
+    holdout: Any,
+    schema: Schema,
+    seed: int,
+    read: ReadOptions | None = None,
+    read_synthetic: ReadOptions | None = None,
+) -> tuple[ExactTable, ExactTable, ExactTable | None]:
+    """The real, the synthetic and the hold-out table, each by its own stream of the seed."""
+    reading, other = readings(read, read_synthetic)
+    streams = substreams(seed, 3)
+    exact = read_table(real, schema, streams[0], role="real", read=reading)
+    held = None if holdout is None else read_table(holdout, schema, streams[1], role="hold-out", read=reading)
+    return exact, read_table(synthetic, schema, streams[2], role="synthetic", read=other), held
+
+
+def readings(read: ReadOptions | None, read_synthetic: ReadOptions | None) -> tuple[ReadOptions, ReadOptions]:
+    """How to read the real and the synthetic table: a query is about the real one."""
+    reading = replace(read or ReadOptions(), progress=None)
+    other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
+    return reading, other
 
 
 class _Kept:

@@ -160,7 +160,7 @@ def _keep_inside(values: Floats, instead: Floats) -> Floats:
 
 def _from_table(pair: FamilyMember, first: Floats, second: Floats, given: int) -> Floats:
     """h on a grid of normal scores, itself as a normal score: for the Gaussian copula that table is a plane."""
-    from sklar.lab.kernels import read_table
+    from scipy.ndimage import map_coordinates
 
     scores = np.linspace(-REACH, REACH, NODES)
     a, b = np.meshgrid(ndtr(scores), ndtr(scores), indexing="ij")
@@ -168,4 +168,5 @@ def _from_table(pair: FamilyMember, first: Floats, second: Floats, given: int) -
     at = np.asfortranarray(np.column_stack([a.ravel(), b.ravel()]))
     values = _keep_inside(copula.hfunc2(at) if given == 2 else copula.hfunc1(at), at[:, 0 if given == 2 else 1])
     table = ndtri(values).reshape(NODES, NODES)
-    return ndtr(read_table(table, -REACH, 2 * REACH / (NODES - 1), ndtri(first), ndtri(second)))
+    places = (np.stack([ndtri(first), ndtri(second)]) + REACH) * ((NODES - 1) / (2 * REACH))
+    return ndtr(map_coordinates(table, places, order=1, mode="nearest"))

@@ -96,13 +96,14 @@ def measure_few_rows(door: Door, allowance: Allowance, total: float | None, opti
     target = None if options.target is None else door.schema.modelled.index(options.target)
     noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
     given = options.small_shares if isinstance(options, FewRowsOptions) else None
-    shares = opening_shares(noise, target is not None, told_by_sums(door.schema)) if given is None else given
+    told = told_by_sums(door.schema)
+    shares = opening_shares(noise, target is not None, told) if given is None else given
     measured = measure_margins(door, allowance.part(shares.margins), *_known(door, allowance, total))
     measured = settled(door, "margins", measured)
     setting = _settle(door, measured.margins, max(measured.rows, 1.0), target)
     seen = _measure_star(door, allowance, shares.star, setting)
     if given is None and target is not None:
-        closing = closing_shares(shares, _strength(setting, seen), noise)
+        closing = closing_shares(shares, _strength(setting, seen), noise, told)
         seen = _again(door, allowance, closing.star - shares.star, setting, seen)
         shares = closing
     latents, moments = _measure_pairs(door, allowance, shares, setting, seen)

@@ -21,6 +21,11 @@ PAIRS_RESOLUTION = 2.0 ** -(2 * SCORE_BITS)
 STRONG = 0.5
 """A star that explains this much of the class variable (in sum over columns) tells the classes apart by itself."""
 
+UNCLEAR, CLEAR = 0.3, 0.03
+"""Noise of a correlation from which on pairs get nothing, and below which they get their whole part. With a target that
+did not count, 28 columns of 2,400 rows (Schooling of R's Ecdat) had 12% more error of pairs, as much as independent
+margins, at the same AUC. Where sums tell half of the pairs or fewer, AUC would fall, by .04 on 1,000 rows of Adult."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewRowsShares:
@@ -56,26 +61,32 @@ def opening_shares(noise: float, target: bool, told: float = 1.0) -> FewRowsShar
     of all that noise alone would let them have cost 5% of the error of pairs.
     """
     if not target:
-        pairs = 0.3 * told * ease(noise / max(told, 1e-3), 0.3, 0.03)
+        pairs = 0.3 * worth_of_pairs(noise, told)
         return FewRowsShares(margins=1 - pairs, pairs=pairs)
     moved = ease(noise, 0.07, 0.03)
     return FewRowsShares(margins=0.7 - 0.05 * moved, star=0.15)
 
 
-def closing_shares(opened: FewRowsShares, strength: float, noise: float) -> FewRowsShares:
+def closing_shares(opened: FewRowsShares, strength: float, noise: float, told: float = 1.0) -> FewRowsShares:
     """Assign the rest after the star: to the star again, to pairs, and to class pairs.
 
     Args:
         opened: What was spent on margins and star.
         strength: How much of the class variable the star explains, in sum over columns.
         noise: As in `opening_shares`.
+        told: As in `opening_shares`; it counts twice, since what pairs get here the target loses.
     """
-    rest = opened.rest
+    rest, worth = opened.rest, worth_of_pairs(noise, told**2)
     if strength < STRONG:
-        pairs = 0.4 * ease(noise, 0.07, 0.03) * rest
+        pairs = 0.4 * max(worth, ease(noise, 0.07, 0.03)) * rest
         return FewRowsShares(margins=opened.margins, star=opened.star, pairs=pairs, class_pairs=rest - pairs)
-    pairs = ease(noise, 0.02, 0.008)
-    return FewRowsShares(margins=opened.margins, star=opened.star + (1 - pairs) * rest, pairs=pairs * rest)
+    pairs = max(0.6 * worth, ease(noise, 0.02, 0.008)) * rest
+    return FewRowsShares(margins=opened.margins, star=opened.star + rest - pairs, pairs=pairs)
+
+
+def worth_of_pairs(noise: float, told: float) -> float:
+    """Which part of what pairs may have at most they get; `noise` and `told` as in `opening_shares`."""
+    return told * ease(noise / max(told, 1e-3), UNCLEAR, CLEAR)
 
 
 def ease(noise: float, hard: float, easy: float) -> float:

@@ -16,9 +16,8 @@ from sklar.export.atomic import atomic_file, require_writable
 from sklar.export.write import write_table
 from sklar.model.linked import LinkedModel
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
-from sklar.pipeline.bundle.documents import as_json, documents
+from sklar.pipeline.bundle.documents import as_json, croissant, documents, registry_record, synthetic_tables
 from sklar.pipeline.bundle.keys import signature
-from sklar.pipeline.bundle.metadata import croissant, registry_record, synthetic_tables
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables

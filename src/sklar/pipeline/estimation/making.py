@@ -1,13 +1,16 @@
-"""Replicas of a fitted model: the first ones here, the others in several processes if these took long."""
+"""Replicas of a fitted model, and implicates from them: the first ones here, others in processes if these took long."""
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TypeVar
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from sklar.arrays import usable_cores
 from sklar.errors import SklarWarning, UsageError
@@ -17,8 +20,11 @@ from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.workers import hand_in, model_workers, worker_model
 from sklar.sample.decode import SampledTable
-from sklar.sample.draw import draw_block
+from sklar.sample.draw import draw_block, whole_number
 from sklar.sample.rng import named_streams
+
+if TYPE_CHECKING:
+    from sklar.pipeline.model import Model
 
 TRIED = 2
 """Replicas made here before it is decided who makes the others."""
@@ -101,7 +107,8 @@ def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], d
         took = time.process_time() - start  # of the last: the first may have had to compile
         tell(1)
     rest = indices[TRIED:]
-    processes = min(usable_cores(), len(rest))
+    # A table of a model of several has no file of its own that other processes could read.
+    processes = min(usable_cores(), len(rest)) if type(stored) is Stored else 1
     if processes < 2 or took * len(rest) < WORTH_PROCESSES:
         for index in rest:
             yield make(stored, index)
@@ -121,3 +128,32 @@ def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], d
 
 def _make_loaded(make: Callable[[Stored, int], Made], index: int) -> Made:
     return make(worker_model(), index)
+
+
+def implicate_paths(path: str | PathLike[str], count: int) -> tuple[str, ...]:
+    """people-01.csv, people-02.csv, ... for people.csv."""
+    whole, digits = Path(os.fspath(path)), len(str(count))
+    return tuple(str(whole.with_name(f"{whole.stem}-{i:0{digits}d}{whole.suffix}")) for i in range(1, count + 1))
+
+
+def implicates_to_files(
+    model: Model,
+    path: str | PathLike[str],
+    count: int,
+    rows: int | None,
+    *,
+    seed: int | None = None,
+    safe: bool = False,
+    done: Done | None = None,
+) -> tuple[str, ...]:
+    """Write so many implicates beside each other, and give their paths."""
+    from sklar.export.write import STANDARD_OUTPUT, require_table_output, write_table
+
+    count = whole_number(count, "the number of implicates")
+    if os.fspath(path) == STANDARD_OUTPUT or os.fspath(path).endswith("/"):
+        raise UsageError("implicates go to files of their own: name one, as people.csv for people-01.csv and so on.")
+    paths = implicate_paths(path, count)
+    require_table_output(paths[0])
+    for place, table in zip(paths, model.implicates(count, rows, seed=seed, done=done), strict=True):
+        write_table(table, place, model.schema, safe=safe)
+    return paths

@@ -16,10 +16,14 @@ REPLICAS = 20
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """Replicas that were made, what releases tell, and where replicas are kept: beside the model's file, if any."""
+    """Replicas that were made, what releases tell, and where replicas are kept: beside the model's file, if any.
+
+    Of persons whose rows follow one another, each of their tables has a memory of its own, without a file.
+    """
 
     path: str | None = None
     heard: Heard | None = None
     listened: bool = False
     model: dict[int, CodeTable] = field(default_factory=dict)
     made: dict[tuple[int, int], Replicas] = field(default_factory=dict)
+    views: dict[int, Memory] = field(default_factory=dict)

@@ -12,8 +12,8 @@ from typing import Any
 from sklar.errors import MissingExtraError, ModelFileError, SklarError
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, manifest_of, read_archive
 from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, release_facts, remade
+from sklar.pipeline.bundle.documents import synthetic_tables
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
-from sklar.pipeline.bundle.metadata import synthetic_tables
 from sklar.pipeline.model_file import Stored, model_digest, read_model
 from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows
 from sklar.pipeline.verify.findings import Check, Verified

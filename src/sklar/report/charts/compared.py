@@ -1,9 +1,9 @@
-"""Two tables in one picture: the cells of a column, the joint cells of a pair, and the correlations of all columns."""
+"""Two tables in one picture, or a release and its model: cells of a column, joint cells of a pair, all correlations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -22,19 +22,17 @@ NAMES, LONGEST = 40, 14
 """Columns that a matrix names; more are numbered, every tenth. Letters of a name that are shown."""
 HOVERED = 24
 """Columns of a matrix whose cells tell their numbers when one points at them: each weighs a hundred bytes."""
+LEAST_TOP = 1e-6
+"""Dependence smaller than this, as a share of rows, has the colour of none."""
 Grid = Sequence[Sequence[float]]
 Ticks = Sequence[tuple[float, str]]
 
 
-class MarginShown(Protocol):
-    """One column of two tables."""
+class ColumnDrawn(Protocol):
+    """One column, whatever is shown of it."""
 
     @property
     def column(self) -> str: ...
-    @property
-    def real(self) -> Sequence[float]: ...
-    @property
-    def synthetic(self) -> Sequence[float]: ...
     @property
     def numeric(self) -> bool: ...
     @property
@@ -43,19 +41,53 @@ class MarginShown(Protocol):
     def seen(self) -> str: ...
 
 
-class PairShown(Protocol):
-    """Two columns of two tables: joint shares, the first column upwards, the second one to the right."""
+class MarginShown(ColumnDrawn, Protocol):
+    """One column of two tables."""
+
+    @property
+    def real(self) -> Sequence[float]: ...
+    @property
+    def synthetic(self) -> Sequence[float]: ...
+
+
+class ReleaseShown(ColumnDrawn, Protocol):
+    """One column: released shares with half widths of their intervals, and the model's shares."""
+
+    @property
+    def released(self) -> Sequence[float]: ...
+    @property
+    def bands(self) -> Sequence[float]: ...
+    @property
+    def model(self) -> Sequence[float]: ...
+
+
+class PairDrawn(Protocol):
+    """Two columns, the first one upwards, the second one to the right, whatever is shown of them."""
 
     @property
     def columns(self) -> tuple[str, str]: ...
     @property
-    def real(self) -> Grid: ...
-    @property
-    def synthetic(self) -> Grid: ...
-    @property
     def ticks(self) -> tuple[Ticks, Ticks]: ...
     @property
     def seen(self) -> str: ...
+
+
+class PairShown(PairDrawn, Protocol):
+    """Joint shares of two tables."""
+
+    @property
+    def real(self) -> Grid: ...
+    @property
+    def synthetic(self) -> Grid: ...
+
+
+class DependenceShown(PairDrawn, Protocol):
+    """By how much shares of rows exceed those of independent columns, as released and in the model."""
+
+    @property
+    def released(self) -> Grid: ...
+    @property
+    def model(self) -> Grid: ...
 
 
 def margin_chart(margin: MarginShown) -> Canvas:
@@ -65,19 +97,9 @@ def margin_chart(margin: MarginShown) -> Canvas:
     """
     real, synthetic = margin.real, margin.synthetic
     cut = _cut_level(real) if margin.numeric else None
-    top = cut or max([*real, *synthetic, 1e-12])
-    frame = Frame(left=34, right=278, top=14, bottom=106, up=(0.0, top))
-    step = (frame.right - frame.left) / max(1, len(real))
-    gap = 0.0 if margin.numeric else min(step * 0.2, 6)
-    ends = [(frame.left + i * step + gap / 2, frame.left + (i + 1) * step - gap / 2) for i in range(len(real))]
-    bars = tuple(rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, real, strict=True) if s > 0)
+    frame, ends, shapes = _bars(margin, real, cut or max([*real, *synthetic, 1e-12]), REAL)
     marks = tuple(((a, frame.y(s)), (b, frame.y(s))) for (a, b), s in zip(ends, synthetic, strict=True))
-    shapes: list[Shape] = [
-        Path(pieces=bars, fill=REAL, opacity=0.4),
-        Path(pieces=marks, colour=SYNTHETIC, width=2.5),
-        *frame.axes("", [], [(frame.top, f"{top:.1%}" if top < 0.1 else f"{top:.0%}"), (frame.bottom, "0")])[:3],
-        *ticks_below(margin.ticks, frame.left, frame.right, frame.bottom),
-    ]
+    shapes.insert(1, Path(pieces=marks, colour=SYNTHETIC, width=2.5))
     if cut is not None:
         at = max(range(len(real)), key=lambda i: real[i])
         anchor, x = ("start", ends[at][0]) if at < len(real) / 2 else ("end", ends[at][1])
@@ -86,13 +108,56 @@ def margin_chart(margin: MarginShown) -> Canvas:
     return Canvas(width=284, height=126, title=f"{margin.column}: {margin.seen}", shapes=tuple(shapes))
 
 
+def band_chart(shown: ReleaseShown) -> Canvas:
+    """The model's shares filled, and over each the interval in which the true share lies."""
+    both = zip(shown.released, shown.bands, strict=True)
+    limits = [(max(value - band, 0.0), max(value + band, 0.0)) for value, band in both]
+    frame, ends, shapes = _bars(
+        shown, shown.model, max([*shown.model, *(high for _, high in limits), 1e-12]), SYNTHETIC
+    )
+    middles = [(a + b) / 2 for a, b in ends]
+    bands = tuple(((x, frame.y(low)), (x, frame.y(high))) for x, (low, high) in zip(middles, limits, strict=True))
+    width = (frame.right - frame.left) / max(1, len(ends)) / 3
+    shapes.insert(1, Path(pieces=bands, colour=REAL, width=max(1.5, min(4.0, width))))
+    return Canvas(width=284, height=126, title=f"{shown.column}: {shown.seen}", shapes=tuple(shapes))
+
+
+def _bars(
+    shown: ColumnDrawn, shares: Sequence[float], top: float, colour: str
+) -> tuple[Frame, list[tuple[float, float]], list[Shape]]:
+    """The frame of a column whose axis ends at `top`, both ends of each cell, and shapes: bars first, then the axes."""
+    frame = Frame(left=34, right=278, top=14, bottom=106, up=(0.0, top))
+    step = (frame.right - frame.left) / max(1, len(shares))
+    gap = 0.0 if shown.numeric else min(step * 0.2, 6)
+    ends = [(frame.left + i * step + gap / 2, frame.left + (i + 1) * step - gap / 2) for i in range(len(shares))]
+    bars = tuple(rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, shares, strict=True) if s > 0)
+    shapes: list[Shape] = [
+        Path(pieces=bars, fill=colour, opacity=0.4),
+        *frame.axes("", [], [(frame.top, f"{top:.1%}" if top < 0.1 else f"{top:.0%}"), (frame.bottom, "0")])[:3],
+        *ticks_below(shown.ticks, frame.left, frame.right, frame.bottom),
+    ]
+    return frame, ends, shapes
+
+
 def pair_chart(pair: PairShown) -> Canvas:
     """Joint shares of both tables on the scale of the real ones, by square roots so that rare cells show."""
     top = math.sqrt(max((x for row in pair.real for x in row), default=0.0))
+    return _panels(pair, {"real": pair.real, "synthetic": pair.synthetic}, lambda value: shade(value**0.5, top))
+
+
+def dependence_chart(shown: DependenceShown) -> Canvas:
+    """Both on one scale: orange where there are more rows than if the columns were independent, blue where fewer."""
+    grids = {"released": shown.released, "model": shown.model}
+    top = max([abs(value) for grid in grids.values() for row in grid for value in row] + [LEAST_TOP])
+    return _panels(shown, grids, lambda value: diverge(float(value), top))
+
+
+def _panels(pair: PairDrawn, grids: Mapping[str, Grid], colour: Callable[[float], Colour]) -> Canvas:
+    """Two grids of cells beside each other, each below its name."""
     shapes: list[Shape] = []
-    for at, (name, shares) in enumerate((("real", pair.real), ("synthetic", pair.synthetic))):
+    for at, (name, grid) in enumerate(grids.items()):
         x = ROOM + at * (PANEL + GAP)
-        pixels = tuple(tuple(shade(value**0.5, top) for value in row) for row in reversed(shares))
+        pixels = tuple(tuple(colour(value) for value in row) for row in grid)[::-1]
         shapes += [
             Picture(x=x, y=16, width=PANEL, height=PANEL, rows=pixels),
             outline(x, 16.0, PANEL),

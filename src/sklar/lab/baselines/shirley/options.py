@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from sklar.errors import UsageError
 from sklar.lab.baselines.method import OUR_FAMILIES, refuse_ours
 from sklar.lab.vines.fit import check_settings
+from sklar.methods.method import require_listed
 from sklar.schema.table import Schema
 
 Encoder = Literal["ordinal", "one-hot", "woe", "glmm"]
@@ -74,14 +75,14 @@ class ShirleyOptions:
         refuse_ours(self.published, {**ours, "families": self.families in OUR_FAMILIES})
         if self.ties is None:
             object.__setattr__(self, "ties", "edge" if self.published else "discrete")
-        _one_of("mechanism", self.mechanism, get_args(Mechanism))
-        _one_of("margins", self.margins, (None, *get_args(DPHistogram)))
+        listed = {"mechanism": Mechanism, "margins": DPHistogram, "encoder": Encoder, "ties": Ties}
+        for name, kind in listed.items():
+            if getattr(self, name) is not None or name == "mechanism":
+                require_listed(name, getattr(self, name), get_args(kind))
         if self.margins is not None and (self.epsilon is None or self.mechanism != "laplace"):
             raise UsageError(
                 f"margins='{self.margins}' of 'shirley' has noise of its own and an epsilon; give that alone"
             )
-        _one_of("encoder", self.encoder, (None, *get_args(Encoder)))
-        _one_of("ties", self.ties, get_args(Ties))
         check_settings(self.families, self.criterion, self.selection)
         if self.epsilon is not None and not (_number(self.epsilon) and 0 < self.epsilon < float("inf")):
             raise UsageError(f"epsilon must be positive and finite, or None for no noise; found {self.epsilon!r}")
@@ -161,11 +162,6 @@ def _check_reference(schema: Schema, options: ShirleyOptions) -> None:
             f"encoder 'glmm' needs a reference with two values or with ordered ones; '{name}' has {levels} categories "
             "without order"
         )
-
-
-def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if value not in known:
-        raise UsageError(f"option '{name}' of 'shirley' is one of {', '.join(map(str, known))}; found {value!r}")
 
 
 def _number(value: Any) -> bool:

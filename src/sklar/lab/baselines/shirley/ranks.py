@@ -40,9 +40,7 @@ GAUSSIAN = FamilyMember(family="gaussian", parameters=np.zeros(1))
 MOST_CORRELATED = 0.999
 """Bound of the Gaussian copula's parameter."""
 NEAR = 0.05
-"""First steps away from the fitted strength are this share of it."""
-SECANTS = 8
-"""Secants that are tried before the zero is bracketed, which costs more."""
+"""The first bracket reaches this share of the fitted strength to either side of it."""
 CELLS = 128
 """Cells of the unit interval over which correlations of copulas are summed: accuracy against time."""
 
@@ -200,40 +198,14 @@ def _tilt_path(pair: FamilyMember) -> Path:
 
 
 def _root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
-    """Where a monotone function is zero; None if it is at the start already, or nowhere."""
-    first = miss(start)
-    if not np.isfinite(first) or abs(first) < CLOSE:
-        return None
-    near = _secant(miss, start, first, low, high)
-    if near is not None:
-        return near
-    # Out of reach for the family as a rule: then both ends miss on the same side.
-    out_of_reach = miss(low) * first > 0 and miss(high) * first > 0
-    return None if out_of_reach else _bracket_root(miss, start, low, high)
+    """Where a monotone function is zero, inside a bracket around the start that is widened until the sign changes.
 
-
-def _secant(miss: Callable[[float], float], start: float, first: float, low: float, high: float) -> float | None:
-    """The zero by secants from the start, which is near it as a rule; None if a few of them do not get there."""
-    before, at_before = start, first
-    width = NEAR * (abs(start) + 0.2)
-    here = start + width if start + width < high else max(low, start - width)
-    for _ in range(SECANTS):
-        at_here = miss(here)
-        if not np.isfinite(at_here) or at_here == at_before:
-            return None
-        if abs(at_here) < CLOSE:
-            return here
-        following = here - at_here * (here - before) / (at_here - at_before)
-        before, at_before, here = here, at_here, float(np.clip(following, low, high))
-        if here == before:
-            return None
-    return None
-
-
-def _bracket_root(miss: Callable[[float], float], start: float, low: float, high: float) -> float | None:
-    """The zero inside a bracket around the start that is widened until the sign changes."""
+    None if it is at the start already, or nowhere.
+    """
     from scipy.optimize import brentq
 
+    if not abs(miss(start)) >= CLOSE:
+        return None
     width = NEAR * (abs(start) + 0.2)
     while True:
         left, right = max(low, start - width), min(high, start + width)

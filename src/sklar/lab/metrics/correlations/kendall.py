@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.metrics.correlations.matrices import Correlations, correlation_score, pairwise_matrix, varies
+from sklar.lab.metrics.correlations.matrices import order_score, pairwise_matrix, varies
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
@@ -55,6 +55,4 @@ def kendall_tau(left: Floats, right: Floats) -> float:
 
 def kendall(real: ExactTable, synthetic: ExactTable) -> Score:
     """Mean absolute difference over the pairs of ordered columns."""
-    one, two = kendall_matrix(real), kendall_matrix(synthetic)
-    found = Correlations(measure="Kendall", columns=ordered_names(real.schema), real=one, synthetic=two)
-    return correlation_score(ABOUT, found, min(real.rows, synthetic.rows))
+    return order_score(ABOUT, "Kendall", kendall_matrix, real, synthetic)

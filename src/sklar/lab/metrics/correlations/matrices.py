@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.lab.metrics.score import About, Part, Score, mean_score
-from sklar.lab.tables.table import ExactTable
+from sklar.lab.tables.table import ExactTable, ordered_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,6 +40,15 @@ def correlation_score(
     ]
     why = f"there are no two {'ordered ' if ordered else ''}columns that vary."
     return replace(mean_score(about, parts, rows=rows, reason=reason, why_none=why), behind=found)
+
+
+def order_score(
+    about: About, measure: str, matrix: Callable[[ExactTable], Floats], real: ExactTable, synthetic: ExactTable
+) -> Score:
+    """Mean absolute difference over the pairs of ordered columns."""
+    names = ordered_names(real.schema)
+    found = Correlations(measure=measure, columns=names, real=matrix(real), synthetic=matrix(synthetic))
+    return correlation_score(about, found, min(real.rows, synthetic.rows))
 
 
 def pairwise_matrix(columns: Sequence[Floats], measure: Callable[[Floats, Floats], float]) -> Floats:

@@ -21,6 +21,7 @@ from sklar.lab.metrics.correlations.matrices import (
     Correlations,
     correlation_score,
     listed_values,
+    order_score,
     pairwise_matrix,
     varies,
 )
@@ -72,9 +73,7 @@ def spearman_correlation(left: Floats, right: Floats) -> float:
 
 def spearman(real: ExactTable, synthetic: ExactTable) -> Score:
     """Mean absolute difference over the pairs of ordered columns."""
-    one, two = spearman_matrix(real), spearman_matrix(synthetic)
-    found = Correlations(measure="Spearman", columns=ordered_names(real.schema), real=one, synthetic=two)
-    return correlation_score(ABOUT, found, min(real.rows, synthetic.rows))
+    return order_score(ABOUT, "Spearman", spearman_matrix, real, synthetic)
 
 
 def correlation_delta(real: ExactTable, synthetic: ExactTable) -> Score:

@@ -20,8 +20,7 @@ nothing is excluded. What any fresh sample would disclose is no fault of a metho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,10 +55,6 @@ class Uniques:
     keys_in_synthetic: float
     replicated: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disclosure:
@@ -74,10 +69,6 @@ class Disclosure:
     correct: float
     in_both: float
     attributed: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
 
 
 def replicated_uniques(real: ExactTable, synthetic: ExactTable, keys: Sequence[str] | None) -> Score:

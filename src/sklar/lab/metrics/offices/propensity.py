@@ -8,8 +8,7 @@ which differs by chance itself, has a ratio of about 1 / (1 - c): 2 for tables o
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,10 +42,6 @@ class Propensity:
     expected: float
     ratio: float
     coefficients: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
 
 
 def propensity(real: ExactTable, synthetic: ExactTable) -> Score:

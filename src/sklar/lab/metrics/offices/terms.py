@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
+from sklar.lab.learning.features import standardize
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 LABELS = 20
@@ -58,17 +59,10 @@ def independent_terms(values: Floats) -> list[int]:
 
 
 def _ordered(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
-    known = ordered_values(real, name)
-    nulls = int(np.isnan(known).sum())
-    known = known[~np.isnan(known)]
-    centre, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
-    out: list[Floats] = []
-    for table in tables:
-        values = ordered_values(table, name)
-        null = np.isnan(values)
-        scaled = np.clip((np.where(null, centre, values) - centre) / (spread or 1.0), -FARTHEST, FARTHEST)
-        out.append(np.stack([scaled, null.astype(float)], axis=1) if nulls >= FEW else scaled[:, None])
-    return [name, f"{name}: null"] if nulls >= FEW else [name], out
+    values = ordered_values(real, name)
+    words = [name, f"{name}: null"] if int(np.isnan(values).sum()) >= FEW else [name]
+    scaled = (standardize(values, ordered_values(table, name), FARTHEST) for table in tables)
+    return words, [part[:, : len(words)] for part in scaled]
 
 
 def _labels(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:

@@ -1,0 +1,283 @@
+"""sklar attack, sklar attack-method and sklar audit: what an adversary gets out of a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sklar.cli.compare import read_peers
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.options import (
+    Json,
+    MethodOptions,
+    NeighboursName,
+    SchemaFile,
+    numbers,
+    read_options,
+    shared_options,
+    text_reading,
+)
+from sklar.cli.terminal.progress import part_of, step_bar
+from sklar.cli.terminal.show import Report, hand_over, require_reportable
+from sklar.errors import UsageError
+from sklar.notebook import interval_text
+
+if TYPE_CHECKING:
+    from sklar.lab.attacks.release import Attack
+
+TAKEN = {
+    "membership": ("targets", "iterations", "distance"), "copies": ("targets",), "singling-out": (),
+    "linkability": ("targets",), "attribute": ("sensitive",),
+}  # fmt: skip
+"""All attacks on a table, and the options that each takes."""
+
+
+@guarded
+@shared_options(read=text_reading)
+def attack_table(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="membership, copies, singling-out, linkability, attribute or all.")
+    ],
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table that was learned from.")],
+    synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The synthetic table.")],
+    schema: SchemaFile,
+    holdout: Annotated[
+        str | None, typer.Option("--holdout", metavar="FILE", help="Real rows that the synthesizer never saw.")
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="Of attribute; repeatable.")
+    ] = None,
+    targets: Annotated[int | None, typer.Option("--targets", help="Rows of each kind that are attacked.")] = None,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Of membership: number of games.")] = None,
+    distance: Annotated[
+        str | None, typer.Option("--distance", help="Of membership: hamming, euclidean or both.")
+    ] = None,
+    report: Report = None,
+    seed: Annotated[int, typer.Option("--seed", help="Fixes targets, subsamples and ties.")] = 0,
+    *,
+    read: Any,
+    json: Json = False,
+) -> None:
+    """Attack a synthetic table.
+
+    As an adversary would, with intervals, a baseline and a control; for a method see `sklar attack-method`. Every
+    number is a lower bound on risk: an attack that fails proves nothing. Computed from real rows without noise: the
+    results are for the custodian, and not private.
+
+    \b
+    Example:
+      sklar attack membership people.csv synthetic.csv -s people.toml --holdout held.csv
+      sklar attack all people.csv synthetic.csv -s people.toml --holdout held.csv --report a.custodian.html
+    """
+    from sklar.lab.attacks.release import attack, write_attack_report
+
+    require_reportable(report)
+    given = {"sensitive": sensitive, "targets": targets, "iterations": iterations, "distance": distance}
+    options = {name: value for name, value in given.items() if value is not None}
+    kinds = _kinds(kind, options)
+    taken = {one: {name: options[name] for name in TAKEN.get(one, ()) if name in options} for one in kinds}
+    with step_bar("attacking") as progress:
+        common: dict[str, Any] = {"name": synthetic, "seed": seed, "read": read}
+        found: list[Attack] = []
+        for at, one in enumerate(kinds):
+            tell_part = part_of(progress, one, at, len(kinds))
+            try:
+                found.append(attack(one, real, synthetic, schema, holdout, progress=tell_part, **taken[one], **common))
+            except UsageError as error:
+                if kind != "all":
+                    raise
+                show.note(f"Skipped {one}: {error}")
+    if not found:
+        raise UsageError("none of the attacks could be made")
+    hand_over(found, tell=tell, report=report, write=write_attack_report, json=json)
+
+
+def _kinds(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
+    """The attacks. Idle options are refused."""
+    kinds = tuple(TAKEN) if kind == "all" else (kind,)
+    for name in options:
+        if kind in (*TAKEN, "all") and not any(name in TAKEN[one] for one in kinds):
+            raise UsageError(f"the attack '{kind}' takes no --{name}: it is for other attacks; leave it out.")
+    return kinds
+
+
+def tell(found: Attack) -> None:
+    """Verdict, what could not be measured, and the numbers."""
+    show.line()
+    for sentence in found.verdict:
+        show.line(sentence)
+    for sentence in found.missing:
+        show.line(f"Not measured: {sentence}")
+    rows = [
+        [
+            n.name,
+            interval_text(n.attack),
+            interval_text(n.control),
+            interval_text(n.baseline),
+            show.number(n.ideal),
+            n.worse,
+        ]
+        for n in found.numbers
+    ]
+    if rows:
+        show.table(["number", "attack", "control", "baseline", "ideal", "worse"], rows)
+    bound = found.details.get("dp_bound")
+    if bound is not None:
+        show.line(f"By its claim, the privacy gain is at least 2 - exp(epsilon) = {bound:.3f}.")
+
+
+@guarded
+@shared_options(read=text_reading)
+def attack_method(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="shadow (membership) or attribute.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="See `sklar methods`; or a peer's name.")],
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table whose rows are sampled.")],
+    schema: SchemaFile,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Epsilon of the method's fits.")] = None,
+    method_option: MethodOptions = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option("--peer", metavar="NAME=COMMAND", help="External command to attack; METHOD is its name."),
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option("--levels", metavar="1,5,10", help="Truncation levels of the method to attack.")
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeatable.")
+    ] = None,
+    targets: Annotated[
+        str | None, typer.Option("--targets", metavar="3,17", help="Rows to attack; default: outlying ones.")
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features", metavar="NAMES", help="Of shadow: naive, histogram, correlation, ensemble, closest."
+        ),
+    ] = None,
+    classifier: Annotated[
+        str | None, typer.Option("--classifier", help="Of shadow: forest, plain-forest, logistic, neighbors or svc.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Of shadow: the published attacker, without what is ours.")
+    ] = False,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Number of games.")] = None,
+    profile: Annotated[str, typer.Option("--profile", help="Sizes of the games: paper or quick.")] = "paper",
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="DIR", help="Keeps finished parts; default: REAL.attack. Run again to resume."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Processes.")] = None,
+    report: Report = None,
+    seed: Annotated[int, typer.Option("--seed", help="Fixes targets and samples, never privacy noise.")] = 0,
+    *,
+    read: Any,
+    json: Json = False,
+) -> None:
+    """Attack a method by fitting it many times.
+
+    On samples of the real table, with intervals, a baseline and a control. Every number is a lower bound on risk: an
+    attack that fails proves nothing. Computed from real rows without noise: the results are for the custodian, and
+    not private.
+
+    \b
+    Example:
+      sklar attack-method shadow vine people.csv -s people.toml -e 1 --sensitive income --profile quick
+      sklar attack-method shadow tvine people.csv -s people.toml -O target=ill -O sensitive=income --published
+      sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,5
+      sklar attack-method shadow mst people.csv -s people.toml -e 1 --peer mst='benchmarks/peers/run dpmm mst'
+    """
+    from sklar.lab.attacks.method import attack_method as attack
+    from sklar.lab.attacks.method import default_state
+    from sklar.lab.attacks.release import write_attack_report
+
+    require_reportable(report)
+    fixed = {**({} if epsilon is None else {"epsilon": epsilon}), **read_options(method_option, also=("target",))}
+    given: dict[str, Any] = {
+        "sensitive": sensitive, "workers": workers, "levels": numbers(levels, "--levels", "3,17", int),
+        "targets": numbers(targets, "--targets", "3,17", int), "peers": read_peers(peer) or None,
+        "features": None if features is None else features.split(","), "classifier": classifier,
+        "published": published or None,
+        "changes": None if iterations is None else {"iterations": iterations},
+    }  # fmt: skip
+    with step_bar("attacking") as progress:
+        found = attack(
+            kind, method, real, schema, settings=fixed, profile=profile, state=state or default_state(real), seed=seed,
+            progress=progress, read=read,
+            **{name: value for name, value in given.items() if value is not None},
+        )  # fmt: skip
+    hand_over([found], tell=tell, report=report, write=write_attack_report, json=json)
+
+
+@guarded
+def audit_method(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="A DP method; see `sklar methods`.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon to claim.")],
+    delta: Annotated[float, typer.Option("--delta", help="The delta to claim; 0 for pure epsilon.")] = 1e-9,
+    runs: Annotated[int, typer.Option("--runs", help="Fits for each pair of neighbouring tables.")] = 2_000,
+    neighbours: NeighboursName = None,
+    persons: Annotated[
+        int | None,
+        typer.Option("--persons", help="Neighbours differ by a whole person, of whose many rows so many are used."),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option("--pair", help="'lone label', 'extreme value' or 'all null'; repeatable. Default: all."),
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.99,
+    method_option: MethodOptions = None,
+    json: Json = False,
+) -> None:
+    """Look for more privacy loss than a method claims.
+
+    Fits it many times on worst-case neighbours, and bounds from its releases what it gives away. The tables are
+    public and small; no private row is read. Exit code 1 if the claim is contradicted.
+
+    \b
+    Example:
+      sklar audit independent -e 1 --runs 2000
+      sklar audit independent -e 1 --runs 2000 --persons 5
+    """
+    from sklar.lab.audit.audit import audit
+
+    relation: Any = neighbours
+    with step_bar("auditing") as progress:
+        found = audit(
+            method, epsilon, delta, runs=runs, neighbours=relation, persons=persons, pairs=pair, confidence=confidence,
+            progress=progress, **read_options(method_option),
+        )  # fmt: skip
+    if json:
+        show.as_json(found.to_dict())
+    else:
+        show.paragraph(found.verdict)
+        rows = [
+            [
+                p.name,
+                interval_text(p.mu),
+                show.number(p.stated_mu),
+                "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
+                f"{p.epsilon_low:.3g}",
+                interval_text(p.noise),
+                f"{p.visible:.3g}",
+            ]
+            for p in found.pairs
+        ]
+        if found.claimed_mu is not None:
+            show.line(f"mu by the claim: {found.claimed_mu:.3f}")
+        if found.mu is not None and len(rows) > 1:
+            rows.append(["all of them", interval_text(found.mu), *["-"] * 5])
+        headings = [
+            "neighbours",
+            "mu",
+            "mu by exact shifts",
+            "epsilon by mu >=",
+            "epsilon by counting >=",
+            "noise / stated",
+            "visible epsilon",
+        ]
+        show.table(headings, rows)
+        for fault in found.faults:
+            show.line(fault)
+    if not found.passed:
+        raise typer.Exit(REFUSED)

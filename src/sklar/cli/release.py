@@ -1,0 +1,111 @@
+"""sklar bundle, sklar verify and sklar key: make a release, check one, and make the keys that sign it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sklar.cli.terminal import show
+from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.options import Json, ModelFile
+
+
+@guarded
+def make_bundle(
+    model: ModelFile,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The bundle, as people.release.zip.")],
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Synthetic rows to draw.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the rows; published with them.")] = 0,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; goes along up to its end.")
+    ] = None,
+    sign: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="A private key of `sklar key`.")] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="A page that may be published, to go along.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What the release is called.")] = None,
+    json: Json = False,
+) -> None:
+    """Put all that is published about a model into one file.
+
+    Model, synthetic rows (CSV and Parquet), the claim as a page to sign and as data, a data dictionary, metadata for
+    catalogues and registries, a ledger extract, and a manifest of hashes that may be signed.
+
+    \b
+    Example:
+      sklar bundle people.sklar -o people.release.zip --ledger people.ledger --sign custodian.key
+    """
+    from sklar.pipeline.bundle.bundle import bundle
+
+    place = bundle(model, output, rows=rows, seed=seed, ledger=ledger, sign=sign, report=report, name=name)
+    signed = "signed" if sign is not None else "not signed"
+    told = f"The release is in {place} ({signed}). Anyone can check it: sklar verify {place}"
+    show.result(json, {"bundle": str(place), "signed": sign is not None}, told)
+
+
+@guarded
+def verify_release(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A model file, or a bundle of `sklar bundle`.")],
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", metavar="FILE", help="The ledger that the fit was charged to.")
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="FILE", help="Rows that are said to be drawn from the model.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The seed they are said to be drawn with.")] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--given", metavar="COLUMN=VALUE", help="A condition they were drawn under.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="PUB", help="The custodian's public key: who signed the bundle?")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check a release with nothing but what was published.
+
+    Recomputes epsilon and delta from the noise of the releases, fits the model again from them, looks for the fit in
+    the ledger, and draws the rows again. Ends with exit code 1 if anything is not as it says.
+
+    \b
+    Example:
+      sklar verify people.release.zip --key custodian.key.pub
+      sklar verify people.sklar --ledger people.ledger --rows synthetic.csv --seed 7
+    """
+    from sklar.pipeline.verify.verify import verify
+
+    found = verify(file, ledger, rows, seed, key, given=_conditions(file, given) if given else None)
+    if json:
+        show.as_json(found.to_dict())
+    else:
+        for line in str(found).splitlines():
+            show.paragraph(line)
+    if not found.ok:
+        raise typer.Exit(REFUSED)
+
+
+def _conditions(file: str, given: list[str]) -> dict[str, Any]:
+    from sklar.pipeline.model import load
+    from sklar.sample.conditions import parse_given
+
+    return dict(parse_given(load(file).schema, given))
+
+
+@guarded
+def make_keys(
+    path: Annotated[str, typer.Argument(metavar="FILE", help="The private key; the public one is FILE.pub.")],
+    json: Json = False,
+) -> None:
+    """Make a pair of keys to sign releases with.
+
+    The private key is readable by its owner only and never overwritten. Publish the other one.
+
+    \b
+    Example:
+      sklar key custodian.key
+    """
+    from sklar.pipeline.bundle.keys import make_key
+
+    private, public = make_key(path)
+    told = f"The private key is in {private}: keep it. The public one is in {public}: publish it."
+    show.result(json, {"private": str(private), "public": str(public)}, told)

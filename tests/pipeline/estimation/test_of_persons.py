@@ -1,0 +1,118 @@
+"""Questions about persons whose rows follow one another: answered by the one of their tables that has the columns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sklar
+from sklar.cli.main import app
+from sklar.errors import UsageError
+from tests.golden.cases import scripted_fit
+from tests.pipeline import test_linked as panel
+from tests.pipeline import test_tables as clinic
+
+Rows = list[tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def model() -> sklar.Model:
+    """With scripted noise: what is measured below is the same in every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(panel.made(), panel.schema(), {"epsilon": 3.0}, patch)
+
+
+@pytest.fixture(scope="module")
+def family() -> sklar.Model:
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(clinic.made(), clinic.tables().schema, {"epsilon": 3.0}, patch)
+
+
+@pytest.fixture(scope="module")
+def people() -> list[Rows]:
+    return [sorted(rows) for rows in panel.by_person(panel.made()).values()]
+
+
+def of_steps(people: list[Rows], told: Callable[[Any, Any], float]) -> float:
+    """The mean over persons with steps of the mean of theirs."""
+    return float(np.mean([np.mean([told(a, b) for a, b in itertools.pairwise(rows)]) for rows in people if rows[1:]]))
+
+
+def where_b(people: list[Rows], told: Callable[[Any], float]) -> float:
+    """The mean over steps from b, in which each person has one vote for all its steps."""
+    return of_steps(people, lambda a, b: (a[2] == "b") * told(b)) / of_steps(people, lambda a, b: a[2] == "b")
+
+
+@pytest.mark.parametrize(
+    ("question", "truth"),
+    [
+        ("share(group=x)", lambda people: np.mean([rows[0][1] == "x" for rows in people])),
+        ("mean(rows of the person)", lambda people: np.mean([len(rows) for rows in people])),
+        ("share(first state=b) where group=x",
+         lambda people: np.mean([rows[0][2] == "b" for rows in people if rows[0][1] == "x"])),
+        ("share(state=end) where previous state=a,b", lambda people: of_steps(people, lambda a, b: b[2] == "end")),
+        ("share(state=b) where previous state=b", lambda people: where_b(people, lambda b: b[2] == "b")),
+    ],
+)  # fmt: skip
+def test_answers_hold_the_truth_with_persons_as_the_unit(
+    model: sklar.Model, people: list[Rows], question: str, truth: Any
+) -> None:
+    """At 99.99% intervals, which are a few hundredths wide: far from what other persons, or shuffled rows, have."""
+    found = model.estimate(question, confidence=0.9999)
+    assert found.low <= truth(people) <= found.high
+    assert found.high - found.low < 0.2
+    assert found.name == question.split(" where")[0]
+    assert 1_000 < found.worth <= 3_000
+    assert "counts once" in found.how
+
+
+def test_groups_and_differences_are_told(model: sklar.Model) -> None:
+    both = model.estimate("share", "first state", value="b", by="group")
+    apart = model.estimate("difference", "first state", value="b", by="group", between=("x", "y"))
+    assert [one.group for one in both] == ["x", "y"]
+    assert apart.value == pytest.approx(both[0].value - both[1].value, abs=0.02)
+
+
+def test_what_rules_turn_into_others_is_told_by_replicas_of_its_table(model: sklar.Model, people: list[Rows]) -> None:
+    """The year is told by how far it lies from the one before; 5 replicas, at 99.9%."""
+    found = model.estimate("mean(year) where previous state=b", replicas=5, confidence=0.999)
+    assert "replicas" in found.how
+    assert found.low <= where_b(people, lambda b: b[0]) <= found.high
+    assert found.high - found.low < 2
+
+
+def test_parents_and_their_first_rows_are_told(family: sklar.Model) -> None:
+    kinds = family.estimate("share(kind=b)", confidence=0.9999)
+    wards = family.estimate("share(first ward=y) by kind", confidence=0.9999)
+    assert kinds.low <= np.mean([kind == "b" for kind in clinic.made()["p"]["kind"].to_pylist()]) <= kinds.high
+    assert wards[0].high < 0.4 < 0.6 < wards[1].low
+    assert "with a row counts once" in wards[0].how
+    assert family.estimate("mean(rows of the person)").value == pytest.approx(1.5, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("share(state=b)", "ask for 'first state'.*previous state"),
+        ("share(first state=b) where previous state=b", "not measured together"),
+        ("share(nothing=1)", "nothing"),
+        ("mean(group)", "group"),
+    ],
+)  # fmt: skip
+def test_what_no_table_answers_is_refused_in_words(model: sklar.Model, question: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        model.estimate(question)
+
+
+def test_the_command_answers(model: sklar.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "m.sklar")
+    ran = CliRunner().invoke(app, ["estimate", str(tmp_path / "m.sklar"), "share(state=b) where previous state=b"])
+    assert ran.exit_code == 0, ran.output
+    assert "counts once" in " ".join(ran.output.split())
+    assert "worth persons" in ran.output
