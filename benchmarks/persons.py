@@ -1,7 +1,8 @@
-"""Persons with many rows: `python -m benchmarks.persons [--rows 1000000] [--big 5000000] [--rounds 3]`.
+"""Persons with many rows: `python -m benchmarks.persons [--rows 1000000] [--big 5000000] [--rounds 3] [--spark N]`.
 
 1. Counting votes against counting rows: all one- and two-way tables of 12 columns, from kept codes, in processor time.
 2. A Parquet file of `--big` rows of a fifth as many persons: processor time and peak memory of gathering and counting.
+3. With `--spark 200000`: a vine of so many rows that follow one another, fitted on Spark and here, in processor time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from benchmarks.scale import family_cpu
+from sklar import ReadOptions, fit
 from sklar.rows import exact_counts, open_rows
 from sklar.schema import Integer, Person, Schema
 
@@ -32,7 +35,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--big", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--spark", type=int, default=0)
     arguments = parser.parse_args()
+    if arguments.spark:
+        on_spark(arguments.spark)
+        return
     counting(arguments.rows, arguments.rounds)
     if arguments.big:
         big_file(arguments.big)
@@ -76,6 +83,29 @@ def measured(path: str, kind: str) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{kind}: {rows.exact_rows:,} rows of {rows.exact_persons:,}; codes {gathered:.1f} s, counts {counted:.1f} s "
           f"of processor time, peak {peak:.0f} MB")  # fmt: skip
+
+
+def on_spark(rows: int) -> None:
+    """First rows and steps of persons with five rows each, from a Parquet file; Spark is up before the clock starts."""
+    from sklar.rows.spark.connection import connect
+
+    linked = Schema(
+        {"year": Integer(2000, 2004), **{name: Integer(0, VALUES - 1) for name in names()[:7]}},
+        person=Person(key="id", rows=ROWS_A_PERSON, order="year"),
+    )
+    whole = np.arange(rows)
+    panel = made(rows).set_column(0, "id", pa.array(whole // ROWS_A_PERSON))
+    panel = panel.append_column("year", pa.array(2000 + whole % ROWS_A_PERSON))
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "panel.parquet")
+        pyarrow.parquet.write_table(panel, path)
+        for engine in (None, "local[2]"):
+            if engine is not None:
+                connect(engine)
+            before, started = family_cpu(), time.perf_counter()
+            fit(path, linked, epsilon=1.0, delta=1e-9, read=ReadOptions(spark=engine))
+            print(f"{engine or 'here'}: {family_cpu() - before:.1f} s of processor time, "
+                  f"{time.perf_counter() - started:.1f} s", flush=True)  # fmt: skip
 
 
 def names() -> list[str]:

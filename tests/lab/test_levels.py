@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import sklar
 from sklar.cli.main import app
-from sklar.lab.attacks.classifiers import CLASSIFIERS
+from sklar.lab.attacks import classifiers
 from sklar.lab.attacks.result import five_numbers
 from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
 from sklar.lab.learning.features import examples
@@ -157,7 +157,8 @@ def test_an_interrupted_attack_goes_on_where_it_was(tmp_path: Path, monkeypatch:
 def test_membership_gives_a_privacy_gain_for_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = ShadowProfile(iterations=2, reference=60, shadows=2, tables=3, size=50, synthetic=50, test_tables=4)
     monkeypatch.setitem(SHADOW_PROFILES, "quick", tiny)
-    monkeypatch.setitem(CLASSIFIERS, "plain-forest", CLASSIFIERS["neighbors"])  # quick
+    made = classifiers.make_classifier
+    monkeypatch.setattr(classifiers, "make_classifier", lambda name, *rest: made("neighbors", *rest))  # quick
     given: dict[str, Any] = {**QUICK, "candidates": [1, 4], "attacks": ["shadow"], "privacy": "pg", "published": True}
     found = sklar.levels(people(), SCHEMA, "y", "a", **given)
     assert list(found.risks) == ["pg"] and 0 <= found.risks["pg"][1] <= 2

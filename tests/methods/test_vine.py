@@ -288,6 +288,29 @@ def test_target_tables_sharpen_the_target(real):
     assert errors[1] < errors[0]
 
 
+def test_dependence_differs_between_classes():
+    """Four numbers whose correlation has one sign in two classes, the other in the third, and none among nulls.
+
+    The vine alone knows it, before it is calibrated, and has the classes' shares and means.
+    """
+    rng, rows = np.random.default_rng(6), 20_000
+    y = rng.choice(4, rows, p=[0.4, 0.3, 0.2, 0.1])
+    common = np.array([0.7, 0.7, -0.7, 0.0])[y][:, None] * rng.normal(size=(rows, 1)) * np.array([1.0, 1.0, -1.0, -1.0])
+    numbers = np.where(y[:, None] == 2, common * [1, -1, 1, -1], common) + 0.7 * rng.normal(size=(rows, 4))
+    numbers += 0.5 * (y == 1)[:, None]
+    schema = Schema(
+        {f"x{j}": Real(-5.0, 5.0, bins=64) for j in range(4)} | {"y": Category(("p", "q", "r"), nullable=True)}
+    )
+    codes = np.column_stack([*(schema[f"x{j}"].grid.code(numbers[:, j]) for j in range(4)), y])
+    _, model = fit(schema, codes, 0.5, options=VineOptions(target="y", calibration=False))
+    made = model.simulate(20_000, np.random.default_rng(2))
+    for number in range(4):
+        real, drawn = codes[y == number, :4], made[made[:, 4] == number, :4]
+        assert len(drawn) / 20_000 == pytest.approx(len(real) / rows, abs=0.02)
+        assert np.corrcoef(drawn.T) == pytest.approx(np.corrcoef(real.T), abs=0.3)
+        assert drawn.mean(axis=0) == pytest.approx(real.mean(axis=0), rel=0.02)
+
+
 def test_next_to_no_noise_is_not_answered_with_absurd_weights(real):
     """A row too few in a cell moves log-weights by one, even where noise is a hundredth of a row."""
     _, model = fit(MIXED, real, 2_000.0, options=VineOptions(target="smoker"))

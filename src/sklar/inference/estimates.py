@@ -21,7 +21,6 @@ with the rows that it was fitted to, in the place of t; and a step leaves the ch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any, Literal
@@ -32,8 +31,10 @@ from scipy.special import stdtrit
 from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.inference.answers.questions import Enquiry
-from sklar.inference.answers.statistics import Asked
+from sklar.inference.answers.statistics import Asked, asked_numbers
 from sklar.inference.one_step import OneStep
+from sklar.schema.numbers import Integer, Real
+from sklar.schema.table import Schema
 
 Of = Literal["population", "table"]
 LEAST_REPLICAS = 5
@@ -145,14 +146,15 @@ def checked_of(of: Any) -> Of:
     return of
 
 
-def estimates_of(
-    question: Enquiry, asked: Sequence[Asked], said: Said, confidence: float, of: Of
-) -> tuple[Estimated, ...]:
-    """One estimate for each number asked for."""
-    return tuple(_estimate(question, number, j, said, confidence, of) for j, number in enumerate(asked))
+def estimates_of(question: Enquiry, schema: Schema, said: Said, confidence: float, of: Of) -> tuple[Estimated, ...]:
+    """One estimate for each number asked for; none is where the schema leaves no room for it."""
+    asked, ends = asked_numbers(question, schema), _bounds(question, schema)
+    return tuple(_estimate(question, number, j, said, confidence, of, ends) for j, number in enumerate(asked))
 
 
-def _estimate(question: Enquiry, asked: Asked, j: int, said: Said, confidence: float, of: Of) -> Estimated:
+def _estimate(
+    question: Enquiry, asked: Asked, j: int, said: Said, confidence: float, of: Of, bounds: tuple[float, float]
+) -> Estimated:
     place: dict[str, Any] = {
         "name": question.name, "group": asked.group, "term": asked.term, "confidence": confidence, "of": of,
     }  # fmt: skip
@@ -162,7 +164,7 @@ def _estimate(question: Enquiry, asked: Asked, j: int, said: Said, confidence: f
         answer = _by_replicas(said, said.told, j, confidence, of)
     if answer is None:
         return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
-    curved, (least, most) = question.statistic == "correlation", _bounds(question)
+    curved, (least, most) = question.statistic == "correlation", bounds
     ends = (math.tanh(x) if curved else x for x in (answer.value, answer.low, answer.high))
     value, low, high = (min(max(x, least), most) for x in ends)
     chance = float(said.chance[j]) / answer.error**2 if answer.error > 0 else math.nan
@@ -205,7 +207,11 @@ def _two_digits(number: float) -> int:
     return max(round(number / 10**digits) * 10**digits, 1)
 
 
-def _bounds(question: Enquiry) -> tuple[float, float]:
-    if question.is_share:
-        return (-1.0 if question.statistic == "difference" else 0.0), 1.0
-    return (-1.0, 1.0) if question.statistic == "correlation" else (-math.inf, math.inf)
+def _bounds(question: Enquiry, schema: Schema) -> tuple[float, float]:
+    column, difference = schema[question.columns[0]], question.statistic == "difference"
+    least, most = -math.inf, math.inf
+    if question.is_share or question.statistic == "correlation":
+        least, most = -1.0 if question.statistic == "correlation" else 0.0, 1.0
+    elif isinstance(column, Integer | Real) and question.statistic in ("mean", "quantile", "difference"):
+        least, most = float(column.lower), float(column.upper)
+    return (least - most, most - least) if difference else (least, most)

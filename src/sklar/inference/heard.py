@@ -114,6 +114,16 @@ class Heard:
             self._columns[name, unbiased] = column_sums(own, mass, widths, known, self.fitted.rows)
         return self._columns[name, unbiased]
 
+    def level_error(self, name: str, at: float) -> float:
+        """Standard deviation of the share of rows up to a quantile of a column, by noise and by chance."""
+        sums, mass = self.column(name, True), self.fitted.model.margins[self.fitted.schema.modelled.index(name)].dense()
+        if sums is None:
+            return 0.0
+        number = ~np.isnan(self.places[name])
+        upto = np.cumsum(mass * number) - at * mass[number].sum()
+        noise = float(sums.means(np.stack([upto <= 0, upto < mass]) * number)[1].max())  # without the cell, and with it
+        return float(np.sqrt(noise + at * (1 - at) / self.fitted.rows))
+
 
 def _widths(column: Column) -> Floats:
     """Of codes that are numbers; none for a value singled out among ranges, which has no density."""

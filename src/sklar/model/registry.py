@@ -18,6 +18,7 @@ STORED: dict[str, str] = {
     "independent-pair": "sklar.model.pairs.copula:IndependentPair",
     "gaussian-pair": "sklar.model.pairs.copula:GaussianPair",
     "checkerboard": "sklar.model.pairs.copula:Checkerboard",
+    "class-pairs": "sklar.model.pairs.copula:ClassPairs",
     "calibration": "sklar.model.vine.calibration:Calibration",
     "partition": "sklar.model.vine.calibration:Partition",
     "soft-table": "sklar.model.vine.calibration:SoftTable",

@@ -93,3 +93,12 @@ def test_an_influence_is_how_much_a_statistic_moves_when_some_rows_count_more(te
         assert np.allclose(psi.mean(axis=1), 0.0, atol=1e-6 * np.abs(psi).max())
     assert told == pytest.approx(moved, rel=0.15, abs=0.03 * float(psi.std(axis=1).max()) / 10)
     assert np.abs(told).max() > 0
+
+
+def test_a_quantile_far_out_among_a_few_equal_rows_is_not_certain_but_one_amid_many_is() -> None:
+    lumps = np.where(np.arange(ROWS) < 0.01 * ROWS, 0.0, np.where(np.arange(ROWS) < 0.4 * ROWS, 30.0, X))
+    table = {**TABLE, "x": Values(data=lumps, null=NONE)}
+    spread = [
+        influences(parse_question(f"quantile(x, {at})", SCHEMA), SCHEMA, table, ROWS)[1].std() for at in (0.002, 0.2)
+    ]
+    assert spread[0] > 1 and spread[1] == 0

@@ -123,15 +123,16 @@ def test_a_feature_that_does_not_vary_is_left_out() -> None:
 
 PEER = """
 import sys
-import pyarrow.parquet as pq
+import pyarrow as pa, pyarrow.parquet as pq
 train, schema, epsilon, delta, rows, output = sys.argv[-6:]
 assert "weight" in open(schema).read() and epsilon in ("", "0.5") and float(delta) == 1e-9
-table = pq.read_table(train)
+table = pq.ParquetFile(train).read()  # unlike read_table it does not load pandas
 if sys.argv[1] == "short":
     rows = table.num_rows // 2
 if sys.argv[1] == "fails":
     raise ValueError("secret cell")
-pq.write_table(table.take([i % table.num_rows for i in range(int(rows))]), output)
+over_and_over = pa.concat_tables([table] * (1 + int(rows) // table.num_rows))
+pq.write_table(over_and_over.slice(0, int(rows)), output)
 """
 
 

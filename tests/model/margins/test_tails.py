@@ -123,6 +123,16 @@ def test_a_curve_falls_steeply_enough_to_have_a_variance_and_is_none_where_the_b
     np.testing.assert_allclose(slow, 100.0 * (at[16:] / 15.5) ** -3.0)
 
 
+def test_a_value_alone_in_front_changes_no_curve():
+    """It has no width, so the curve starts at no distance from it."""
+    width, at = np.full(CELLS, 1.0), np.arange(CELLS) + 0.5
+    counts = 100.0 * (at / 15.5) ** -3.5
+    plain = continued_curve(width, counts, 15)
+    led = continued_curve(np.append(0.0, width), np.append(0.0, counts), 16)
+    assert plain is not None and led is not None
+    np.testing.assert_allclose(led, plain)
+
+
 def test_two_even_cells_tell_of_a_curve_and_of_uneven_ones_eight():
     width, counts = np.full(CELLS, 1.0), 900.0 * (2 * np.arange(CELLS) + 1.0) ** -3.5
     line = continued_curve(width, counts, 1)

@@ -90,6 +90,25 @@ def test_groups_and_terms_come_one_by_one_and_what_has_no_rows_says_so(model: sk
     assert str(found[0]).startswith("mean(x) [F]: ")
 
 
+def test_no_end_of_an_interval_is_where_the_schema_leaves_no_room() -> None:
+    schema = sklar.Schema({"x": sklar.Integer(2, 9), "g": sklar.Category(["F", "M"])})
+    few = fit(pd.DataFrame({"x": [2] * 40, "g": ["F", "M"] * 20}), schema, epsilon=0.5, delta=1e-3)
+    for text, least, most in (("mean(x)", 2, 9), ("median(x)", 2, 9), ("difference(x) by g", -7, 7)):
+        found = few.estimate(text, confidence=0.999999, **FEW)
+        assert isinstance(found, sklar.Estimated)
+        assert found.value is not None and found.low is not None and found.high is not None
+        assert least <= found.low <= found.value <= found.high <= most
+
+
+def test_a_quantile_among_equal_values_is_certain_only_where_noise_cannot_move_it_off_them() -> None:
+    schema = sklar.Schema({"x": sklar.Integer(0, 9)})
+    rows = pd.DataFrame({"x": [2] * 700 + [5] * 1_300})
+    for epsilon, sure in ((0.1, False), (8.0, True)):
+        found = fit(rows, schema, epsilon=epsilon, delta=1e-6).estimate("quantile(x, 0.25)", **FEW)
+        assert isinstance(found, sklar.Estimated) and found.low is not None and found.high is not None
+        assert (found.high - found.low < 1e-9) == sure
+
+
 def test_a_wider_confidence_is_a_wider_interval(model: sklar.Model) -> None:
     narrow, wide = (model.estimate("mean(x)", confidence=c, **FEW) for c in (0.5, 0.99))
     assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high

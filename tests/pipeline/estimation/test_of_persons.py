@@ -115,3 +115,4 @@ def test_the_command_answers(model: sklar.Model, tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["estimate", str(tmp_path / "m.sklar"), "share(state=b) where previous state=b"])
     assert ran.exit_code == 0, ran.output
     assert "counts once" in " ".join(ran.output.split())
+    assert "worth persons" in ran.output

@@ -50,7 +50,8 @@ def command(
     if json:
         show.as_json([answer.to_dict() for answer in answers])
         return
-    headings = ["group", "term", "value", "low", "high", "worth rows"]
+    unit = "rows" if fitted.schema.person is None else "persons"
+    headings = ["group", "term", "value", "low", "high", f"worth {unit}"]
     show.line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
     rows = [[x.group, x.term, show.number(x.value), show.number(x.low), show.number(x.high), x.worth] for x in answers]
     kept = [i for i in range(len(headings)) if i == 2 or any(row[i] is not None for row in rows)]

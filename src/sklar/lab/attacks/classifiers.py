@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ CELLS = 25
 """Cells of a column of numbers in histograms: more show finer changes, and more of them by chance."""
 LABELS = 8
 """Labels of a column whose indicators are correlated: features grow with its square."""
+CLASSIFIERS = ("forest", "plain-forest", "logistic", "neighbors", "svc")
 CLOSEST = "closest"
 TABLE_SETS = ("naive", "histogram", "correlation")
 PUBLISHED_SETS = (*TABLE_SETS, "ensemble")
@@ -48,7 +49,7 @@ def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: i
     if not varying.any():
         return [0.5 for _ in tests]
     centre, spread = centre[varying], spread[varying]
-    model = CLASSIFIERS[name](seed, trees)
+    model = make_classifier(name, seed, trees)
     with one_thread():
         model.fit((values[:, varying] - centre) / spread, labels)
         # One call for all: a call costs more than rows do.
@@ -68,45 +69,23 @@ def require_classifier(name: str) -> None:
         raise MissingExtraError("shadow models need scikit-learn: pip install 'sklar[eval]'.") from None
 
 
-def _forest(seed: int, trees: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
+def make_classifier(name: str, seed: int, trees: int) -> Any:
+    """A classifier of this seed and, for forests, number of trees."""
+    from sklearn import ensemble, linear_model, neighbors, svm
 
-    return RandomForestClassifier(n_estimators=trees, min_samples_leaf=4, random_state=seed, n_jobs=1)
-
-
-def _plain_forest(seed: int, trees: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    # As the library makes it, where it judges; where it only chooses a feature set, as quick as ours.
-    return RandomForestClassifier(n_estimators=100 if trees == TREES else trees, random_state=seed, n_jobs=1)
-
-
-def _logistic(seed: int, trees: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=500, C=0.1, random_state=seed)
-
-
-def _neighbours(seed: int, trees: int) -> Any:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(n_neighbors=5)
-
-
-def _support_vectors(seed: int, trees: int) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(random_state=seed)
-
-
-CLASSIFIERS: dict[str, Callable[[int, int], Any]] = {
-    "forest": _forest,
-    "plain-forest": _plain_forest,
-    "logistic": _logistic,
-    "neighbors": _neighbours,
-    "svc": _support_vectors,
-}
-"""Name to a classifier of this seed and, for forests, number of trees."""
+    match name:
+        case "forest":
+            return ensemble.RandomForestClassifier(trees, min_samples_leaf=4, random_state=seed, n_jobs=1)
+        case "plain-forest":
+            # As the library makes it, where it judges; where it only chooses a feature set, as quick as ours.
+            count = 100 if trees == TREES else trees
+            return ensemble.RandomForestClassifier(count, random_state=seed, n_jobs=1)
+        case "logistic":
+            return linear_model.LogisticRegression(max_iter=500, C=0.1, random_state=seed)
+        case "neighbors":
+            return neighbors.KNeighborsClassifier(n_neighbors=5)
+        case _:
+            return svm.SVC(random_state=seed)
 
 
 def table_features(table: ExactTable, tables: int, grid: CoarseGrid, layout: DesignLayout) -> dict[str, Floats]:

@@ -18,7 +18,7 @@ from sklar.lab.attacks.games import FunctionGenerator, Generator, Subject
 from sklar.lab.attacks.release import Attack, found_by, refuse_unknown_options, require_option
 from sklar.lab.attacks.result import AttackResult, Progress
 from sklar.lab.attacks.shadow import shadow_attack
-from sklar.lab.compare.peers import Limits, run_peer
+from sklar.lab.compare.peers import Limits, peer_facts, run_peer
 from sklar.lab.compare.store import modelled_schema
 from sklar.lab.compare.systems import read_peer
 from sklar.lab.tables.reading import read_raw, read_table
@@ -202,11 +202,8 @@ class PeerGenerator:
         log.parent.mkdir()
         pq.write_table(self.table, work / "train.parquet")
         self.schema.write(work / "schema.toml")
-        told = {
-            "train": str(work / "train.parquet"), "schema": str(work / "schema.toml"), "rows": str(rows),
-            "epsilon": "" if "epsilon" not in self.settings else f"{self.settings['epsilon']:g}",
-            "delta": f"{self.settings.get('delta', DELTA):g}",
-        }  # fmt: skip
+        budget = self.settings.get("epsilon"), self.settings.get("delta", DELTA)
+        told = peer_facts(work / "train.parquet", work / "schema.toml", rows, *budget)
         ended = run_peer(self.settings["command"], told, work, log, Limits(seconds=SECONDS))
         try:
             made = pq.read_table(ended.output)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.errors import PeerError, SklarError
-from sklar.lab.compare.peers import Limits, run_peer
+from sklar.lab.compare.peers import Limits, peer_facts, run_peer
 from sklar.lab.compare.store import SCHEMA, Store, fold_files
 from sklar.lab.compare.systems import Cell, CompareSettings
 from sklar.sample.rng import named_streams, substream
@@ -111,11 +111,7 @@ def _by_peer(bank: Bank, cell: Cell, rows: int) -> Made:
         # Copies: what a peer does to its files must not reach the other cells.
         shutil.copyfile(bank.files(cell.fold)[0], folder / "train.parquet")
         shutil.copyfile(home / SCHEMA, folder / SCHEMA)
-        told = {
-            "train": str(folder / "train.parquet"), "schema": str(folder / SCHEMA),
-            "epsilon": "" if cell.epsilon is None else f"{cell.epsilon:g}", "delta": f"{settings.delta:g}",
-            "rows": str(rows),
-        }  # fmt: skip
+        told = peer_facts(folder / "train.parquet", folder / SCHEMA, rows, cell.epsilon, settings.delta)
         log = home / "logs" / f"{cell.label}.log"
         ended = run_peer(cell.system.command, told, folder, log, bank.limits, bank.began)
         table = _peer_table(ended.output, bank, rows, cell)

@@ -72,6 +72,12 @@ def words_of(command: str, told: Mapping[str, str]) -> list[str]:
     return words
 
 
+def peer_facts(train: Path, schema: Path, rows: int, epsilon: float | None, delta: float) -> dict[str, str]:
+    """What a peer is told, but for where its table goes."""
+    budget = {"epsilon": "" if epsilon is None else f"{epsilon:g}", "delta": f"{delta:g}"}
+    return {"train": str(train), "schema": str(schema), "rows": str(rows), **budget}
+
+
 def run_peer(
     command: str,
     told: Mapping[str, str],

@@ -13,6 +13,7 @@ from sklar.methods.margins import MeasuredMargins, measure_margins
 from sklar.methods.method import Method
 from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
+from sklar.methods.vine.classwise import TargetTables, root_at_target, target_tables
 from sklar.methods.vine.look import halves_with_target, look_at_triples, measure_standing
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, check_options, depth_of, settle_options
@@ -121,7 +122,14 @@ def fit_vine(
     if leaning is not None:
         fine, extra = leaning.lean(fine)[0], leaning.lean(extra)[0]
     fine = structure.excluded(link_again(fine, pairs, rows))
-    vine = _grow(axes, sharp, sharpen(known, fine, rows), rows, depth_of(door.schema, options), rng)
+    depth, told = depth_of(door.schema, options), None if target is None else target_tables(target, extra)
+    finest = sharpen(known, fine, rows)
+    if told is None:
+        vine = _grow(axes, sharp, finest, rows, depth, rng)
+    else:
+        among = {pair: strength for pair, strength in strengths.items() if told.target not in pair}
+        tree = settled(door, "tree given the target", choose_tree(len(axes), among))
+        vine = _grow_by_class(axes, sharp, finest, tree, told, rows, depth, rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if options.calibration and len(axes) > 1:
         others = [*extra, *public, *null_tables(axes, pairs, fine, rows), *histogram_tables(axes, margins)]
@@ -258,6 +266,24 @@ def _grow(
     trees = (fit_tree(axes, fine, rows),) if len(axes) > 1 else ()
     tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
     return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
+
+
+def _grow_by_class(
+    axes: Sequence[VineAxis],
+    pairs: Sequence[MeasuredTable],
+    fine: Sequence[MeasuredTable],
+    tree: Sequence[tuple[int, int]],
+    told: TargetTables,
+    rows: float,
+    depth: int,
+    rng: np.random.Generator,
+) -> Vine:
+    """The same with the target as the root of all trees; the given one, of the other columns, comes second."""
+    chain = Vine(size=len(axes), trees=(fit_tree(axes, fine, rows),))
+    best = {table.columns: table for table in (*pairs, *fine)}
+    vine = root_at_target(axes, chain, [best[pair] for pair in tree], told, rows, rng)
+    tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
+    return grow(vine, tables, _eligible(axes), rows, depth + 1, rng, told.by_class)
 
 
 def _pair_table(table: MeasuredTable) -> PairTable:

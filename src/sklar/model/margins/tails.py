@@ -128,7 +128,7 @@ def continued_curve(width: Floats, counts: Floats, edge: int) -> Floats | None:
     even = float(np.ptp(width)) <= SAME_WIDTH * float(width.max())
     if len(bulk) < (EVEN_CELLS if even else CURVE_CELLS):
         return None
-    at = np.cumsum(width) - width / 2
+    at = np.maximum(np.cumsum(width) - width / 2, _TINY)  # a first cell may be a value alone, without a width
     at, level = np.log(at / at[bulk[-1]]), np.log(counts[bulk] / width[bulk])
     parabola = _concave_parabola(at[bulk], level, counts[bulk])
     if parabola[1] > -LEAST_SLOPE:

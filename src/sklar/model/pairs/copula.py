@@ -71,6 +71,24 @@ class Checkerboard:
     mass: Floats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassPairs:
+    """A pair copula for each class of one more column: Gaussian ones by their correlations, or checkerboards.
+
+    Classes are the intervals of the column's axis between `edges`; the column is one that the pair is conditioned on.
+    """
+
+    column: int
+    edges: Floats
+    pairs: tuple[Checkerboard, ...] | tuple[GaussianPair, ...]
+
+    @property
+    def corrs(self) -> Floats | None:
+        """The correlation in each class; None of checkerboards."""
+        found = [pair.corr for pair in self.pairs if isinstance(pair, GaussianPair)]
+        return np.array(found) if found else None
+
+
 def checkerboard(edges1: Floats, edges2: Floats, table: Floats) -> Checkerboard:
     """The checkerboard copula nearest in relative entropy to a non-negative table."""
     return Checkerboard(edges1=edges1, edges2=edges2, mass=fit_margins(table, np.diff(edges1), np.diff(edges2)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,6 +31,8 @@ EMPTY = -200.0
 only such particles are, cannot bring them back."""
 MARGIN_SWEEPS, MARGIN_TOLERANCE = 30, 5e-4
 """Rounds over the tables of single columns, and when they end: these tables are few and soon met."""
+GRID_SWEEPS, GRID_TOLERANCE = 60, 1e-5
+"""The same over the tables of a law on a grid, whose cells are few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,12 +172,19 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
     Kept within [100, 1e5]. Here `variance` of the tables is the plain noise variance; `cells` has the cell of every
     particle (column) in each.
     """
-    unexplained, scale = 0.0, 0.0
+    laws: list[tuple[np.ndarray, np.ndarray, float]] = []
     for table, cell in zip(tables, cells, strict=True):
         own = np.bincount(cell, minlength=len(table.observed))[table.told_cells] / len(cell)
         own = own if table.empty is None else own / max(own.sum(), 1e-12)
-        far = float(np.sum((table.observed[table.told_cells] - own) ** 2))
-        unexplained += far - noisy_cells(partitions, table) * table.variance
+        laws.append((own, table.observed[table.told_cells], noisy_cells(partitions, table) * table.variance))
+    return strength_of(laws)
+
+
+def strength_of(laws: Iterable[tuple[np.ndarray, np.ndarray, float]]) -> float:
+    """The same from each expected table, the released one, and the squared distance that noise alone gives."""
+    unexplained, scale = 0.0, 0.0
+    for own, observed, noise in laws:
+        unexplained += float(np.sum((observed - own) ** 2)) - noise
         scale += 1.0 - float(own @ own)
     return float(np.clip(scale / max(unexplained, 1e-9), LEAST_STRENGTH, 1e5))
 
@@ -276,6 +285,31 @@ def _sweep(
     soft_fit(cells, offsets, observed, variance, dual, weights, sweeps, tolerance, mass, factor)
     parts = zip(tables, offsets[:-1], offsets[1:], strict=True)
     return tuple(replace(table, dual=dual[start:stop].copy()) for table, start, stop in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GridTable:
+    """A table that a law on a grid should agree with: probabilities, their variance, and the cell of each grid cell."""
+
+    cells: np.ndarray
+    observed: np.ndarray
+    variance: float = 0.0
+
+    @property
+    def noise(self) -> float:
+        """The squared distance that noise alone gives."""
+        return self.observed.size * self.variance
+
+
+def tilt_law(law: np.ndarray, tables: Sequence[GridTable]) -> np.ndarray:
+    """The law of a grid tilted towards tables as in `calibrate`: its cells are the particles."""
+    weights = np.ascontiguousarray(law.ravel() / law.sum())
+    soft = [
+        SoftTable(parts=(), observed=one.observed.ravel(), variance=one.variance, dual=np.zeros(one.observed.size))
+        for one in tables
+    ]
+    _sweep(soft, np.array([one.cells for one in tables], dtype=np.uint16), weights, GRID_SWEEPS, GRID_TOLERANCE)
+    return (weights / weights.sum()).reshape(law.shape)
 
 
 def _normalize(logs: np.ndarray) -> np.ndarray:

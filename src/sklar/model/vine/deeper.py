@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sklar.arrays import Floats
 from sklar.model.axis import interval_of
-from sklar.model.pairs.copula import GaussianPair, IndependentPair, gaussian_density
+from sklar.model.pairs.copula import ClassPairs, GaussianPair, IndependentPair, gaussian_density
 from sklar.model.pairs.hints import Hint
-from sklar.model.vine.sampling import Uniforms, draw_levels, transform
+from sklar.model.vine.sampling import draw_levels, transform
 from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
 
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
@@ -21,6 +22,10 @@ NEARER = (0.03, 0.01)
 """Distances of the points of the two later parabolas."""
 PROMISING = 1.0
 """Edges that a score test gives less chi-square than this are not searched, to save time."""
+MOST_CORR = 0.97
+"""Correlations of a class are kept within this: a common one and what the class adds may exceed 1."""
+VISIBLE = 0.004
+"""Correlations below this have no visible effect, and identity h-functions are faster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,12 +48,35 @@ class EdgeGuess:
     gain: float
 
 
-NOTHING = EdgeGuess(corr=0.0, variance=1.0, gain=0.0)
+NOTHING = EdgeGuess(corr=0.0, variance=np.inf, gain=0.0)
 Tables = Mapping[tuple[int, int], PairTable]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassTables:
+    """Released tables of pairs within each class of a column; classes are intervals of its axis between `edges`.
+
+    The column is one that all edges of the next trees are conditioned on.
+    """
+
+    column: int
+    edges: Floats
+    tables: tuple[Tables, ...]
+
+    @property
+    def mass(self) -> Floats:
+        """The probability of each class."""
+        return np.diff(self.edges)
+
+
 def grow(
-    vine: Vine, tables: Tables, eligible: Mapping[int, float], rows: float, depth: int, rng: np.random.Generator
+    vine: Vine,
+    tables: Tables,
+    eligible: Mapping[int, float],
+    rows: float,
+    depth: int,
+    rng: np.random.Generator,
+    classes: ClassTables | None = None,
 ) -> Vine:
     """Add trees to a vine with at least one, up to `depth`; stops early when a tree would hold no dependence.
 
@@ -56,9 +84,10 @@ def grow(
         tables: released tables by column pair (smaller column first).
         eligible: columns whose order has a meaning (a Gaussian copula says nothing about nominal ones), each with the
             chi-square that an edge must gain to be believed.
+        classes: tables within the classes of a column, by which correlations may differ; or None.
     """
     while len(vine.trees) < min(depth, vine.size - 1):
-        tree = next_tree(vine, tables, eligible, rows, rng)
+        tree = next_tree(vine, tables, eligible, rows, rng, classes)
         if all(isinstance(edge.copula, IndependentPair) for edge in tree):
             break
         vine = Vine(size=vine.size, trees=(*vine.trees, tree))
@@ -66,23 +95,78 @@ def grow(
 
 
 def next_tree(
-    vine: Vine, tables: Tables, eligible: Mapping[int, float], rows: float, rng: np.random.Generator
+    vine: Vine,
+    tables: Tables,
+    eligible: Mapping[int, float],
+    rows: float,
+    rng: np.random.Generator,
+    classes: ClassTables | None = None,
 ) -> tuple[Edge, ...]:
     """The next tree: the spanning tree of largest total gain among the edges the proximity condition allows."""
-    levels = draw_levels(vine.size, PARTICLES, rng, stratified=True)
-    particles = _Particles(transform(vine, sampling_order(vine), levels))
+    particles = _Particles(vine, rng, classes)
     allowed = list(candidates(vine.trees[-1]))
-    guesses = [_guess(edge, particles, tables, eligible, rows) for edge in allowed]
-    ends, gains = [(c.left, c.right) for c in allowed], [max(guess.gain, 0.0) for guess in guesses]
-    chosen = maximum_spanning_tree(len(vine.trees[-1]), ends, gains)
-    return tuple(_edge(allowed[i], guesses[i]) for i in chosen)
+    needed = np.array([max(eligible.get(c.first, np.inf), eligible.get(c.second, np.inf)) for c in allowed])
+    rough = [
+        _guess(edge, particles, tables, rows) if np.isfinite(least) else NOTHING
+        for edge, least in zip(allowed, needed, strict=True)
+    ]
+    guesses = [guess if guess.gain > least else NOTHING for guess, least in zip(rough, needed, strict=True)]
+    gains = np.array([guess.gain for guess in guesses])
+    shifts: Sequence[Floats | None] = [None] * len(allowed)
+    if classes is not None:
+        more, moved = _class_shifts(allowed, rough, particles, classes, rows)
+        gains += np.where(more > needed, more, 0.0)
+        shifts = [shift if gain > least else None for shift, gain, least in zip(moved, more, needed, strict=True)]
+    chosen = maximum_spanning_tree(len(vine.trees[-1]), [(c.left, c.right) for c in allowed], gains.tolist())
+    return tuple(_edge(allowed[i], guesses[i], shifts[i], classes) for i in chosen)
+
+
+def _class_shifts(
+    allowed: Sequence[EdgeCandidate],
+    common: Sequence[EdgeGuess],
+    particles: _Particles,
+    classes: ClassTables,
+    rows: float,
+) -> tuple[Floats, Floats]:
+    """What correlations within classes add to the common one: the chi-square each edge gains by it, and the shifts.
+
+    The difference d of a class has variance v by its noise and that of the common correlation, and tau^2 more where
+    classes differ. tau^2 is estimated by empirical Bayes from all edges of the tree, weighted by precision, and d is
+    shrunken by tau^2 / (tau^2 + v).
+    """
+    shape = len(allowed), len(classes.tables)
+    far, variance = np.zeros(shape), np.full(shape, np.inf)
+    for place, (edge, guess) in enumerate(zip(allowed, common, strict=True)):
+        for number, (tables, mass) in enumerate(zip(classes.tables, classes.mass.tolist(), strict=True)):
+            if np.isfinite(guess.variance):
+                own = _guess(edge, particles, tables, rows * mass, number)
+                far[place, number] = own.corr - guess.corr
+                variance[place, number] = own.variance + guess.variance
+    precision = 1.0 / variance
+    excess = float(np.sum(far**2 * precision - (precision > 0)))
+    spread = max(excess, 0.0) / max(float(precision.sum()), 1e-12)
+    kept = spread / (spread + variance)
+    return np.sum(kept * far**2 * precision, axis=1), kept * far
 
 
 class _Particles:
-    """Particles of the truncated vine with normal scores and group numbers, each computed once."""
+    """Particles of the truncated vine with normal scores and group numbers, each computed once.
 
-    def __init__(self, uniforms: Uniforms):
-        self.uniforms = uniforms
+    Every class has equally many, which weigh as much as the class does.
+    """
+
+    def __init__(self, vine: Vine, rng: np.random.Generator, classes: ClassTables | None):
+        levels = draw_levels(vine.size, PARTICLES, rng, stratified=True)
+        self.weights: Floats | None = None
+        self.inside: list[np.ndarray] = []
+        if classes is not None:
+            even, column = np.linspace(0.0, 1.0, len(classes.edges)), classes.column
+            levels[:, column] = np.interp(levels[:, column], even, classes.edges)
+            number = interval_of(classes.edges, levels[:, column])
+            self.weights = classes.mass[number] * len(classes.mass)
+            self.inside = [np.flatnonzero(number == c) for c in range(len(classes.mass))]
+        first = () if classes is None else (classes.column,)
+        self.uniforms = transform(vine, sampling_order(vine, first=first), levels)
         self._places: dict[tuple[int, int], np.ndarray] = {}
 
     def place(self, column: int, edges: np.ndarray) -> np.ndarray:
@@ -93,37 +177,44 @@ class _Particles:
 
 
 def _guess(
-    edge: EdgeCandidate, particles: _Particles, tables: Tables, eligible: Mapping[int, float], rows: float
+    edge: EdgeCandidate, particles: _Particles, tables: Tables, rows: float, number: int | None = None
 ) -> EdgeGuess:
+    """The correlation of an edge by its released table, of all rows or of one class."""
     low, high = sorted((edge.first, edge.second))
     table = tables.get((low, high))
-    if table is None or low not in eligible or high not in eligible:
+    if table is None:
         return NOTHING
     cell = particles.place(low, table.edges1) * (len(table.edges2) - 1) + particles.place(high, table.edges2)
     x, y = particles.uniforms.score(edge.first, edge.given), particles.uniforms.score(edge.second, edge.given)
-    guess = fit_correlation(cell, x, y, table, rows)
-    return guess if guess.gain > max(eligible[low], eligible[high]) else NOTHING
+    if number is None:
+        return fit_correlation(cell, x, y, table, rows, particles.weights)
+    at = particles.inside[number]
+    return fit_correlation(cell[at], x[at], y[at], table, rows)
 
 
-def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairTable, rows: float) -> EdgeGuess:
+def fit_correlation(
+    cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairTable, rows: float, weights: Floats | None = None
+) -> EdgeGuess:
     """Fit a Gaussian pair copula of two conditional uniforms to a released table of their columns.
 
     Weighting the particles of a truncated vine by the density of one more pair copula c(u_a|D, u_b|D) gives exactly
     the (a, b) margin of the vine with that edge added, so the table it would produce is a weighted histogram. Least
     squares over the correlation (a hint is one more term), by parabolas through three points, ever nearer. `cell` is
-    the cell of the table that each particle falls in, x and y the normal scores of its two conditional uniforms.
+    the cell of the table that each particle falls in, x and y the normal scores of its two conditional uniforms; the
+    weights of particles have mean one.
     """
     observed = table.observed.ravel()
     size = len(observed)
 
     def predicted(corr: float) -> np.ndarray:
-        counts = np.bincount(cell, gaussian_density(corr, x, y), size)
+        density = gaussian_density(corr, x, y)
+        counts = np.bincount(cell, density if weights is None else weights * density, size)
         return rows * counts / counts.sum()
 
-    plain = np.bincount(cell, minlength=size) * (rows / len(cell))
+    plain = np.bincount(cell, weights, size) * (rows / len(cell))
     variance = table.sigma**2 + np.maximum(plain, 0.5)
     # d/dr of the Gaussian copula density at r = 0 is x y: a score test tells cheaply which edges deserve a search.
-    slope = np.bincount(cell, x * y, size) * (rows / len(cell))
+    slope = np.bincount(cell, x * y if weights is None else weights * x * y, size) * (rows / len(cell))
     information = float(np.sum(slope**2 / variance))
     score = float(np.sum(slope * (observed - plain) / variance))
     if table.hint is not None:
@@ -132,7 +223,8 @@ def fit_correlation(cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairT
         score += float(line @ slope) * (table.hint.value - float(line @ plain)) / table.hint.variance
     promise = score**2 / max(information, 1e-9)
     if promise < PROMISING:
-        return NOTHING
+        near = float(np.clip(score / max(information, 1e-9), -MOST_CORR, MOST_CORR))
+        return EdgeGuess(corr=near, variance=1.0 / max(information, 1e-9), gain=0.0)
 
     def distance(corr: float) -> float:
         expected = predicted(corr)
@@ -155,15 +247,26 @@ def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.clip(-slope / (2 * curve), x[0], x[2])) if curve > 0 else float(x[1])
 
 
-def _edge(candidate: EdgeCandidate, guess: EdgeGuess) -> Edge:
-    """The edge of a candidate, its correlation shrunken by the share of its square that noise alone would give."""
+def _edge(
+    candidate: EdgeCandidate, guess: EdgeGuess, shifts: Floats | None = None, classes: ClassTables | None = None
+) -> Edge:
+    """The edge of a candidate, its correlation shrunken by the share of its square that noise alone would give.
+
+    Shifts of classes are added to it.
+    """
     corr = guess.corr * max(0.0, 1 - guess.variance / max(guess.corr**2, 1e-9))
-    independent = abs(corr) < 0.004  # no visible effect, and identity h-functions are faster
+    copula = IndependentPair() if abs(corr) < VISIBLE else GaussianPair(corr=corr)
+    family = "independent" if abs(corr) < VISIBLE else "gaussian"
+    if shifts is not None and classes is not None and np.abs(shifts).max() >= VISIBLE:
+        corrs = np.clip(corr + shifts, -MOST_CORR, MOST_CORR)
+        pairs = tuple(GaussianPair(corr=each) for each in corrs.tolist())
+        corr, family = float(classes.mass @ corrs), "gaussian by class"
+        copula = ClassPairs(column=classes.column, edges=classes.edges, pairs=pairs)
     return Edge(
         first=candidate.first,
         second=candidate.second,
         given=candidate.given,
-        copula=IndependentPair() if independent else GaussianPair(corr=corr),
-        family="independent" if independent else "gaussian",
-        tau=0.0 if independent else float(2 / np.pi * np.arcsin(corr)),
+        copula=copula,
+        family=family,
+        tau=0.0 if family == "independent" else float(2 / np.pi * np.arcsin(corr)),
     )

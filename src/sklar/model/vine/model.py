@@ -11,7 +11,7 @@ import numpy as np
 from sklar.model.axis import Scale, codes_at
 from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
-from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
+from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair
 from sklar.model.pairs.families import mutual_information
 from sklar.model.protocol import Proposals, RowProposals, joined
 from sklar.model.vine.calibration import Calibration
@@ -145,12 +145,14 @@ def _describe_edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def strength(copula: Checkerboard | GaussianPair | IndependentPair) -> float:
+def strength(copula: Checkerboard | ClassPairs | GaussianPair | IndependentPair) -> float:
     """Dependence of any shape on the scale of a correlation: sqrt(1 - exp(-2 I)), with I the mutual information.
 
     For the Gaussian copula this is |correlation| (Joe, JASA 1989); unlike Kendall's tau it means something for nominal
-    columns too.
+    columns too. Of pairs that differ by class it is the mean over the classes.
     """
+    if isinstance(copula, ClassPairs):
+        return float(np.diff(copula.edges) @ [strength(pair) for pair in copula.pairs])
     if isinstance(copula, GaussianPair):
         return abs(copula.corr)
     if isinstance(copula, IndependentPair):

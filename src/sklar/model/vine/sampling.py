@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at
+from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at, interval_of
 from sklar.model.conditioning import Proposals, Runs, cover, place_inside
-from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair, Tabulated, tabulate
+from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair, Tabulated, tabulate
 from sklar.model.protocol import RowProposals
 from sklar.model.vine.calibration import Calibration, weigher
 from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
@@ -26,7 +26,8 @@ Tables = Mapping[int, Tabulated]
 def tabulate_vine(vine: Vine) -> Tables:
     """Prepared h-functions of the checkerboards of a vine, by the identity of the copula."""
     copulas = [edge.copula for tree in vine.trees for edge in tree]
-    return {id(copula): tabulate(copula) for copula in copulas if isinstance(copula, Checkerboard)}
+    pairs = [pair for copula in copulas for pair in (copula.pairs if isinstance(copula, ClassPairs) else (copula,))]
+    return {id(pair): tabulate(pair) for pair in pairs if isinstance(pair, Checkerboard)}
 
 
 class Uniforms:
@@ -43,6 +44,7 @@ class Uniforms:
         self._tables = tabulate_vine(vine) if tables is None else tables
         self._levels: dict[Key, np.ndarray] = {}
         self._scores: dict[Key, np.ndarray] = {}
+        self._known_classes: dict[tuple[int, bytes], np.ndarray] = {}
 
     def put(self, column: int, given: tuple[int, ...], u: np.ndarray) -> None:
         """Record u of `column` given `given` (increasing)."""
@@ -78,28 +80,54 @@ class Uniforms:
         beyond, given = _beyond(edge, column), edge.given
         if isinstance(edge.copula, IndependentPair):
             self._share(beyond, (column, given))
-        elif isinstance(edge.copula, GaussianPair):
-            corr = edge.copula.corr
+        elif (corr := self._corr(edge)) is not None:
             z = self.score(*beyond) * np.sqrt(1 - corr**2) + corr * self.score(edge.partner(column), given)
             self._scores[column, given] = np.clip(z, -FARTHEST, FARTHEST)
         else:
-            copula = self._tables[id(edge.copula)]
             p, v = self.get(*beyond), self.get(edge.partner(column), given)
-            self.put(column, given, copula.hinv2(p, v) if column == edge.first else copula.hinv1(v, p))
+            name = "hinv2" if column == edge.first else "hinv1"
+            self.put(column, given, self._by_table(edge, name, *((p, v) if column == edge.first else (v, p))))
 
     def forward(self, edge: Edge, column: int, u: np.ndarray) -> np.ndarray:
         """u of `column` given also its partner on the edge, from any u given the other columns of the edge."""
+        if isinstance(edge.copula, IndependentPair):
+            return u
         v = self.get(edge.partner(column), edge.given)
-        copula = self._tables[id(edge.copula)] if isinstance(edge.copula, Checkerboard) else edge.copula
-        return copula.hfunc2(u, v) if column == edge.first else copula.hfunc1(v, u)
+        if (corr := self._corr(edge)) is not None:
+            return clip_open(ndtr((ndtri(u) - corr * ndtri(v)) / np.sqrt(1 - corr**2)))
+        return self._by_table(edge, "hfunc2", u, v) if column == edge.first else self._by_table(edge, "hfunc1", v, u)
+
+    def _corr(self, edge: Edge) -> float | np.ndarray | None:
+        """The correlation of a Gaussian pair, of each particle where it differs by class; None of other pairs."""
+        if isinstance(edge.copula, GaussianPair):
+            return edge.copula.corr
+        if not isinstance(edge.copula, ClassPairs) or edge.copula.corrs is None:
+            return None
+        return edge.copula.corrs[self._classes(edge.copula)]
+
+    def _classes(self, copula: ClassPairs) -> np.ndarray:
+        """The class of each particle."""
+        key = copula.column, copula.edges.tobytes()
+        if key not in self._known_classes:
+            self._known_classes[key] = interval_of(copula.edges, self.get(copula.column))
+        return self._known_classes[key]
+
+    def _by_table(self, edge: Edge, name: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """An h-function of a checkerboard, or of the one of each particle's class."""
+        if not isinstance(edge.copula, ClassPairs):
+            return getattr(self._tables[id(edge.copula)], name)(first, second)
+        classes, result = self._classes(edge.copula), np.empty(len(first))
+        for number, pair in enumerate(edge.copula.pairs):
+            at = np.flatnonzero(classes == number)
+            result[at] = getattr(self._tables[id(pair)], name)(first[at], second[at])
+        return result
 
     def _compute(self, column: int, given: tuple[int, ...]) -> None:
         edge = self._by_column[column, given]
         if isinstance(edge.copula, IndependentPair):
             self.get(column, edge.given)
             self._share((column, edge.given), (column, given))
-        elif isinstance(edge.copula, GaussianPair):
-            corr = edge.copula.corr
+        elif (corr := self._corr(edge)) is not None:
             z = self.score(column, edge.given) - corr * self.score(edge.partner(column), edge.given)
             self._scores[column, given] = np.clip(z / np.sqrt(1 - corr**2), -FARTHEST, FARTHEST)
         else:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sklar.model.pairs.copula import Checkerboard, GaussianPair, IndependentPair
+from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Edge:
     first: int
     second: int
     given: tuple[int, ...]
-    copula: Checkerboard | GaussianPair | IndependentPair
+    copula: Checkerboard | ClassPairs | GaussianPair | IndependentPair
     family: str
     tau: float
 

@@ -11,7 +11,7 @@ from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
-from sklar.inference.answers.statistics import answers, asked_numbers, used_columns
+from sklar.inference.answers.statistics import answers, used_columns
 from sklar.inference.estimates import (
     LEAST_REPLICAS,
     Estimated,
@@ -64,12 +64,15 @@ def ask(
     mechanism_of(stored)  # refuses models without known noise
     with np.errstate(divide="ignore", invalid="ignore"):
         said = _told_by_releases(stored, question, wanted, memory) or _strayed(stored, question, wanted, memory, done)
-    found = estimates_of(question, asked_numbers(question, stored.schema), said, wanted.confidence, wanted.of)
+    found = estimates_of(question, stored.schema, said, wanted.confidence, wanted.of)
     if stored.coordinates.rows_of_person is None:
         return found
     return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
 
 
+SPAN = 2.0
+"""Standard deviations of the level of a quantile over which its density is taken, so that an interval is about as long
+as the values between the levels at its ends (Woodruff 1952), also where many rows have one value."""
 PER_PERSON = "each person counts once, as the mean of its rows"
 """What estimates of votes are of."""
 
@@ -85,7 +88,8 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     if share:  # also of values that the model has not
         codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
         own = codes.rows
-    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own)
+    near = SPAN * heard.level_error(columns[0], question.at) if question.statistic == "quantile" else 0.0
+    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own, near)
     whole = np.asarray(np.isfinite(psi).all(axis=1))
     counts = question.is_share or question.statistic == "quantile"
     step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)

@@ -32,7 +32,7 @@ def trusted(
         half, worth = np.median([w.share for w in widths]), np.median([w.worth for w in widths])
         said.append(
             f"A share of one column (say, of women) is right to about {_points(float(half))} of rows either way, "
-            "19 times of 20, beyond the chance that any table of this size has."
+            "19 times of 20, on top of the luck of the draw that any table of this size has."
         )
         said.append(
             f"For such a question the release is worth about {_rounded(worth)} rows of real people, of about {rows:,}: "

@@ -1,0 +1,181 @@
+"""A vine rooted at a declared target: all pairs are conditioned on the class, and differ by class where tables do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklar.arrays import Floats
+from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.tree import fit_tree, independent_edge
+from sklar.model.axis import interval_of
+from sklar.model.pairs.copula import Checkerboard, ClassPairs, checkerboard, fit_margins, kendall_tau
+from sklar.model.pairs.families import merge_edges
+from sklar.model.vine.calibration import GridTable, strength_of, tilt_law
+from sklar.model.vine.deeper import ClassTables, PairTable
+from sklar.model.vine.sampling import simulate_vine
+from sklar.model.vine.vine import Edge, Vine
+
+PARTICLES = 100_000
+"""Particles that tell what tree one expects of each column and the target."""
+CAUTION = 4.0
+"""Times the prior strength of links with the target: their tables are used once more in the calibration, and noise
+that is believed twice stays. With 1 compas at epsilon 1 has 0.6% more error of pairs; predictions are the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TargetTables:
+    """The released tables with a declared target, their last column: of each other column, and of each pair."""
+
+    target: int
+    links: tuple[MeasuredTable, ...]
+    triples: Mapping[tuple[int, int], MeasuredTable]
+
+    @property
+    def edges(self) -> Floats:
+        """Where classes end on the target's axis: the groups that tables of pairs tell apart."""
+        return next(iter(self.triples.values())).groups[2].edges
+
+    @property
+    def by_class(self) -> ClassTables:
+        """The tables of pairs in each class."""
+        each = [{pair: _slice(table, c) for pair, table in self.triples.items()} for c in range(len(self.edges) - 1)]
+        return ClassTables(column=self.target, edges=self.edges, tables=tuple(each))
+
+
+def target_tables(target: int, tables: Sequence[MeasuredTable]) -> TargetTables | None:
+    """The tables with the target, if there are any of pairs."""
+    triples = {(t.columns[0], t.columns[1]): t for t in tables if len(t.columns) == 3}
+    links = tuple(t for t in tables if len(t.columns) == 2)
+    return TargetTables(target=target, links=links, triples=triples) if triples else None
+
+
+def _slice(table: MeasuredTable, number: int) -> PairTable:
+    first, second, _ = table.groups
+    return PairTable(observed=table.counts[:, :, number], sigma=table.sigma, edges1=first.edges, edges2=second.edges)
+
+
+def root_at_target(
+    axes: Sequence[VineAxis],
+    chain: Vine,
+    fine: Sequence[MeasuredTable],
+    told: TargetTables,
+    rows: float,
+    rng: np.random.Generator,
+) -> Vine:
+    """Trees one and two of a vine whose root is the target: each column with it, and pairs of columns given it.
+
+    Args:
+        axes: the columns.
+        chain: tree one without a root, which tells what is expected of a column and the target.
+        fine: a table for each pair of tree two, a spanning tree of the other columns.
+        told: the released tables with the target.
+        rows: (noisy) number of rows.
+        rng: source of particles.
+    """
+    others = [column for column in range(len(axes)) if column != told.target]
+    linked = {edge.first: edge for edge in _link(chain, told, rows, rng)}
+    star = {column: linked.get(column, independent_edge(column, told.target)) for column in others}
+    place = {column: number for number, column in enumerate(others)}
+    among = [replace(table, columns=(place[table.columns[0]], place[table.columns[1]])) for table in fine]
+    tree = fit_tree([axes[column] for column in others], among, rows)
+    named = [replace(edge, first=others[edge.first], second=others[edge.second]) for edge in tree]
+    return Vine(
+        size=len(axes), trees=(tuple(star.values()), tuple(_given_class(edge, star, told, rows) for edge in named))
+    )
+
+
+def _link(chain: Vine, told: TargetTables, rows: float, rng: np.random.Generator) -> list[Edge]:
+    """The copula of each column and the target: what the chain expects, moved towards the released table.
+
+    How far is one strength for all of them, by empirical Bayes, as in the calibration. Independence would be a poor
+    thing to start from: a column tells of the target through others, also where its own table drowns in noise.
+    """
+    particles = simulate_vine(chain, PARTICLES, rng, stratified=True)
+    laws: list[tuple[Floats, GridTable]] = []
+    for table in told.links:
+        first, last = table.groups
+        row, column = (interval_of(g.edges, particles[:, c]) for g, c in zip(table.groups, table.columns, strict=True))
+        own = np.bincount(row * last.count + column, minlength=table.counts.size).reshape(table.counts.shape)
+        own = own if table.empty is None else np.where(table.empty, 0.0, own)
+        law = fit_margins(own / PARTICLES, first.mass, last.mass)
+        cells = np.arange(law.size)
+        laws.append((law, GridTable(cells=cells, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)))
+    strength = CAUTION * strength_of([(law.ravel(), seen.observed.ravel(), seen.noise) for law, seen in laws])
+    edges: list[Edge] = []
+    for table, (law, seen) in zip(told.links, laws, strict=True):
+        first, last = table.groups
+        moved = tilt_law(law, [replace(seen, variance=strength * seen.variance), *_margins(law, first.mass, last.mass)])
+        copula = checkerboard(first.edges, last.edges, moved)
+        tau = kendall_tau(copula)
+        edge = Edge(first=table.columns[0], second=told.target, given=(), copula=copula, family="checkerboard", tau=tau)
+        edges.append(edge)
+    return edges
+
+
+def _margins(law: Floats, first: Floats, second: Floats) -> list[GridTable]:
+    row, column = np.indices(law.shape).reshape(2, -1)
+    return [GridTable(cells=at, observed=mass) for at, mass in ((row, first), (column, second))]
+
+
+def _given_class(edge: Edge, star: Mapping[int, Edge], told: TargetTables, rows: float) -> Edge:
+    """An edge between two columns given the target, with a copula for each class.
+
+    The law of both columns and the class is the nearest one to the pooled copula (in relative entropy) that agrees with
+    the columns' links with the target, moved towards the released table of all three as far as its noise lets it.
+    """
+    alone = replace(edge, given=(told.target,))
+    table = told.triples.get((edge.first, edge.second))
+    if table is None or not isinstance(edge.copula, Checkerboard):
+        return alone
+    ends = zip((edge.copula.edges1, edge.copula.edges2), table.groups[:2], strict=True)
+    cuts = [merge_edges(own, groups.edges) for own, groups in ends]
+    below = [_class_margin(star[c], told.edges, cut) for c, cut in zip((edge.first, edge.second), cuts, strict=True)]
+    law = _class_law(_refine(edge.copula, cuts[0], cuts[1]), (below[0], below[1]), (cuts[0], cuts[1]), table, rows)
+    pairs = tuple(checkerboard(low, high, law[:, :, c]) for c, (low, high) in enumerate(zip(*below, strict=True)))
+    copula = ClassPairs(column=told.target, edges=told.edges, pairs=pairs)
+    tau = float(np.diff(told.edges) @ [kendall_tau(pair) for pair in pairs])
+    return replace(alone, copula=copula, family=f"{edge.family} by class", tau=tau)
+
+
+def _class_law(
+    pooled: Floats, below: tuple[Floats, Floats], cuts: tuple[Floats, Floats], table: MeasuredTable, rows: float
+) -> Floats:
+    """Probabilities of the cells of two columns (by the pooled copula) and of the classes."""
+    first, second, last = table.groups
+    law = pooled[:, :, None] * last.mass
+    row, column, number = np.indices(law.shape).reshape(3, -1)
+    a, b = (interval_of(g.edges, (cut[1:] + cut[:-1]) / 2) for g, cut in zip((first, second), cuts, strict=True))
+    coarse = (a[row] * second.count + b[column]) * last.count + number
+    if table.empty is not None:
+        law = np.where(table.empty.ravel()[coarse], 0.0, law.ravel()).reshape(law.shape)
+    margins = [
+        GridTable(cells=at * last.count + number, observed=np.diff(cdf).T * last.mass)
+        for at, cdf in ((row, below[0]), (column, below[1]))
+    ]
+    law = tilt_law(law, [GridTable(cells=row * pooled.shape[1] + column, observed=pooled), *margins])
+    seen = GridTable(cells=coarse, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)
+    own = np.bincount(coarse, law.ravel(), table.counts.size)
+    strength = strength_of([(own, seen.observed.ravel(), seen.noise)])
+    return tilt_law(law, [replace(seen, variance=strength * seen.variance), *margins])
+
+
+def _class_margin(link: Edge, classes: Floats, cuts: Floats) -> Floats:
+    """P(U <= cut | class) of a column linked with the target, a row for each class."""
+    if not isinstance(link.copula, Checkerboard):
+        return np.tile(cuts, (len(classes) - 1, 1))
+    board = link.copula
+    joint = np.zeros((len(board.edges1), len(board.edges2)))
+    joint[1:, 1:] = np.cumsum(np.cumsum(board.mass, axis=0), axis=1)
+    at_cuts = np.array([np.interp(cuts, board.edges1, column) for column in joint.T])
+    inside = np.diff([np.interp(classes, board.edges2, row) for row in at_cuts.T]).T
+    return inside / inside[:, -1:]
+
+
+def _refine(board: Checkerboard, cuts1: Floats, cuts2: Floats) -> Floats:
+    """Cell masses of a checkerboard on a grid that cuts its cells further."""
+    row, column = (interval_of(e, (c[1:] + c[:-1]) / 2) for e, c in ((board.edges1, cuts1), (board.edges2, cuts2)))
+    part1, part2 = np.diff(cuts1) / np.diff(board.edges1)[row], np.diff(cuts2) / np.diff(board.edges2)[column]
+    return board.mass[row][:, column] * np.outer(part1, part2)
