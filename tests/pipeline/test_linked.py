@@ -12,6 +12,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
+from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
 from sklar.schema.coordinates import linked_views
 
 STAY = 0.9
@@ -119,9 +120,16 @@ def test_a_model_file_has_it_all_and_is_verified(model: sklar.Model, tmp_path: P
     assert sklar.load(path).claim == model.claim
 
 
+def test_whole_persons_in_a_file_are_verified(model: sklar.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "m.sklar")
+    sample_to_file(model, tmp_path / "some.csv", SampleRequest(rows=60, seed=3, persons=True))
+    assert sklar.verify(tmp_path / "m.sklar", rows=tmp_path / "some.csv", seed=3).ok
+    assert not sklar.verify(tmp_path / "m.sklar", rows=tmp_path / "some.csv", seed=4).ok
+
+
 def test_the_claim_lists_what_was_taken_as_known_of_persons(model: sklar.Model) -> None:
     said = str(model.claim)
-    assert "Taken as known without looking at the rows: what never changes within a person (group)" in said
+    assert "What never changes within a person: group." in said and "person (key, rows, static)" in said
     assert all(rule.describe() in said for rule in model.schema.person.steps)
 
 

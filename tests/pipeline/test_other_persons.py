@@ -86,3 +86,48 @@ def test_a_model_that_tells_of_other_persons_is_not_verified(tmp_path: Path, fit
     forged = replace(stored, schema=stored.schema.with_person(told), claim=claim)
     Model(forged).save(tmp_path / "forged.sklar")
     assert not sklar.verify(tmp_path / "forged.sklar").ok
+
+
+def test_verify_knows_the_rules_across_rows_of_a_fit_that_paid_for_facts(tmp_path: Path) -> None:
+    columns = {**COLUMNS, "n": sklar.Integer(0, 9, source={"lower": "pay", "upper": "pay"}), "t": sklar.Integer(0, 1)}
+    step = sklar.rules.Expression("`n` + `previous n` <= 18")
+    person = sklar.Person(key="pid", rows=2, order="t", steps=[step])
+    table = rows().append_column("t", pa.array([i % 2 for i in range(300)]))
+    ledger = tmp_path / "l.ledger"
+    model = sklar.fit(table, sklar.Schema(columns, person=person), epsilon=20.0, ledger=ledger, new_ledger=True)
+    model.save(tmp_path / "true.sklar")
+    assert sklar.verify(tmp_path / "true.sklar", ledger=ledger).ok
+    stored = model._stored
+    schema = stored.schema.with_person(replace(stored.schema.person, steps=()))
+    Model(replace(stored, schema=schema, claim=replace(stored.claim, rules=()))).save(tmp_path / "forged.sklar")
+    assert not sklar.verify(tmp_path / "forged.sklar").ok
+
+
+def test_a_ledger_knows_the_facts_of_a_fit(tmp_path: Path) -> None:
+    """What was assumed cannot be called public afterwards, nor a rule that shaped nothing be left out."""
+    ledger, rule = tmp_path / "l.ledger", sklar.rules.Expression("`n` <= 9")
+    schema = sklar.Schema(COLUMNS, rules=[rule])
+    options = {"method": "independent", "epsilon": 1.0, "read": sklar.ReadOptions(null_values=["?"])}
+    model = sklar.fit(rows().to_pandas(), schema, ledger=ledger, new_ledger=True, **options)
+    model.save(tmp_path / "true.sklar")
+    assert sklar.verify(tmp_path / "true.sklar", ledger=ledger).ok
+    stored, claim = model._stored, model.claim
+    public = sklar.Schema({name: replace(column, source="public") for name, column in COLUMNS.items()}, rules=[rule])
+    known = tuple(fact for fact in claim.assumed if "." in fact)
+    forged = [
+        replace(stored, schema=public, claim=replace(claim, public=known, assumed=("rows_per_person",))),
+        replace(stored, schema=sklar.Schema(COLUMNS), claim=replace(claim, rules=())),
+        replace(stored, claim=replace(claim, reading=())),
+    ]
+    for number, one in enumerate(forged):
+        Model(one).save(tmp_path / f"{number}.sklar")
+        found = sklar.verify(tmp_path / f"{number}.sklar", ledger=ledger)
+        assert [check.part for check in found.checks if check.ok is False] == ["ledger"], number
+
+
+def test_who_confirmed_the_person_stands_in_the_claim(tmp_path: Path) -> None:
+    schema = sklar.Schema(COLUMNS, person=replace(VOTES, source="from-rows")).confirm("person", by="A. Keller")
+    claim = sklar.fit(rows(), schema, method="independent", epsilon=1.0).claim
+    assert {"person.key", "person.rows"} <= set(claim.assumed)
+    assert claim.confirmed == (("A. Keller", ("person.key", "person.rows")),)
+    assert "Facts of person confirmed by A. Keller." in str(claim)

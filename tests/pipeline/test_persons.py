@@ -66,7 +66,7 @@ def test_the_claim_is_for_persons_and_says_what_was_left_out() -> None:
     assert "at most 4 rows, the first by 'year', were used and share one vote in every table of counts" in str(claim)
     assert ": rows beyond that were left out" in str(claim)
     assert "no person has more than" not in str(claim)
-    assert claim.to_dict()["person"] == {"key": "id", "rows": 4, "order": "year", "votes": True, "static": ()}
+    assert claim.to_dict()["person"] == {"key": "id", "rows": 4, "order": "year", "votes": True}
     plain = sklar.fit(visits(200), schema().with_person(None), method="independent", epsilon=1.0).claim
     assert "person" not in plain.to_dict()
     assert "that no person has more than 1 row in the table" in str(plain)

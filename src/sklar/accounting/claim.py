@@ -116,8 +116,11 @@ class PersonFact:
         return (
             f"A person is a value of '{self.key}', compared without spaces around it and without a fraction of zeros "
             f"(rows without one are one person together), of whom at most {rows}, "
-            f"{which}, were used{share}: rows beyond that were left out, whoever's they are."
+            f"{which}, were used{share}: rows beyond that were left out, whoever's they are.{self._never()}"
         )
+
+    def _never(self) -> str:
+        return f" What never changes within a person: {', '.join(self.static)}." if self.static else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +209,8 @@ class Claim:
     def to_dict(self) -> dict[str, Any]:
         """The machine-readable record; without a prior, or persons, it does not speak of them."""
         record = {**asdict(self), "complete": self.complete}
+        if self.person is not None and not self.person.static:
+            del record["person"]["static"]
         return {name: value for name, value in record.items() if value is not None or name not in ("prior", "person")}
 
     def __str__(self) -> str:
@@ -322,8 +327,6 @@ class Claim:
         if "rows_per_person" in self.assumed:
             rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
             facts.append(f"that no person has more than {rows} in the table")
-        if self.person is not None and self.person.static:
-            facts.append(f"what never changes within a person ({', '.join(self.person.static)})")
         for name, value in self.reading:
             if name == "sql":
                 facts.append(f"that the table is what this query gives: {' '.join(value.split())}")

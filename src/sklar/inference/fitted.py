@@ -37,6 +37,7 @@ class Fitted:
         model: What was made of them.
         prior: Counts of a public table that it leaned on, or None.
         stream: Of one of several tables that were fitted side by side, its place and how many there are.
+        known: Its columns that are known whenever a row of it is drawn.
     """
 
     schema: Schema
@@ -53,6 +54,7 @@ class Fitted:
     check_share: float = 0.0
     whole: Allowance
     stream: tuple[int, int] | None = None
+    known: frozenset[str] = frozenset()
 
     @property
     def rows(self) -> float:

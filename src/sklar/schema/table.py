@@ -30,7 +30,7 @@ from sklar.schema.confirming import (
     with_confirmation,
 )
 from sklar.schema.persons.linked import linked_faults, links, with_static_modelled
-from sklar.schema.persons.person import Person, entry_of, person_from
+from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
 
@@ -214,11 +214,7 @@ class Schema(Mapping[str, Column]):
             raise UsageError("facts of a person are given for the person alone")
         person = confirmed_person(self.person, source, pay, facts)
         person = person if "static" in facts else with_static_modelled(self._columns, person)
-        said = (
-            []
-            if person is None
-            else [f"{PERSON}.{fact}" for fact in ("key", "rows", *(["static"] if person.static else []))]
-        )
+        said = [] if person is None else [PERSON_KEY, PERSON_ROWS, *([PERSON_STATIC] if person.static else [])]
         done = self._with(person=person, confirmed=with_confirmation(self.confirmed, by, said))
         return done.confirm(*others, by=by, pay=pay, source=source) if others else done
 

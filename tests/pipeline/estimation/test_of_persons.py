@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import UsageError
+from sklar.methods.vine import fit as vine
+from sklar.release.door import known_columns
 from tests.golden.cases import scripted_fit
 from tests.pipeline import test_linked as panel
 from tests.pipeline import test_tables as clinic
@@ -79,12 +81,19 @@ def test_groups_and_differences_are_told(model: sklar.Model) -> None:
     assert apart.value == pytest.approx(both[0].value - both[1].value, abs=0.02)
 
 
-def test_what_rules_turn_into_others_is_told_by_replicas_of_its_table(model: sklar.Model, people: list[Rows]) -> None:
-    """The year is told by how far it lies from the one before; 5 replicas, at 99.9%."""
+def test_what_rules_turn_into_others_is_told_by_replicas_of_its_table(
+    model: sklar.Model, people: list[Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The year is told by how far it lies from the one before; 5 replicas, at 99.9%. Their trees join what the tree of
+    the model joined first: columns of the row before."""
+    joined: list[frozenset[str]] = []
+    monkeypatch.setattr(vine, "known_columns", lambda door: joined.append(known_columns(door)) or joined[-1])
     found = model.estimate("mean(year) where previous state=b", replicas=5, confidence=0.999)
     assert "replicas" in found.how
     assert found.low <= where_b(people, lambda b: b[0]) <= found.high
     assert found.high - found.low < 2
+    replicas = [names for names in joined if names]
+    assert len(replicas) >= 5 and all("previous state" in names for names in replicas)
 
 
 def test_parents_and_their_first_rows_are_told(family: sklar.Model) -> None:

@@ -76,7 +76,7 @@ def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableMo
     drawn = rows_of(mechanism, fitted.model, mechanism.rows, stream("rows"))
     door = SimulatedDoor(
         schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, codes=drawn, rng=stream("noise"),
-        prior=fitted.prior,
+        prior=fitted.prior, known=fitted.known,
     )  # fmt: skip
     return method.fit(door, method.stored_options(fitted.options), stream("fit")), drawn
 

@@ -41,6 +41,7 @@ class SimulatedDoor:
 
     Attributes:
         codes: Base codes of synthetic rows by column.
+        known: Columns that are known whenever a row of the model is drawn.
         rows: As a Door has it: their number where it is public, else None.
     """
 
@@ -50,6 +51,7 @@ class SimulatedDoor:
     codes: CodeTable
     rng: np.random.Generator
     prior: PublicPrior | None = None
+    known: frozenset[str] = frozenset()
 
     @property
     def rows(self) -> int | None:

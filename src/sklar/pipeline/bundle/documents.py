@@ -209,7 +209,10 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
             "protects": "a person",
             "rows_per_person": claim.rows_per_person if claim.person is None else "any number",
             "neighbours": claim.neighbours,
-            "number_of_rows": "public" if claim.neighbours == "replace" else "protected",
+            f"number_of_{'rows' if claim.person is None else 'persons'}": (
+                "public" if claim.neighbours == "replace" else "protected"
+            ),
+            "person": claim.to_dict().get("person"),
         },
         "accounting": {
             "composition": claim.accounting,

@@ -64,7 +64,7 @@ class StoredView(Stored):
         return replace(
             whole, schema=views[self.place].by.schema, allowance=allowances(views, whole.allowance)[self.place],
             public_rows=whole.public_rows if self.place == 0 else None, model=self.model,
-            stream=(self.place, len(views)),
+            stream=(self.place, len(views)), known=views[self.place].known,
         )  # fmt: skip
 
 

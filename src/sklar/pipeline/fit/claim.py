@@ -12,9 +12,10 @@ import sklar
 from sklar.accounting.budget import Budget
 from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PersonFact, PriorFact
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
+from sklar.accounting.unit import Unit
 from sklar.methods.method import Method
 from sklar.pipeline.fit.prices import promised
-from sklar.schema.persons.person import PERSON_ROWS, Person
+from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
@@ -25,6 +26,16 @@ ON_CRITERIA = (
     "It was to be released only if it met criteria that were stated beforehand. That was decided on noisy tables held "
     "back for it, and is covered by what is promised."
 )
+
+
+def settings_digest(
+    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
+) -> str:
+    """By which a ledger knows a fit of the same settings again; it says nothing about rows."""
+    reading = (read.sql, read.rows_are_rows, read.null_values)
+    # Its caveats tell what share of the budget a method holds back, if any.
+    parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def declared_digest(facts: Mapping[str, Any]) -> str:
@@ -76,7 +87,7 @@ def make_claim(
         ledger=_ledger_total(ledger),
         public=_facts(schema, "public"),
         assumed=(*(["rows_per_person"] if schema.person is None else []), *_facts(schema, "assumed")),
-        measured=(*_facts(schema, "measured"), *_measured_rows(schema.person)),
+        measured=_facts(schema, "measured"),
         rules=tuple(rule.describe() for rule in (*schema.rules, *_steps(schema.person))),
         caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
         version=sklar.__version__,
@@ -91,8 +102,17 @@ def make_claim(
     )
 
 
-def _measured_rows(person: Person | None) -> tuple[str, ...]:
-    return (PERSON_ROWS,) if person is not None and person.source == "measured" else ()
+def _person_facts(person: Person | None, word: str) -> tuple[str, ...]:
+    """Facts of this provenance about who a person is: of a bound that was measured, the rest is taken as known."""
+    if person is None:
+        return ()
+    known = "assumed" if person.source == "measured" else person.source
+    static = [PERSON_STATIC] if person.static and person.parents is None else []
+    return (
+        *([PERSON_KEY] if word == known else []),
+        *([PERSON_ROWS] if word == person.source else []),
+        *(static if word == known else []),
+    )
 
 
 def _person_fact(person: Person) -> PersonFact:
@@ -104,6 +124,13 @@ def _steps(person: Person | None) -> Sequence[Rule]:
     return () if person is None else person.steps
 
 
+def read_as_claimed(claim: Claim) -> ReadOptions:
+    """How the source was read, as far as a claim tells it."""
+    told = dict(claim.reading)
+    nulls = tuple(text for name, text in claim.reading if name == "null_value")
+    return ReadOptions(sql=told.get("sql"), rows_are_rows="rows_are_rows" in told, null_values=nulls)
+
+
 def _prior_fact(prior: PublicPrior) -> PriorFact:
     columns = tuple(column.name for column in prior.columns)
     return PriorFact(name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest)
@@ -111,7 +138,8 @@ def _prior_fact(prior: PublicPrior) -> PriorFact:
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:
     """Facts of this provenance which the schema really states, as 'column.fact'."""
-    return tuple(f"{name}.{fact}" for name, fact in schema.facts_by_provenance(word) if _stated(schema, name, fact))
+    columns = (f"{name}.{fact}" for name, fact in schema.facts_by_provenance(word) if _stated(schema, name, fact))
+    return (*columns, *_person_facts(schema.person, word))
 
 
 def _stated(schema: Schema, name: str, fact: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import importlib
 import json
 import secrets
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
@@ -24,7 +22,7 @@ from sklar.methods.method import Method
 from sklar.notebook import notebook_bar
 from sklar.pipeline.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
-from sklar.pipeline.fit.claim import declared_digest, make_claim
+from sklar.pipeline.fit.claim import declared_digest, make_claim, settings_digest
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
 from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
@@ -331,19 +329,9 @@ def _reservation(
         allowance=allowance,
         unit=unit,
         seed=fresh_seed(),
-        fingerprint=_fingerprint(schema, method, options, budget, unit, read) + declared,
+        fingerprint=settings_digest(schema, method, options, budget, unit, read) + declared,
         plan=plan_events(allowance, unit, plan) if plan else None,
     )
-
-
-def _fingerprint(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
-) -> str:
-    """Recognizes a fit of the same settings; it says nothing about rows."""
-    reading = (read.sql, read.rows_are_rows, read.null_values)
-    # Its caveats tell what share of the budget a method holds back, if any.
-    parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _declared(request: FitRequest, prior: PublicPrior | None) -> dict[str, Any]:

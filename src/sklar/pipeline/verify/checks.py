@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from sklar.accounting.ledger import FitRecord, LedgerView, fits_total, ledger_to
 from sklar.accounting.ledger.filters import check_reservation
 from sklar.errors import LedgerError, OverspendError, SklarError, UsageError
 from sklar.model.codec import encode
+from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
 from sklar.pipeline.accept import read_criteria
 from sklar.pipeline.fit.claim import declared_digest, make_claim
@@ -88,10 +90,11 @@ def _facts(stored: Stored, again: Refit) -> Check:
     if wrong:
         return Check(part="facts", ok=False, says=f"What it says of '{wrong[0]}' is not what was asked or released.")
     notes = tuple(stored.fit.get("paid", {}).get("notes", ()))
-    if (schema.names, schema.rules, schema.confirmed, notes) != (
-        follows.names, follows.rules, follows.confirmed, again.notes
+    if (schema.names, schema.rules, schema.person, schema.confirmed, notes) != (
+        follows.names, follows.rules, follows.person, follows.confirmed, again.notes
     ):  # fmt: skip
-        return Check(part="facts", ok=False, says="Its rules, or who confirmed what, are not those of the fit.")
+        says = "Its rules, who a person is, or who confirmed what, are not those of the fit."
+        return Check(part="facts", ok=False, says=says)
     own = {record.id for record in again.records}
     stated, due = ([price for price in one.prices if price.fit in own] for one in (schema, follows))
     if [(price.fit, price.facts) for price in stated] != [(price.fit, price.facts) for price in due] or any(
@@ -268,8 +271,11 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
         _fit_in(view, [line_digest(record_line(step)) for step in stored.recorded])
         if again is not None:
             require_addable(stored.schema.prices, again.records[-1].unit, view)
-            if _fit_in(view, list(again.records[-1].digests.values())).fingerprint[64:] != declared_digest(stored.fit):
+            known = _fit_in(view, list(again.records[-1].digests.values())).fingerprint
+            if known[64:] != declared_digest(stored.fit):
                 raise LedgerError("the ledger knows of another prior, share held back, person or criteria.")
+            if again.settings not in (None, known[:64]) and not _other_versions(stored):
+                raise LedgerError("the ledger knows of another schema, other options or another way to read the rows.")
             for record in again.records:
                 _require_same(_fit_in(view, list(record.digests.values())), record, view)
             _require_total(stored.claim, view, again.records[-1].id)
@@ -332,19 +338,29 @@ def _require_total(claim: Claim, view: LedgerView, fit: str) -> None:
 def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapping[str, Any] | None = None) -> Check:
     """Whether a file holds the rows that the model draws with this seed, as `sample` writes them."""
     try:
-        rows, same = _reader(path)
+        table, same = _reader(path)
+        rows, persons = table.num_rows, _persons_in(stored, table)
         forms: tuple[SampleForm, ...] = ("matched", "iid")
-        for form in forms:
+        amounts = [(rows, False), *([] if persons is None else [(persons, True)])]
+        for (number, whole), form in itertools.product(amounts, forms):
             for safe in (False, True) if _is_text(path) else (False,):
                 with tempfile.TemporaryDirectory() as folder:
                     drawn = Path(folder) / f"drawn{_suffix(path)}"
-                    asked = SampleRequest(rows=rows, seed=seed, given=given, form=form, safe=safe)
+                    asked = SampleRequest(rows=number, seed=seed, given=given, form=form, safe=safe, persons=whole)
                     sample_to_file(Model(stored), drawn, asked)
                     if same(drawn):
                         return Check(part="rows", ok=True, says=f"All {rows:,} rows are those that seed {seed} draws.")
     except SklarError as error:
         return Check(part="rows", ok=False, says=str(error))
     return Check(part="rows", ok=False, says=f"These are not the {rows:,} rows that the model draws with seed {seed}.")
+
+
+def _persons_in(stored: Stored, table: Any) -> int | None:
+    """How many persons a table of linked rows has; None if rows stand alone."""
+    person = stored.schema.person
+    if person is None or not isinstance(stored.model, LinkedModel) or person.key not in table.column_names:
+        return None
+    return len(table[person.key].unique())
 
 
 def _suffix(path: str | PathLike[str]) -> str:
@@ -355,8 +371,8 @@ def _is_text(path: str | PathLike[str]) -> bool:
     return _suffix(path) in (".csv", ".tsv")
 
 
-def _reader(path: str | PathLike[str]) -> tuple[int, Callable[[Path], bool]]:
-    """How many rows a published table has, and what tells whether another file holds the same."""
+def _reader(path: str | PathLike[str]) -> tuple[Any, Callable[[Path], bool]]:
+    """A published table, and what tells whether another file holds the same."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.feather
@@ -366,14 +382,14 @@ def _reader(path: str | PathLike[str]) -> tuple[int, Callable[[Path], bool]]:
     try:
         if _is_text(path):
             options = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",", newlines_in_values=True)
-            rows = pyarrow.csv.read_csv(place, parse_options=options).num_rows
-            return rows, lambda drawn: drawn.read_bytes() == place.read_bytes()
+            table = pyarrow.csv.read_csv(place, parse_options=options)
+            return table, lambda drawn: drawn.read_bytes() == place.read_bytes()
         if suffix == ".parquet":
             table = pyarrow.parquet.read_table(place)
-            return table.num_rows, lambda drawn: table.equals(pyarrow.parquet.read_table(drawn), check_metadata=True)
+            return table, lambda drawn: table.equals(pyarrow.parquet.read_table(drawn), check_metadata=True)
         if suffix in (".arrow", ".feather"):
             table = pyarrow.feather.read_table(place)
-            return table.num_rows, lambda drawn: table.equals(pyarrow.feather.read_table(drawn), check_metadata=True)
+            return table, lambda drawn: table.equals(pyarrow.feather.read_table(drawn), check_metadata=True)
     except (OSError, pa.ArrowException):
         raise UsageError(f"cannot read the rows in {place}: there is no such file, or it is not a table") from None
     raise UsageError(f"rows are checked in .csv, .tsv, .parquet, .arrow or .feather files, not in {place.name}")

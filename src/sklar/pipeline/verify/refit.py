@@ -25,6 +25,7 @@ from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
+from sklar.pipeline.fit.claim import read_as_claimed, settings_digest
 from sklar.pipeline.fit.paid import priced
 from sklar.pipeline.fit.prices import with_own_price
 from sklar.pipeline.model_file import Stored
@@ -45,6 +46,7 @@ class Refit:
         notes: What was found about facts that were paid for within the fit.
         ledger: The ledger in memory that was charged.
         records: The measurement of its facts, if they were paid for within the fit, and the fit itself, last.
+        settings: By which its ledger knows the fit; None where facts were paid for within it, whose prices name fits.
     """
 
     method: Method[Any]
@@ -53,6 +55,7 @@ class Refit:
     notes: tuple[str, ...]
     ledger: Ledger
     records: tuple[FitRecord, ...]
+    settings: str | None
 
 
 def _require_person(stored: Stored, unit: Unit) -> None:
@@ -95,8 +98,10 @@ def refit(stored: Stored) -> Refit:
     _require_own_prices(stored, {record.id for record in records}, paid is not None)
     found = with_found_digits(before.schema, model.margins)
     found = with_own_price(found, before.schema, records, Budget(**facts.get("asked", facts["budget"])), ledger)
+    reading = read_as_claimed(stored.claim)
     return Refit(
-        method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records
+        method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records,
+        settings=None if paid else settings_digest(before.schema, method, options, budget, unit, reading),
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule
 
 PAY_ROWS = "pay"
 """Stands for a bound on rows that is to be measured first."""
-PERSON_ROWS = "person.rows"
-"""What the bound is called among facts."""
+PERSON_KEY, PERSON_ROWS, PERSON_STATIC = "person.key", "person.rows", "person.static"
+"""What the key, the bound, and the columns that never change are called among facts."""
 MOST_ROWS = 1000
 """Most rows of a person that may be used: a vote is shared out in steps of 2^-20, so 1,000 rows still get equal parts
 to within a thousandth; and tables with the number of rows as a column stay small."""
