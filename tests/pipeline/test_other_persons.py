@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -123,6 +124,15 @@ def test_a_ledger_knows_the_facts_of_a_fit(tmp_path: Path) -> None:
         Model(one).save(tmp_path / f"{number}.sklar")
         found = sklar.verify(tmp_path / f"{number}.sklar", ledger=ledger)
         assert [check.part for check in found.checks if check.ok is False] == ["ledger"], number
+
+
+def test_a_ledger_knows_options_however_they_were_written(tmp_path: Path) -> None:
+    ledger = tmp_path / "l.ledger"
+    for number, options in enumerate([{"shares": [2, 4, 1], "groups": [8, 8]}, {"sums": 0, "look": True}]):
+        model = sklar.fit(rows(), sklar.Schema(COLUMNS), epsilon=np.int64(3), ledger=ledger,
+                          new_ledger=not ledger.exists(), **options)  # fmt: skip
+        model.save(tmp_path / f"{number}.sklar")
+        assert sklar.verify(tmp_path / f"{number}.sklar", ledger=ledger).ok
 
 
 def test_who_confirmed_the_person_stands_in_the_claim(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from math import fsum
 from typing import Any
 
@@ -33,9 +34,10 @@ def settings_digest(
 ) -> str:
     """By which a ledger knows a fit of the same settings again; it says nothing about rows."""
     reading = (read.sql, read.rows_are_rows, read.null_values)
+    settings = [asdict(options), asdict(budget), asdict(unit), reading]
     # Its caveats tell what share of the budget a method holds back, if any.
-    parts = [schema.fingerprint, method.name, method.caveats, options, budget, unit, reading, sklar.__version__]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    parts = [schema.fingerprint, method.name, method.caveats, settings, sklar.__version__]
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
 def declared_digest(facts: Mapping[str, Any]) -> str:
