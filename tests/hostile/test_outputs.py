@@ -23,7 +23,9 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "t.csv").write_text("x,c\n" + "1,a\n2,b\n" * 20)
     SCHEMA.write(tmp_path / "t.toml")
     rows = {"x": [1, 2] * 20, "c": ["a", "b"] * 20}
-    sklar.fit(rows, SCHEMA, **{**QUICK, "epsilon": 50.0}).save(tmp_path / "m.sklar")  # no column comes out constant
+    model = sklar.fit(rows, SCHEMA, **{**QUICK, "epsilon": 50.0})  # no column comes out constant
+    model.sample(10, seed=1)  # what is compiled is kept on the disk, too: before it is full
+    model.save(tmp_path / "m.sklar")
     return tmp_path
 
 

@@ -15,11 +15,12 @@ import pyarrow.parquet as parquet
 import pytest
 
 import sklar
-from sklar.errors import OutputError, SchemaError, SourceError, StreamedWarning, UsageError
+from sklar.errors import ModelFileError, OutputError, SchemaError, SourceError, StreamedWarning, UsageError
 from sklar.export.databases import write_tables_to_database
 from sklar.rows import exact_counts, hold, open_rows
 from sklar.schema.address import file_address
 from tests.golden.cases import scripted_fit
+from tests.hostile.test_model_file import members_of, packed
 
 VOTE = 1 << 20
 PARENTS = {"id": sklar.Id(), "kind": sklar.Category(["a", "b"])}
@@ -318,6 +319,34 @@ def test_what_is_wrong_with_tables_is_said(change: dict[str, Any], says: str) ->
                              "keys": {"c": ("of", "p")}, "person": "p"}  # fmt: skip
     with pytest.raises(SchemaError, match=says):
         sklar.Tables(**{**given, **change})
+
+
+WAYS_OUT = ["../../EVIL", "/tmp/EVIL", "a/b", "a\\b", "..", ".", "", " ", "a\0b"]
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+def test_names_of_tables_lead_out_of_no_folder(name: str) -> None:
+    columns = {"p": sklar.Schema(PARENTS), "c": sklar.Schema(ROWS)}
+    for p, c in ((name, "c"), ("p", name)):
+        with pytest.raises(SchemaError, match="name"):
+            sklar.Tables({p: columns["p"], c: columns["c"]}, keys={c: ("of", p)}, person=p)
+
+
+@pytest.mark.parametrize("name", [*WAYS_OUT, "p"])
+def test_a_forged_model_leads_out_of_no_folder(model: sklar.Model, tmp_path: Path, name: str) -> None:
+    """Checksums fit, so that the name alone is what is refused; a name of another kind loads."""
+    model.save(tmp_path / "m.sklar")
+    members, entry = members_of((tmp_path / "m.sklar").read_bytes()), 'rows = "c"'
+    schema = members["schema.toml"].decode()
+    assert schema.count(entry) == 1
+    for said in (name, "km per h"):
+        forged = schema.replace(entry, f"rows = {json.dumps(said)}").encode()
+        (tmp_path / "forged.sklar").write_bytes(packed({**members, "schema.toml": forged}))
+        if said == name:
+            with pytest.raises(ModelFileError):
+                sklar.load(tmp_path / "forged.sklar")
+        else:
+            assert list(sklar.load(tmp_path / "forged.sklar").sample_persons(5, seed=1)) == ["p", said]
 
 
 def test_a_report_compares_each_table_with_its_own_persons(model: sklar.Model) -> None:

@@ -57,6 +57,16 @@ def make_folder(path: PathLike) -> Path:
     return place
 
 
+def require_folder(path: PathLike) -> None:
+    """Refuse a folder that cannot be made, or written to; it is not made yet."""
+    place = Path(path)
+    there = next(one for one in (place, *place.parents) if one.exists())
+    try:
+        require_writable(there / "_")
+    except OutputError:
+        raise OutputError(f"cannot write to the folder {place}: nothing can be made in {there}.") from None
+
+
 def require_writable(path: PathLike) -> None:
     """Refuse a place that cannot be written before any work, or privacy, is spent on what should go there."""
     place = os.path.realpath(os.fspath(path))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
@@ -91,7 +93,7 @@ def test_given_cells_stay_and_gaps_are_filled(model: sklar.Model) -> None:
     assert persons["p"][0]["state"] in ("a", "b", "end")
     assert persons["r"][0]["group"] in ("x", "y")
     assert all(row["note"] is None for rows in persons.values() for row in rows[2:])
-    assert b"given cells" in done.schema.metadata[b"sklar.completed"]
+    assert b"nothing is promised" in done.schema.metadata[b"sklar.completed"]
     assert done.equals(model.complete(given, seed=3))
 
 
@@ -146,6 +148,54 @@ def test_rows_of_parents_go_on(family: sklar.Model) -> None:
     assert any(len(first[key]) > 0 for key in range(100, 200))
 
 
+def test_tables_without_rows_stay_without(model: sklar.Model, family: sklar.Model, tmp_path: Path) -> None:
+    (tmp_path / "none.csv").write_text("id,state\n")
+    for none in (pa.table({"id": pa.array([], pa.string()), "state": pa.array([], pa.string())}),
+                 pd.DataFrame({"id": [], "state": []}), tmp_path / "none.csv"):  # fmt: skip
+        done = model.complete(none, seed=1)
+        assert done.num_rows == 0
+        assert set(done.column_names) == {"id", *model.schema.modelled}
+    parents = pa.table({"id": range(30), "kind": ["a"] * 30})
+    alone, none = ({"p": parents}, {"p": parents, "c": pa.table({"of": pa.array([], pa.int64())})})
+    assert family.complete(none, seed=2)["c"].equals(family.complete(alone, seed=2)["c"])
+
+
+def test_keys_are_told_apart_as_in_a_fit(model: sklar.Model, family: sklar.Model) -> None:
+    """Spaces and a fraction of zeros tell no two persons, leading zeros do; bytes are texts."""
+    given = pa.table({"id": ["7", "07", " 7.0 "], "year": [2000, 2000, 2001], "state": ["a", "b", "b"]})
+    persons: dict[Any, Any] = {**panel.by_person(model.complete(given, seed=1))}
+    assert list(persons) == ["7", "07"]
+    assert [row[::2] for row in persons["7"][:2]] == [(2000, "a"), (2001, "b")]
+    bare = pa.table({"id": pa.array([b"\xff", b"\xfe"]), "state": ["a", "b"]})
+    assert set(model.complete(bare, seed=1)["id"].to_pylist()) == {b"\xff", b"\xfe"}
+    parents = pa.table({"id": [7.0, 8.0], "kind": ["a", "b"]})
+    found = family.complete(
+        {"p": parents, "c": pa.table({"of": [" 8", "7"], "day": [9, 9], "ward": ["x", "y"]})}, seed=1
+    )
+    assert [(row["of"], row["ward"]) for row in found["c"].to_pylist() if row["day"] == 9][:1] == [(7.0, "y")]
+
+
+@pytest.mark.parametrize(
+    "key", [pa.array([[1], [2]]), pa.array([{"k": 1}, {"k": 2}]), pa.array([1, 2], pa.duration("s"))], ids=str
+)
+def test_what_is_no_key_is_refused(model: sklar.Model, family: sklar.Model, key: pa.Array) -> None:
+    with pytest.raises(UsageError, match="'id' tells persons apart"):
+        model.complete(pa.table({"id": key, "state": ["a", "b"]}))
+    with pytest.raises(UsageError, match="'id' tells persons apart"):
+        family.complete({"p": pa.table({"id": key, "kind": ["a", "b"]})})
+
+
+@pytest.mark.parametrize("nulls", ["draw", "keep"])
+def test_what_never_changes_is_given_once(model: sklar.Model, nulls: Any) -> None:
+    """Else a given cell would be changed; which person it is, is not told."""
+    given = {"id": ["other", "secret", "secret"], "year": [2000, 2000, 2001], "state": ["a"] * 3}
+    with pytest.raises(UsageError, match="'group' never changes") as told:
+        model.complete(pa.table({**given, "group": ["y", "x", "y"]}), nulls=nulls)
+    assert "secret" not in str(told.value)
+    done = model.complete(pa.table({**given, "group": ["y", "x", "x"]}), nulls=nulls, seed=1)
+    assert {row["group"] for row in done.to_pylist() if row["id"] == "secret"} == {"x"}
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -194,3 +244,41 @@ def test_the_command_goes_on_from_files(model: sklar.Model, family: sklar.Model,
     assert ran.exit_code == 0, ran.output
     assert csv.read_csv(tmp_path / "out" / "p.csv").num_rows == 20
     assert set(csv.read_csv(tmp_path / "out" / "c.csv")["of"].to_pylist()) <= set(range(20))
+
+
+def completed(family: sklar.Model, folder: Path, output: str, *more: str, parents: Any = None) -> Any:
+    """What the command makes of parents in a folder."""
+    family.save(folder / "f.sklar")
+    (folder / "in").mkdir()
+    csv.write_csv(pa.table(parents or {"id": range(20), "kind": ["a"] * 20}), folder / "in" / "p.csv")
+    return CliRunner().invoke(app, ["complete", str(folder / "f.sklar"), str(folder / "in"), "-o", output, *more])
+
+
+def test_the_command_tells_what_is_noted_of_both_tables(family: sklar.Model, tmp_path: Path) -> None:
+    ran = completed(family, tmp_path, f"{tmp_path}/new/out/", "--json")
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.output)
+    assert list(told["tables"]) == ["p", "c"]
+    assert told["tables"]["p"]["rows"] == 20
+    assert told["rows"] == sum(one["rows"] for one in told["tables"].values())
+    assert all("nothing is promised" in one["sklar.completed"] for one in told["tables"].values())
+
+
+@pytest.mark.parametrize(
+    "output", ["postgresql://u:secret@h/db", "postgresql://u:secret@h/db/", "s3://b/out/", "out", "out.csv"]
+)
+def test_two_tables_are_completed_into_a_folder_only(
+    family: sklar.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = completed(family, tmp_path, output)
+    assert ran.exit_code == 1
+    assert "FOLDER/" in ran.output and "secret" not in ran.output
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["f.sklar", "in"]
+
+
+def test_what_is_refused_leaves_no_folder(family: sklar.Model, tmp_path: Path) -> None:
+    ran = completed(family, tmp_path, f"{tmp_path}/new/out/", parents={"kind": ["a"]})
+    assert ran.exit_code == 1
+    assert "no column 'id'" in ran.output
+    assert not (tmp_path / "new").exists()

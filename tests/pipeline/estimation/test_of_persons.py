@@ -72,6 +72,7 @@ def test_answers_hold_the_truth_with_persons_as_the_unit(
     assert found.name == question.split(" where")[0]
     assert 1_000 < found.worth <= 3_000
     assert "counts once" in found.how
+    assert found.how.endswith("at most 4 rows of each person are counted")
 
 
 def test_groups_and_differences_are_told(model: sklar.Model) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -34,8 +33,8 @@ def command(
 ) -> None:
     """Draw the values that rows lack, given those they have.
 
-    Given cells stay as they are and are not protected, so the file is readable by its owner only. Where rows of a
-    person follow one another, rows that follow the given ones are drawn as well.
+    Given cells stay as they are and drawn ones depend on them, so nothing is protected and the file is readable by its
+    owner only. Where rows of a person follow one another, rows that follow the given ones are drawn as well.
 
     \b
     Example:
@@ -45,20 +44,28 @@ def command(
     from sklar.export.write import require_table_output, write_table
     from sklar.lab.completing.complete import complete
     from sklar.pipeline.model import load
-    from sklar.pipeline.sampling.write import tells_two_tables
+    from sklar.pipeline.sampling.write import files_of_tables, tells_two_tables
 
     loaded = load(model)
     two = tells_two_tables(loaded)
-    if two:
-        make_folder(output)
-    else:
+    files = files_of_tables(loaded, output) if two else {}
+    if not two:
         require_table_output(output)
     with pass_bar("reading rows", file) as progress:
         found = complete(loaded, file, seed=seed, nulls=nulls, read=replace(read, progress=progress))
-    tables = {str(Path(output) / f"{name}.csv"): table for name, table in found.items()} if two else {output: found}
+    if two:
+        make_folder(output)
+    tables = {path: found[name] for name, path in files.items()} if two else {output: found}
     for path, table in tables.items():
         write_table(table, path, mode=0o600)
-    rows, notes = sum(table.num_rows for table in tables.values()), (next(iter(tables.values())).schema.metadata or {})
-    data = {"output": output, "rows": rows, **{key.decode(): text.decode() for key, text in notes.items()}}
-    told = f"{rows:,} whole rows are in {output}. Given cells are as they were: keep them as private."
+    rows = sum(table.num_rows for table in tables.values())
+    told_of = {"tables": {name: _told(found[name]) for name in files}} if two else _told(found)
+    data = {"output": output, "rows": rows, **told_of}
+    told = f"{rows:,} whole rows are in {output}. All cells are given or depend on given ones: keep them as private."
     show.result(json, data, told)
+
+
+def _told(table: Any) -> dict[str, Any]:
+    """The number of rows of a table, and what is noted with them."""
+    notes = table.schema.metadata or {}
+    return {"rows": table.num_rows, **{key.decode(): text.decode() for key, text in notes.items()}}

@@ -1,4 +1,4 @@
-"""Complete a table from a model: given cells stay as they are and are not protected; the others are drawn."""
+"""Complete a table from a model: given cells stay as they are, and the others are drawn; neither is protected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAMED_ROWS = 10
 """Rows that are named one by one."""
-NOT_COVERED = "completed rows hold the given cells as they are: what is promised covers the drawn cells only"
+NOT_COVERED = "nothing is promised about this table: given cells are as they were, and drawn cells depend on them"
 
 
 def complete(
@@ -66,7 +66,7 @@ def complete(
         found = grow(model.table_model, model.schema, data, seed=seed, keep=nulls == "keep", read=read)
         tables = {name: _shown(model, one.table, _notes(one.told, one.rows), to) for name, one in found.items()}
         return tables.get("", tables)
-    given = read_whole(data, read)
+    given = read_whole(data, read, may_be_empty=True)
     names = [name for name in model.schema.modelled if name in given.column_names]
     if not names:
         raise UsageError("the table has no column of the model; there is nothing to complete")

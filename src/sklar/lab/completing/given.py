@@ -12,7 +12,7 @@ from sklar.arrays import Mask
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import table_values
 from sklar.rows.encode import encoder_of
-from sklar.sample.decode import Values
+from sklar.sample.decode import Values, decode_missing
 from sklar.sample.rng import generator
 from sklar.schema import Schema
 from sklar.schema.reading import ReadOptions
@@ -33,6 +33,9 @@ def given_values(
 
     An empty cell is unknown; with `keep` it is known to be null, if the column may be.
     """
+    if not names or not given.num_rows:
+        none = np.zeros(given.num_rows, bool)
+        return {name: decode_missing(schema[name], 0) for name in names}, dict.fromkeys(names, none)
     filled = {name: _filled(schema, given.column(name), name, keep, null_values) for name in names}
     read = ReadOptions(null_values=null_values) if null_values else None
     some = only(schema, names)

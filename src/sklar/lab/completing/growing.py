@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sklar.arrays import Ints
+from sklar.arrays import Ints, Mask
 from sklar.errors import UsageError
 from sklar.export.arrow import to_arrow
 from sklar.lab.completing.given import given_values, only, with_drawn
 from sklar.lab.tables.reading import read_whole
 from sklar.model.linked import LinkedModel
+from sklar.rows.persons.family import Keys, places_of
+from sklar.rows.persons.keys import Secret, key_encoders
 from sklar.sample.complete import CompletedRows, codes_of
 from sklar.sample.continuing import Given, KnownPersons, continue_persons
 from sklar.sample.decode import Values, decode_missing
@@ -50,15 +52,14 @@ def grow(
     if (names := schema.person.parents) is not None:
         return _grow_families(model, schema, names, data, seed, _Reading(schema=schema, keep=keep, read=read))
     reading, key = _Reading(schema=schema, keep=keep, read=read), schema.person.key
-    given = read_whole(data, read)
+    given = read_whole(data, read, may_be_empty=True)
     _require(given, key, "the table")
     if not set(given.column_names) & set(schema.modelled):
         raise UsageError("the table has no column of the model; there is nothing to complete")
-    code = _texts(given.column(key)).combine_chunks().dictionary_encode(null_encoding="encode").indices
-    whose = np.asarray(code.to_numpy(zero_copy_only=False), dtype=np.int64)
+    whose = _numbered(reading.keys(given, key))
     order = reading.in_order(given, whose)
     given, whose = given.take(order), whose[order]
-    persons = int(whose.max()) + 1
+    persons = int(whose.max(initial=-1)) + 1
     heads = reading.heads(given, whose, persons)
     rows = reading.given(given, [name for name in schema.modelled if name not in schema.person.static])
     known = KnownPersons(persons=persons, heads=heads, rows=rows, person=whose)
@@ -83,7 +84,7 @@ def _grow_families(
     if children is None:
         children = parents.slice(0, 0).select([names.key]).rename_columns([person.key])
     _require(children, person.key, f"'{names.rows}'")
-    whose = _parents_of(parents.column(names.key), children.column(person.key), names)
+    whose = _parents_of(reading, parents, children, names)
     order = reading.in_order(children, whose)
     children, whose = children.take(order), whose[order]
     heads = reading.given(parents, person.static)
@@ -110,18 +111,32 @@ class _Reading:
     schema: Schema
     keep: bool
     read: ReadOptions
+    secret: Secret = field(default_factory=Secret)
 
     def given(self, table: Any, names: Sequence[str]) -> Given:
         """Columns of a table; those it does not have are known nowhere."""
-        own = [name for name in names if name in table.column_names] if table.num_rows else []
-        values, filled = dict[str, Values](), dict[str, Any]()
-        if own:
-            values, filled = given_values(self.schema, table, own, self.keep, tuple(self.read.null_values))
+        own = [name for name in names if name in table.column_names]
+        values, filled = given_values(self.schema, table, own, self.keep, tuple(self.read.null_values))
         for name in names:
             if name not in values:
                 values[name] = decode_missing(self.schema[name], table.num_rows)
                 filled[name] = np.zeros(table.num_rows, bool)
         return Given(values=values, known=filled)
+
+    def keys(self, table: Any, key: str) -> Keys:
+        """What tells keys apart, by the rule of a fit: 7, "7" and " 7.0" are one."""
+        import pyarrow as pa
+
+        kind = table.column(key).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
+            raise UsageError(f"'{key}' tells persons apart, so it must hold texts, numbers or dates, which it does not")
+        return self.words(table.column(key))
+
+    def words(self, keys: Any) -> Keys:
+        """Two words of each key."""
+        one, two = (by.encode(keys) for by in key_encoders("", self.secret, tuple(self.read.null_values)))
+        return one, two
 
     def heads(self, table: Any, whose: Ints, persons: int) -> Given:
         """What never changes of persons: of each the first row that tells it."""
@@ -134,6 +149,8 @@ class _Reading:
             who, first = np.unique(whose[told], return_index=True)
             row = np.zeros(persons, dtype=np.int64)
             row[who] = told[first]
+            if _differ(column, told, row[whose[told]]).any():
+                raise UsageError(f"'{name}' never changes, but some persons are given with several values of it")
             values[name] = Values(data=column.data[row], null=column.null[row], labels=column.labels)
             known[name] = np.isin(np.arange(persons), who)
         return Given(values=values, known=known)
@@ -157,13 +174,13 @@ def _one_of(data: Any, name: str, read: ReadOptions) -> Any:
     """One of two tables, or None if it is not given."""
     if isinstance(data, Mapping):
         tables = cast("Mapping[str, Any]", data)
-        return read_whole(tables[name], read) if name in tables else None
+        return read_whole(tables[name], read, may_be_empty=True) if name in tables else None
     if not isinstance(data, str | os.PathLike) or not os.path.isdir(data):
         raise UsageError("this model tells two tables: give a mapping of them by name, or a folder with a file of each")
     files = [one for one in Path(cast("str", data)).iterdir() if one.name.split(".")[0] == name]
     if len(files) > 1:
         raise UsageError(f"the folder has several files called {name}; leave one")
-    return read_whole(files[0], read) if files else None
+    return read_whole(files[0], read, may_be_empty=True) if files else None
 
 
 def _require(table: Any, key: str, what: str) -> None:
@@ -171,24 +188,30 @@ def _require(table: Any, key: str, what: str) -> None:
         raise UsageError(f"{what} has no column '{key}', which tells persons apart")
 
 
-def _texts(keys: Any) -> Any:
-    """Keys as texts: a number and its text are one key."""
+def _numbered(keys: Keys) -> Ints:
+    """For each key the number of its person, as they come."""
+    _, first, number = np.unique(np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[number.ravel()]
+
+
+def _differ(values: Values, rows: Ints, others: Ints) -> Mask:
+    """Whether values of some rows are not those of others."""
+    null = values.null[rows]
+    return (null != values.null[others]) | (~null & (values.data[rows] != values.data[others]))
+
+
+def _parents_of(reading: _Reading, parents: Any, children: Any, names: Parents) -> Ints:
+    """For each row where its parent stands; keys of parents are all there and all different, and no row is without."""
     import pyarrow as pa
 
-    return keys.cast(pa.string())
-
-
-def _parents_of(parents: Any, keys: Any, names: Parents) -> Ints:
-    """For each key where its parent stands; keys of parents are all there and all different, and no row is without."""
-    import pyarrow.compute as pc
-
-    wanted = _texts(parents).combine_chunks()
-    if wanted.null_count or len(wanted.unique()) < len(wanted):
+    assert reading.schema.person is not None
+    own = reading.keys(parents, names.key)
+    if len(np.unique(_numbered(own))) < len(own[0]) or (places_of(own, reading.words(pa.nulls(1))) >= 0).any():
         raise UsageError(f"each row of '{names.table}' needs a key of its own; some are empty or there twice")
-    place = pc.index_in(_texts(keys).combine_chunks(), value_set=wanted)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
-    if place.null_count:
+    place = places_of(own, reading.keys(children, reading.schema.person.key))
+    if (place < 0).any():
         raise UsageError(f"some rows of '{names.rows}' have a key that no row of '{names.table}' has; leave them out")
-    return np.asarray(place.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return place
 
 
 def _indices(places: Ints) -> Any:

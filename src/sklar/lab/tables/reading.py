@@ -222,16 +222,21 @@ def read_raw(data: Any, schema: Schema, read: ReadOptions | None = None) -> Any:
     return pa.concat_tables(batches, promote_options="permissive").combine_chunks()
 
 
-def read_whole(data: Any, read: ReadOptions) -> Any:
-    """Every column of all rows as one Arrow table; cells of text files as they are written, empty ones as nulls."""
+def read_whole(data: Any, read: ReadOptions, *, may_be_empty: bool = False) -> Any:
+    """Every column of all rows as one Arrow table; cells of text files as they are written, empty ones as nulls.
+
+    Columns of a table without rows, which is refused unless it may be empty, have no type.
+    """
     import pyarrow as pa
     import pyarrow.compute
 
     pc: Any = pyarrow.compute
     source = open_source(data, schema=None, read=read)
     batches = list(source.batches(source.column_names))
-    if not batches:
+    if not batches and not may_be_empty:
         raise SourceError("it has no rows; give one that has some.")
+    if not batches:
+        return pa.table({name: pa.nulls(0) for name in source.column_names})
     columns = [pa.chunked_array([one_type(b.column(i)) for b in batches]) for i in range(len(source.column_names))]
     if isinstance(source, TextFile):  # an empty cell and a pair of quotes are read alike
         columns = [pc.if_else(pc.equal(column, ""), None, column) for column in columns]

@@ -22,7 +22,8 @@ PARTICLES = 100_000
 """Particles that tell what tree one expects of each column and the target."""
 CAUTION = 4.0
 """Times the prior strength of links with the target: their tables are used once more in the calibration, and noise
-that is believed twice stays. With 1 compas at epsilon 1 has 0.6% more error of pairs; predictions are the same."""
+that is believed twice stays. On compas 4 and 1 were within noise of each other (error of pairs 1.2 +- 0.7% and 1.8 +-
+0.7% above that without classes); 4 is the cautious choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

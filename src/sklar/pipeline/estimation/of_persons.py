@@ -94,7 +94,10 @@ def ask_persons(
         model=stored.model.parts[place], whole=stored, place=place,
     )  # fmt: skip
     found = ask(view, short, wanted, memory.views[place], done)
+    assert stored.schema.person is not None
+    most = stored.schema.person.bound
     whose = WHOSE[PARENT if place == 0 else views[place].name]
+    whose += f"; at most {most} row{'s' * (most > 1)} of each person {'are' if most > 1 else 'is'} counted"
     return tuple(replace(one, name=question.name, how=f"{one.how}; {whose}") for one in found)
 
 

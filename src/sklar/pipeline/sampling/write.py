@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sklar.errors import UsageError
 from sklar.notebook import notebook_rows
 from sklar.sample.draw import whole_number
-from sklar.schema.address import TableAddress, file_address, table_address
+from sklar.schema.address import TableAddress, file_address, scheme_of, table_address
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,17 +76,13 @@ def tells_two_tables(model: Model) -> bool:
 
 def write_two_tables(model: Model, place: str | PathLike[str], asked: SampleRequest) -> int:
     """Both tables of so many persons, into a folder or a database; gives the number of all rows."""
-    from sklar.export.parts import is_parts_output
-
     if asked.fill is not None or asked.form != "matched":
         raise UsageError("of two tables whole persons are drawn: no filling or other form goes with that")
     name = os.fspath(place)
     address = table_address(name) or file_address(name)
     if address is not None:
         return _tables_to_database(model, address, asked)
-    if is_parts_output(place) or os.path.isdir(place):
-        return _tables_to_folder(model, place, asked)
-    raise UsageError("this model tells two tables: write them to FOLDER/, a .duckdb file or the URL of a database")
+    return _tables_to_folder(model, place, asked)
 
 
 def _tables_to_database(model: Model, address: TableAddress, asked: SampleRequest) -> int:
@@ -102,17 +99,33 @@ def _tables_to_database(model: Model, address: TableAddress, asked: SampleReques
     return sum(table.num_rows for table in tables.values())
 
 
+def files_of_tables(model: Model, folder: str | PathLike[str]) -> dict[str, Path]:
+    """The CSV file of each of two tables in a folder, which is yet to be made; refuses what is none."""
+    from sklar.export.atomic import require_folder, require_writable
+    from sklar.export.parts import is_parts_output
+    from sklar.schema.persons.tables import table_schemas
+
+    if scheme_of(os.fspath(folder)) or not (is_parts_output(folder) or os.path.isdir(folder)):
+        raise UsageError(
+            "this model tells two tables: write them to FOLDER/; a sample may also go to a .duckdb file or the URL of "
+            "a database"
+        )
+    require_folder(folder)
+    files = {name: Path(folder) / f"{name}.csv" for name in table_schemas(model.schema)}
+    for path in files.values() if os.path.isdir(folder) else ():
+        require_writable(path)
+    return files
+
+
 def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRequest) -> int:
     """Each a CSV file of its name."""
-    from sklar.export.atomic import make_folder, require_writable
+    from sklar.export.atomic import make_folder
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
 
-    schemas, place = table_schemas(model.schema), make_folder(folder)
-    files = {name: place / f"{name}.csv" for name in schemas}
-    for path in files.values():
-        require_writable(path)
+    schemas, files = table_schemas(model.schema), files_of_tables(model, folder)
     tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
+    make_folder(folder)
     for name, path in files.items():
         write_table(tables[name], path, schemas[name], safe=asked.safe)
     return sum(table.num_rows for table in tables.values())

@@ -81,7 +81,7 @@ class FamilyRows(LinkedRows):
         sizes, place = np.zeros(count, dtype=np.int64), np.arange(count)
         for persons, columns in self._used_of(rows, [part]) if rows.rows_of([part]) else ():
             first = persons.rows[np.cumsum(persons.sizes) - persons.sizes]
-            parent = _places(keys, (columns[-2][first], columns[-1][first]))
+            parent = places_of(keys, (columns[-2][first], columns[-1][first]))
             sizes[parent[parent >= 0]] = persons.sizes[parent >= 0]
             codes = Gathered(rows=columns[:-2], heads=heads)
             yield from self._family(_only(persons, parent >= 0), parent[parent >= 0], codes)
@@ -122,7 +122,7 @@ def _open(data: Any, name: str, schema: Schema, key: str, read: ReadOptions) -> 
     return open_source(data, schema=schema, read=replace(read, table=name), also=(key,))
 
 
-def _places(keys: Keys, wanted: Keys) -> Ints:
+def places_of(keys: Keys, wanted: Keys) -> Ints:
     """Where each wanted key stands among the keys, all different; -1 where it does not."""
     both = np.empty(len(keys[0]) + len(wanted[0]), dtype=[("one", np.uint64), ("two", np.uint64)])
     both["one"], both["two"] = np.concatenate([keys[0], wanted[0]]), np.concatenate([keys[1], wanted[1]])

@@ -20,6 +20,8 @@ WEIGHTS = ("votes", "rows")
 SOURCES = ("assumed", "public", "measured", "from-rows")
 STEP_RULES = (AtMost, Ratio, Never, Expression)
 """Kinds of rules across rows."""
+NOT_IN_FILES = "/\\\0"
+"""Signs that lead out of a folder, or that end a name."""
 ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
 
 
@@ -36,6 +38,15 @@ class Parents:
     table: str
     key: str
     rows: str
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with the names: files of an output folder are called as the tables are."""
+        said = [f"{what} must be a name" for what in ("table", "key", "rows") if not _is_name(getattr(self, what))]
+        if not said and any(name in (".", "..") or set(name) & set(NOT_IN_FILES) for name in (self.table, self.rows)):
+            said.append("a table has a name that a file can have: without / and \\, and not . or ..")
+        if not said and self.table == self.rows:
+            said.append("table and rows are two tables: give them two names")
+        return [f"parents: {one}" for one in said]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +119,8 @@ class Person:
             faults.append("steps must be a list of rules at-most, ratio, never or expression")
         if self.parents is not None and not isinstance(self.parents, Parents):
             faults.append("parents must be Parents; make them with Tables")
+        elif self.parents is not None:
+            faults += self.parents.faults()
         if self.linked not in (None, True, False):
             faults.append("linked must be true or false")
         if self.weights not in WEIGHTS:
@@ -165,7 +178,7 @@ def person_from(entry: object, faults: list[str]) -> Person | None:
     wrong = [name for name, value in entry.items() if not isinstance(value, known[name])]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType, reportUnknownMemberType]
     faults += [f"person: '{name}' has the wrong type" for name in wrong]
     parents = cast("dict[str, Any]", entry.get("parents", {})) if not wrong else {}  # pyright: ignore[reportUnknownMemberType]
-    if parents and (set(parents) != {"table", "key", "rows"} or not all(map(_is_name, parents.values()))):
+    if parents and set(parents) != {"table", "key", "rows"}:
         faults.append("person: parents needs exactly table, key and rows")
         return None
     said = cast("dict[str, Any]", dict(entry))  # pyright: ignore[reportUnknownArgumentType]
