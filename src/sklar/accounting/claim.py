@@ -208,7 +208,7 @@ class Claim:
 
     def to_dict(self) -> dict[str, Any]:
         """The machine-readable record; without a prior, or persons, it does not speak of them."""
-        record = {**asdict(self), "complete": self.complete}
+        record: dict[str, Any] = {**asdict(self), "complete": self.complete}
         if self.person is not None and not self.person.static:
             del record["person"]["static"]
         return {name: value for name, value in record.items() if value is not None or name not in ("prior", "person")}
