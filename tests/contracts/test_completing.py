@@ -75,7 +75,7 @@ class Unweighted:
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("vine", [REGION, SMOKER]), ("vine-target", [REGION, SMOKER]), ("vine-few-rows-target", [INCOME, AGE])],
+    [("vine", [REGION, SMOKER]), ("vine-target", [AGE, REGION]), ("vine-few-rows-target", [INCOME, AGE])],
 )
 def test_proposals_that_all_weigh_the_same_are_caught(name, known):
     """Known columns that a vine cannot draw first, and those that tell of a class."""
