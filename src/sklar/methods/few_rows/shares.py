@@ -74,8 +74,8 @@ def closing_shares(opened: FewRowsShares, strength: float, noise: float, told: f
         opened: What was spent on margins and star.
         strength: How much of the class variable the star explains, in sum over columns.
         noise: As in `opening_shares`.
-        told: As in `opening_shares`; it counts twice, since what pairs get here the target loses. A weak star keeps what
-            it had: on sim20, whose classes differ in correlations alone, pairs with a share cost .02 of AUC.
+        told: As in `opening_shares`; it counts twice, since what pairs get here the target loses. Beside a weak star
+            it counts nothing: on sim20, whose classes differ in correlations alone, it cost .02 of AUC.
     """
     rest = opened.rest
     if strength < STRONG:
