@@ -14,6 +14,7 @@ import sklar
 from sklar.errors import UsageError
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
 from sklar.schema.coordinates import linked_views
+from tests.golden.cases import scripted_fit
 
 STAY = 0.9
 """Chance that a state stays: states of neighbouring rows agree far more often than those of two persons."""
@@ -51,6 +52,12 @@ def made(persons: int = 3_000, seed: int = 5) -> pa.Table:
             year += int(rng.integers(1, 3))
     mixed = [rows[at] for at in rng.permutation(len(rows))]
     return pa.table({name: [row[at] for row in mixed] for at, name in enumerate(("id", "year", "group", "state"))})
+
+
+def scripted(epsilon: float) -> sklar.Model:
+    """A fit with scripted noise: what is measured on it is the same in every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(made(), schema(), {"epsilon": epsilon}, patch)
 
 
 @pytest.fixture(scope="module")

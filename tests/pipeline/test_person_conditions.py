@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import UnsupportedConditionError, UsageError
-from tests.golden.cases import scripted_fit
 from tests.pipeline import test_linked as panel
 from tests.pipeline import test_tables as clinic
 
@@ -25,15 +24,12 @@ COUNT = "rows of the person"
 
 @pytest.fixture(scope="module")
 def model() -> sklar.Model:
-    """With scripted noise: what is measured below is the same in every run."""
-    with pytest.MonkeyPatch.context() as patch:
-        return scripted_fit(panel.made(), panel.schema(), {"epsilon": 9.0}, patch)
+    return panel.scripted(epsilon=9.0)
 
 
 @pytest.fixture(scope="module")
 def family() -> sklar.Model:
-    with pytest.MonkeyPatch.context() as patch:
-        return scripted_fit(clinic.made(), clinic.tables().schema, {"epsilon": 9.0}, patch)
+    return clinic.scripted(epsilon=9.0)
 
 
 @pytest.fixture(scope="module")

@@ -93,6 +93,12 @@ def _as(table: pa.Table, like: pa.Table) -> pa.Table:
     return table.cast(like.schema)
 
 
+def scripted(epsilon: float) -> sklar.Model:
+    """A fit with scripted noise: what is measured on it is the same in every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        return scripted_fit(made(), tables().schema, {"epsilon": epsilon}, patch)
+
+
 @pytest.fixture(scope="module")
 def model() -> sklar.Model:
     """With scripted noise: what is measured below is the same in every run."""
